@@ -1,0 +1,36 @@
+// `npm test`: every test file, or those named. `--long` asks for the full numbers (npm run test:long).
+// LYRA_TEST_STORE chooses the stores to test on: sqlite (the default), postgres, or all. PostgreSQL is started
+// here unless LYRA_TEST_POSTGRES names a server.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
+
+const root = join(import.meta.dirname, '..')
+const args = process.argv.slice(2)
+const long = args.includes('--long')
+const named = args.filter((arg) => arg !== '--long')
+const files = named.length > 0 ? named : globSync('test/*.test.ts', { cwd: root }).sort()
+
+const env = { ...process.env }
+if (long) env.LYRA_TEST_LONG = '1'
+let server: PostgresServer | null = null
+if (env.LYRA_TEST_STORE !== undefined && env.LYRA_TEST_STORE !== 'sqlite' && !env.LYRA_TEST_POSTGRES) {
+  // What a test takes back is not to survive a power cut.
+  server = await startPostgresServer(['fsync=off'])
+  if (server !== null) env.LYRA_TEST_POSTGRES = server.url
+  else if (env.CI === 'true') throw new Error('PostgreSQL is not installed, and in CI it must be')
+  else console.log('PostgreSQL is not installed: the tests of its store are skipped')
+}
+try {
+  const runner = spawn(
+    process.execPath,
+    ['--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
+    { cwd: root, stdio: 'inherit', env },
+  )
+  const [code] = await once(runner, 'exit')
+  process.exitCode = code ?? 1
+} finally {
+  server?.remove()
+}
