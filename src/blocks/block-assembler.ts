@@ -1,0 +1,411 @@
+import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
+import { decodeBeginBlock } from '../events/block-events.ts'
+import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
+import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
+import { MalformedMessageError } from '../events/wire-reader.ts'
+import { EventStreamError, type Place } from '../records/place.ts'
+import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
+
+/** The only version of the event format there is. */
+const BUS_EVENT_VERSION = 1
+
+/**
+ * Bytes of one event of a kind that is read. Real ones have kilobytes; decoded they take several times as much.
+ */
+const MAX_EVENT_BYTES = 4 * 1024 * 1024
+
+/**
+ * Memory that the events of one block may take before it ends. Blocks of busy networks take a few megabytes; a
+ * stream without an end of block must not fill the memory.
+ */
+const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
+
+/** What decoded events take at most: as objects, and for each of their bytes. */
+const EVENT_WEIGHT = 256
+const BYTE_WEIGHT = 4
+
+const EVENT_ID = /^\d+-\d+$/
+
+/** What the assembler has seen, for the report at the end. */
+export type AssemblerCounts = {
+  records: number
+  blocks: number
+  /** Events that stood before the first BeginBlock of the input. */
+  beforeFirstBlock: number
+  /** Events between an EndBlock and the next BeginBlock. */
+  outsideBlocks: number
+  /** Events whose index had come in their block already. */
+  repeated: number
+  /** Blocks without an EndBlock, dropped. */
+  unfinishedBlocks: number
+  /** Whole blocks that the store held already. */
+  heldBlocks: number
+  leftOut: Map<LeftOutReason, number>
+}
+
+export type AssemblerOptions = {
+  /** What the store holds already; null for an empty store. */
+  coverage: Coverage | null
+  /** Takes each block once it is whole; `coverage` of the assembler then includes it. */
+  onBlock: (block: Block) => void
+  /** Is told of each event that is left out. */
+  onLeftOut: (reason: LeftOutReason, place: Place) => void
+  /** Records gaps and goes on, instead of stopping. */
+  allowGap: boolean
+  /** Stops at an event that is not as it should be, instead of leaving it out. */
+  strict: boolean
+}
+
+/** What a height is to the store: held already, in a recorded gap, the next one, or beyond the next. */
+type HeightClass = 'held' | 'fills' | 'next' | 'beyond'
+
+/** A block that has begun. */
+type OpenBlock = {
+  height: bigint
+  timestamp: bigint
+  hash: string
+  class: HeightClass
+  /** The bytes that the ids of its events begin with, `<height>-`. */
+  idPrefix: Buffer
+  lastIndex: number
+  incomplete: boolean
+  events: BlockEvent[]
+  weight: number
+}
+
+/**
+ * Puts events together to blocks by the rules of docs/events.md (blocks): the one place that knows them. Files
+ * and live streams share it. Takes one event at a time, in the order of the stream.
+ */
+export class BlockAssembler {
+  readonly counts: AssemblerCounts = {
+    records: 0,
+    blocks: 0,
+    beforeFirstBlock: 0,
+    outsideBlocks: 0,
+    repeated: 0,
+    unfinishedBlocks: 0,
+    heldBlocks: 0,
+    leftOut: new Map(),
+  }
+  readonly #options: AssemblerOptions
+  readonly #envelope = createEnvelope()
+  #coverage: Omit<Coverage, 'gaps'> | null
+  readonly #gaps: GapList
+  #chainId: string | null
+  #chainIdBytes: Buffer
+  #open: OpenBlock | null = null
+  /** Block 1 as far as it has ended. It comes twice, genesis first, and is whole once block 2 begins. */
+  #blockOne: { block: OpenBlock; hashes: string[] } | null = null
+  /** Hashes of parts of block 1, genesis or itself, that have begun and not ended. */
+  readonly #lostParts = new Set<string>()
+  /** The lowest height that has begun; an empty store begins there. */
+  #firstBegun: bigint | null = null
+
+  constructor(options: AssemblerOptions) {
+    this.#options = options
+    this.#coverage = options.coverage
+    this.#gaps = new GapList(options.coverage?.gaps ?? [])
+    this.#chainId = options.coverage?.chainId ?? null
+    this.#chainIdBytes = Buffer.from(this.#chainId ?? '')
+  }
+
+  /** What the store holds once every block handed on so far is committed. */
+  get coverage(): Coverage | null {
+    return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
+  }
+
+  /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
+  get pendingHeight(): bigint | null {
+    const open = this.#open?.class === 'held' ? null : this.#open
+    return open?.height ?? this.#blockOne?.block.height ?? null
+  }
+
+  /**
+   * Takes the event `bytes[start..end)`.
+   *
+   * @throws {EventStreamError} for bytes that are no BusEvent of version 1, and for a block too large.
+   * @throws {ChainError} for an event of another chain.
+   * @throws {GapError} where something is missing, unless gaps are allowed.
+   * @throws {StrictError} for an event not as it should be, where strictness is asked for.
+   */
+  accept(bytes: Buffer, start: number, end: number, place: Place): void {
+    this.counts.records++
+    try {
+      readEnvelope(bytes, start, end, this.#envelope)
+      this.#checkOrigin(place)
+      this.#checkSize(place)
+      switch (this.#envelope.kind) {
+        case EVENT_KIND.beginBlock:
+          this.#begin(place)
+          return
+        case EVENT_KIND.endBlock:
+          if (this.#nextIndex(place) !== null) this.#end()
+          return
+        default:
+          this.#keep(place)
+      }
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error
+      throw new EventStreamError(`no BusEvent: ${error.message}`, place, { cause: error })
+    }
+  }
+
+  #checkOrigin(place: Place): void {
+    const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
+    if (version !== BUS_EVENT_VERSION) {
+      throw new EventStreamError(
+        `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
+        place,
+      )
+    }
+    if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
+    const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
+    if (chainId === '' || chainId.length > 256 || chainId.includes('\0')) {
+      throw new EventStreamError(`no BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`, place)
+    }
+    if (this.#chainId !== null) {
+      const known = this.#options.coverage === null ? 'the input began with' : 'the store holds'
+      throw new ChainError(
+        `an event of chain ${JSON.stringify(chainId)}, where ${known} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        place,
+      )
+    }
+    this.#chainId = chainId
+    this.#chainIdBytes = Buffer.from(bytes.subarray(chainIdStart, chainIdEnd))
+  }
+
+  #checkSize(place: Place): void {
+    const { kind, bodyStart, bodyEnd } = this.#envelope
+    if (bodyEnd - bodyStart <= MAX_EVENT_BYTES || !isReadKind(kind)) return
+    throw new EventStreamError(
+      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, where at most ${MAX_EVENT_BYTES} are taken: the file is damaged here`,
+      place,
+    )
+  }
+
+  #begin(place: Place): void {
+    const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
+    this.#dropUnfinished(height)
+    if (height !== 1n) this.#emitBlockOne(place)
+    if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
+    this.#open = {
+      height,
+      timestamp,
+      hash,
+      class: this.#isBlockOneAgain(hash, place) ? 'held' : this.#classify(height, place),
+      idPrefix: Buffer.from(`${height}-`),
+      lastIndex: 0,
+      incomplete: false,
+      events: [],
+      weight: 0,
+    }
+    this.#nextIndex(place)
+  }
+
+  /**
+   * Block 1 is whole, or there is nothing of it: the places of its events count from the first of genesis, and
+   * would be wrong where some are missing.
+   */
+  #emitBlockOne(place: Place): void {
+    if (this.#blockOne !== null) {
+      const { block } = this.#blockOne
+      if (this.#lostParts.size > 0) {
+        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', place)
+      }
+      this.#blockOne = null
+      if (block.incomplete) this.counts.unfinishedBlocks++
+      else this.#emit(block)
+    }
+    this.#lostParts.clear()
+  }
+
+  /** Whether block 1 begins that has ended already: genesis or the block itself, told apart by their hashes. */
+  #isBlockOneAgain(hash: string, place: Place): boolean {
+    const ended = this.#blockOne?.hashes ?? []
+    if (ended.includes(hash)) return true
+    const others = new Set([...ended, ...this.#lostParts])
+    if (others.delete(hash) || others.size < 2) return false
+    throw new EventStreamError(
+      `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it comes once for genesis and once for itself`,
+      place,
+    )
+  }
+
+  /** A block that has no EndBlock when `next` begins is dropped, and what it was part of with it. */
+  #dropUnfinished(next: bigint): void {
+    const open = this.#open
+    this.#open = null
+    if (open === null || open.class === 'held') return
+    this.counts.unfinishedBlocks++
+    if (open.height !== next) this.#blockOne = null
+    else if (next === 1n) this.#lostParts.add(open.hash)
+  }
+
+  #classify(height: bigint, place: Place): HeightClass {
+    const from = this.#expectedHeight()
+    if (height === from) return 'next'
+    if (height < from) return this.#gaps.has(height) ? 'fills' : 'held'
+    if (this.#options.allowGap) return 'beyond'
+    throw new GapError(
+      `block ${height} begins where block ${from} should: ${describeHeights(from, height - 1n)} missing or not ended. ` +
+        'Take in files that hold these blocks whole, or go on without them with --allow-gap',
+      from,
+      height - 1n,
+      place,
+    )
+  }
+
+  /** The height that has to come next: in an empty store the first one that has begun. */
+  #expectedHeight(): bigint {
+    return this.#coverage === null ? this.#firstBegun! : this.#coverage.height + 1n
+  }
+
+  /**
+   * Checks an event's id against the open block; returns its index within the block, or null where the
+   * event is to be passed over.
+   */
+  #nextIndex(place: Place): number | null {
+    const open = this.#open
+    if (open === null) {
+      if (this.#firstBegun === null) this.counts.beforeFirstBlock++
+      else this.counts.outsideBlocks++
+      return null
+    }
+    if (open.class === 'held') return 0
+    const index = this.#indexInBlock(open.idPrefix, place)
+    if (index === null) {
+      this.#dropUnfinished(-1n)
+      this.counts.outsideBlocks++
+      return null
+    }
+    if (index <= open.lastIndex) {
+      this.counts.repeated++
+      return null
+    }
+    if (index > open.lastIndex + 1) this.#missEvents(open, index, place)
+    open.lastIndex = index
+    return index
+  }
+
+  /** The number behind the height in the event's id; null where the height is not the open block's. */
+  #indexInBlock(prefix: Buffer, place: Place): number | null {
+    const { bytes, idStart, idEnd } = this.#envelope
+    const digits = idStart + prefix.length
+    let index = 0
+    if (digits < idEnd && idEnd - digits <= 9 && equalBytes(prefix, bytes, idStart, digits)) {
+      for (let at = digits; at < idEnd; at++) {
+        const digit = bytes[at]! - 0x30
+        if (digit < 0 || digit > 9) return this.#refuseId(place)
+        index = index * 10 + digit
+      }
+      return index
+    }
+    const id = bytes.toString('latin1', idStart, idEnd)
+    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId(place)
+  }
+
+  #refuseId(place: Place): never {
+    const { bytes, idStart, idEnd } = this.#envelope
+    const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
+    throw new EventStreamError(
+      `no BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
+      place,
+    )
+  }
+
+  #missEvents(open: OpenBlock, index: number, place: Place): void {
+    const first = open.lastIndex + 1
+    const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
+    this.#markIncomplete(open, `${missing} of block ${open.height}`, place)
+  }
+
+  #markIncomplete(open: OpenBlock, missing: string, place: Place): void {
+    if (!this.#options.allowGap) {
+      throw new GapError(
+        `${missing} missing. Take in files that hold the block whole, or keep what there is of it with --allow-gap`,
+        open.height,
+        open.height,
+        place,
+      )
+    }
+    open.incomplete = true
+  }
+
+  #keep(place: Place): void {
+    const index = this.#nextIndex(place)
+    const open = this.#open
+    if (index === null || open === null || open.class === 'held') return
+    const event = decodeEvent(this.#envelope, (reason) => this.#leaveOut(reason, place))
+    if (event === null) return
+    open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
+    if (open.weight > MAX_BLOCK_WEIGHT) {
+      throw new EventStreamError(
+        `block ${open.height} holds ${open.events.length + 1} events to keep, and no end: more than any real block, the file is damaged`,
+        place,
+      )
+    }
+    open.events.push({ index: index + this.#genesisEvents(), event })
+  }
+
+  /** The indexes of block 1 itself go on where those of genesis ended. */
+  #genesisEvents(): number {
+    return this.#blockOne?.block.lastIndex ?? 0
+  }
+
+  #leaveOut(reason: LeftOutReason, place: Place): void {
+    if (this.#options.strict) {
+      throw new StrictError(
+        `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be left out`,
+        place,
+      )
+    }
+    this.counts.leftOut.set(reason, (this.counts.leftOut.get(reason) ?? 0) + 1)
+    this.#options.onLeftOut(reason, place)
+  }
+
+  #end(): void {
+    const open = this.#open!
+    this.#open = null
+    if (open.class === 'held') {
+      this.counts.heldBlocks++
+      return
+    }
+    if (open.height !== 1n) {
+      this.#emit(open)
+      return
+    }
+    const genesis = this.#blockOne
+    if (genesis !== null) {
+      open.lastIndex += genesis.block.lastIndex
+      open.events = [...genesis.block.events, ...open.events]
+      open.weight += genesis.block.weight
+      open.incomplete ||= genesis.block.incomplete
+    }
+    this.#blockOne = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash] }
+    this.#lostParts.delete(open.hash)
+  }
+
+  #emit(open: OpenBlock): void {
+    const { height, timestamp, events, weight } = open
+    if (open.class === 'fills') this.#gaps.fill(height)
+    if (open.class === 'beyond') {
+      this.#gaps.add({ from: this.#expectedHeight(), to: height - 1n, kind: 'missing' })
+    }
+    if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
+    if (open.class !== 'fills') {
+      const first = this.#coverage?.first ?? this.#firstBegun!
+      this.#coverage = { chainId: this.#chainId!, first, height, timestamp }
+    }
+    this.counts.blocks++
+    this.#options.onBlock({ height, timestamp, events, weight })
+  }
+}
+
+function equalBytes(expected: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (end - start !== expected.length) return false
+  for (let index = 0; index < expected.length; index++) {
+    if (expected[index] !== bytes[start + index]) return false
+  }
+  return true
+}

@@ -1,0 +1,38 @@
+import type { MarketEvent } from '../events/event.ts'
+import { EventStreamError, type Place } from '../records/place.ts'
+
+/** An event and its index within its block, the first being 1; of block 1, genesis' events count first. */
+export type BlockEvent = { index: number; event: MarketEvent }
+
+/** A whole block: what stands from BeginBlock to EndBlock, of the kinds that are kept. */
+export type Block = {
+  height: bigint
+  /** Unix nanoseconds. */
+  timestamp: bigint
+  events: BlockEvent[]
+  /** About how much memory the events take, in bytes. */
+  weight: number
+}
+
+/** The stream lacks something: the intake stops before the block that shows it. */
+export class GapError extends EventStreamError {
+  override name = 'GapError'
+  readonly from: bigint
+  readonly to: bigint
+
+  constructor(message: string, from: bigint, to: bigint, place: Place) {
+    super(message, place)
+    this.from = from
+    this.to = to
+  }
+}
+
+/** The stream is another network's than the store's, or changes its network within the input. */
+export class ChainError extends EventStreamError {
+  override name = 'ChainError'
+}
+
+/** An event that is not as it should be, where `--strict` asks to stop at such. */
+export class StrictError extends EventStreamError {
+  override name = 'StrictError'
+}

@@ -1,0 +1,95 @@
+/** Heights that the store does not hold whole, both ends included. */
+export type Gap = {
+  from: bigint
+  to: bigint
+  /** `missing`: no block of these heights is there; `incomplete`: the block lacks some of its events. */
+  kind: 'missing' | 'incomplete'
+}
+
+/** What part of one network's stream a store holds. */
+export type Coverage = {
+  chainId: string
+  /** The height of the first block taken in. */
+  first: bigint
+  /** The height of the last block taken in: the store's position. */
+  height: bigint
+  /** That block's time, Unix nanoseconds. */
+  timestamp: bigint
+  /** Ascending, without overlap. */
+  gaps: readonly Gap[]
+}
+
+/**
+ * Gaps while blocks are taken in: ascending, without overlap, changed in place. A stream full of holes has as
+ * many gaps as blocks.
+ */
+export class GapList {
+  readonly #gaps: Gap[]
+  #snapshot: readonly Gap[] | null
+
+  constructor(gaps: readonly Gap[]) {
+    this.#gaps = gaps.map((gap) => ({ ...gap }))
+    this.#snapshot = gaps
+  }
+
+  /** The gaps as they are now; the same array until something changes. */
+  get all(): readonly Gap[] {
+    this.#snapshot ??= this.#gaps.map((gap) => ({ ...gap }))
+    return this.#snapshot
+  }
+
+  /** Whether a height lies in a gap. */
+  has(height: bigint): boolean {
+    const gap = this.#gaps[this.#find(height)]
+    return gap !== undefined && gap.from <= height
+  }
+
+  /** Takes a height out of the gap that it lies in, which may split that. */
+  fill(height: bigint): void {
+    const index = this.#find(height)
+    const gap = this.#gaps[index]
+    if (gap === undefined || height < gap.from) return
+    const rest: Gap[] = []
+    if (gap.from < height) rest.push({ ...gap, to: height - 1n })
+    if (height < gap.to) rest.push({ ...gap, from: height + 1n })
+    this.#gaps.splice(index, 1, ...rest)
+    this.#snapshot = null
+  }
+
+  /** Adds a gap that overlaps no other; one that continues a gap of its kind lengthens that. */
+  add(gap: Gap): void {
+    const index = this.#find(gap.from)
+    const joined = { ...gap }
+    let start = index
+    let end = index
+    const before = this.#gaps[index - 1]
+    if (before?.kind === gap.kind && before.to + 1n === gap.from) {
+      joined.from = before.from
+      start--
+    }
+    const after = this.#gaps[index]
+    if (after?.kind === gap.kind && gap.to + 1n === after.from) {
+      joined.to = after.to
+      end++
+    }
+    this.#gaps.splice(start, end - start, joined)
+    this.#snapshot = null
+  }
+
+  /** The index of the first gap that does not end below a height. */
+  #find(height: bigint): number {
+    let low = 0
+    let high = this.#gaps.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#gaps[middle]!.to < height) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** `height 12` or `heights 12 to 15`. */
+export function describeHeights(from: bigint, to: bigint): string {
+  return from === to ? `height ${from}` : `heights ${from} to ${to}`
+}

@@ -1,0 +1,5 @@
+/** A market id: 64 hex digits in any case. */
+export const MARKET_ID = /^[0-9a-fA-F]{64}$/
+
+/** A party id: 64 hex digits in any case, or the network's own party. */
+export const PARTY_ID = /^(?:[0-9a-fA-F]{64}|network)$/

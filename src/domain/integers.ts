@@ -1,0 +1,6 @@
+/** Bounds of the integer types of parameters and columns. */
+export const MAX_INT32 = 2n ** 31n - 1n
+export const MIN_INT32 = -(2n ** 31n)
+export const MAX_INT64 = 2n ** 63n - 1n
+export const MIN_INT64 = -(2n ** 63n)
+export const MAX_UINT64 = 2n ** 64n - 1n

@@ -1,0 +1,96 @@
+import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.ts'
+
+/** Field numbers of `BusEvent`'s oneof, for the kinds that are read (docs/events.md, envelope). */
+export const EVENT_KIND = {
+  marketData: 111,
+  auction: 121,
+  liquidityProvision: 124,
+  checkpoint: 135,
+  beginBlock: 148,
+  endBlock: 149,
+  fundingPeriod: 159,
+  fundingPeriodDataPoint: 160,
+} as const
+
+const READ_KINDS: ReadonlySet<number> = new Set(Object.values(EVENT_KIND))
+
+/** Whether events of a kind are read; all others are passed over. */
+export function isReadKind(kind: number): boolean {
+  return READ_KINDS.has(kind)
+}
+
+const FIRST_KIND = 101
+
+const ID = (1 << 3) | LENGTH_DELIMITED
+const VERSION = (4 << 3) | VARINT
+const CHAIN_ID = (5 << 3) | LENGTH_DELIMITED
+
+/**
+ * The envelope of an event, its body not decoded: positions within the record's bytes. One object serves
+ * all events; its values hold until the next call of {@link readEnvelope}.
+ */
+export type Envelope = {
+  bytes: Buffer
+  idStart: number
+  idEnd: number
+  version: number
+  chainIdStart: number
+  chainIdEnd: number
+  /** The oneof's field number; 0 where the event holds none. */
+  kind: number
+  bodyStart: number
+  bodyEnd: number
+}
+
+export function createEnvelope(): Envelope {
+  return {
+    bytes: Buffer.alloc(0),
+    idStart: 0,
+    idEnd: 0,
+    version: 0,
+    chainIdStart: 0,
+    chainIdEnd: 0,
+    kind: 0,
+    bodyStart: 0,
+    bodyEnd: 0,
+  }
+}
+
+const reader = new WireReader()
+
+/**
+ * Reads the envelope of the event `bytes[start..end)` into `envelope`.
+ *
+ * @throws {MalformedMessageError} where the bytes are no protobuf message.
+ */
+export function readEnvelope(bytes: Buffer, start: number, end: number, envelope: Envelope): void {
+  envelope.bytes = bytes
+  envelope.idStart = envelope.idEnd = start
+  envelope.chainIdStart = envelope.chainIdEnd = start
+  envelope.version = 0
+  envelope.kind = 0
+  envelope.bodyStart = envelope.bodyEnd = start
+  reader.reset(bytes, start, end)
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if ((tag & 7) === LENGTH_DELIMITED) {
+      const fieldEnd = reader.fieldEnd()
+      if (tag === ID) {
+        envelope.idStart = reader.at
+        envelope.idEnd = fieldEnd
+      } else if (tag === CHAIN_ID) {
+        envelope.chainIdStart = reader.at
+        envelope.chainIdEnd = fieldEnd
+      } else if (tag >>> 3 >= FIRST_KIND) {
+        envelope.kind = tag >>> 3
+        envelope.bodyStart = reader.at
+        envelope.bodyEnd = fieldEnd
+      }
+      reader.at = fieldEnd
+    } else if (tag === VERSION) {
+      envelope.version = reader.uint32()
+    } else {
+      reader.skip(tag)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { isUtf8 } from 'node:buffer'
+
+/** Bytes that are no protobuf message of the kind they are read as. */
+export class MalformedMessageError extends Error {
+  override name = 'MalformedMessageError'
+}
+
+/** Wire types of the protobuf encoding. */
+export const VARINT = 0
+export const FIXED64 = 1
+export const LENGTH_DELIMITED = 2
+export const FIXED32 = 5
+
+/**
+ * A position within a protobuf message. One reader serves any number of messages, nested ones too, and
+ * allocates nothing but the texts it returns: finding out what a record is must cost next to nothing.
+ */
+export class WireReader {
+  bytes: Buffer = Buffer.alloc(0)
+  at = 0
+  end = 0
+
+  /** Points the reader at `bytes[start..end)`. */
+  reset(bytes: Buffer, start: number, end: number): void {
+    this.bytes = bytes
+    this.at = start
+    this.end = end
+  }
+
+  /** The next field's tag: field number times 8 plus wire type. */
+  tag(): number {
+    const tag = this.uint32()
+    if (tag < 8) throw new MalformedMessageError('a field number of 0')
+    return tag
+  }
+
+  /** A varint of which only the low 32 bits count (tags, lengths, enums, bools). */
+  uint32(): number {
+    const { bytes, end } = this
+    let at = this.at
+    let value = 0
+    let shift = 0
+    for (;;) {
+      if (at >= end || shift > 63) throw new MalformedMessageError('a varint that does not end')
+      const byte = bytes[at++]!
+      if (shift < 32) value |= (byte & 0x7f) << shift
+      if (byte < 0x80) break
+      shift += 7
+    }
+    this.at = at
+    return value >>> 0
+  }
+
+  /** A varint as an unsigned 64-bit integer. */
+  uint64(): bigint {
+    const { bytes, end } = this
+    let low = 0
+    let middle = 0
+    let high = 0
+    for (let index = 0; index < 10; index++) {
+      if (this.at >= end) throw new MalformedMessageError('a varint that does not end')
+      const byte = bytes[this.at++]!
+      const bits = byte & 0x7f
+      if (index < 4) low |= bits << (7 * index)
+      else if (index < 8) middle |= bits << (7 * (index - 4))
+      else high |= bits << (7 * (index - 8))
+      if (byte < 0x80) {
+        const value = middle * 0x10000000 + low
+        if (high === 0 && value <= Number.MAX_SAFE_INTEGER) return BigInt(value)
+        return BigInt.asUintN(64, (BigInt(high) << 56n) | (BigInt(middle) << 28n) | BigInt(low))
+      }
+    }
+    throw new MalformedMessageError('a varint of more than ten bytes')
+  }
+
+  /** A varint as a signed 64-bit integer. */
+  int64(): bigint {
+    return BigInt.asIntN(64, this.uint64())
+  }
+
+  /** Reads a length and returns where the field's bytes end; they start at `at`. */
+  fieldEnd(): number {
+    const length = this.uint32()
+    const end = this.at + length
+    if (end > this.end) throw new MalformedMessageError('a field that is longer than its message')
+    return end
+  }
+
+  /** A text field. Proto3 texts are UTF-8. */
+  text(): string {
+    const start = this.at
+    const end = this.fieldEnd()
+    const from = this.at
+    this.at = end
+    const { bytes } = this
+    for (let at = from; at < end; at++) {
+      if (bytes[at]! >= 0x80) {
+        if (!isUtf8(bytes.subarray(from, end))) {
+          this.at = start
+          throw new MalformedMessageError('a text that is not UTF-8')
+        }
+        return bytes.toString('utf8', from, end)
+      }
+    }
+    return bytes.toString('latin1', from, end)
+  }
+
+  /** Passes a field over, given its tag. */
+  skip(tag: number): void {
+    switch (tag & 7) {
+      case VARINT:
+        this.uint32()
+        return
+      case FIXED64:
+        this.#advance(8)
+        return
+      case LENGTH_DELIMITED:
+        this.at = this.fieldEnd()
+        return
+      case FIXED32:
+        this.#advance(4)
+        return
+      default:
+        throw new MalformedMessageError(`a field of wire type ${tag & 7}`)
+    }
+  }
+
+  #advance(count: number): void {
+    this.at += count
+    if (this.at > this.end) throw new MalformedMessageError('a field that is longer than its message')
+  }
+}

@@ -1,0 +1,81 @@
+import { constants, createReadStream, openSync, statSync } from 'node:fs'
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { gunzip, isGzip } from './gunzip.ts'
+
+const CHUNK_BYTES = 256 * 1024
+
+/** How far the reading of a source has come, in bytes as stored (compressed where the file is). */
+export type ReadProgress = {
+  bytesRead: number
+  /** Whether the last source read was a gzip stream that is cut short. */
+  isCutShort?: boolean
+}
+
+/**
+ * Reads a file (`-`: standard input) in chunks, uncompressed where its content is gzip, whatever its name.
+ * A gzip stream that is cut short gives its good bytes and then ends, like a file cut short.
+ *
+ * @throws {CompressionError} for damaged gzip data and for anything but gzip behind a gzip stream.
+ */
+export async function* readEventFile(
+  path: string,
+  progress: ReadProgress,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  progress.isCutShort = false
+  const source = openSource(path)
+  const stop = () => source.destroy()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    const chunks = countedChunks(source, progress)
+    const head = await readHead(chunks)
+    if (isGzip(head)) {
+      progress.isCutShort = !(yield* gunzip(prepend(head, chunks)))
+    } else {
+      if (head.length > 0) yield head
+      yield* chunks
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    source.destroy()
+  }
+}
+
+function openSource(path: string): Readable {
+  if (path === '-') return process.stdin
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+    // A pipe that nobody writes to yet would hold a thread until somebody does, and the process with it.
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return new Socket({ fd, readable: true, writable: false })
+  }
+  return createReadStream(path, { highWaterMark: CHUNK_BYTES })
+}
+
+async function* countedChunks(
+  source: AsyncIterable<Buffer>,
+  progress: ReadProgress,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of source) {
+    progress.bytesRead += chunk.length
+    yield chunk
+  }
+}
+
+/** The first two bytes or more, in one buffer: a pipe may hand over a single byte first. */
+async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0)
+  while (head.length < 2) {
+    const next = await chunks.next()
+    if (next.done) break
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value])
+  }
+  return head
+}
+
+async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield head
+  yield* rest
+}

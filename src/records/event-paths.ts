@@ -1,0 +1,96 @@
+import { readdirSync, type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const EVENT_FILE_NAME = /\.(evts|evt|bevt)(\.gz)?$/i
+
+/** One file of the input, in the order of reading. */
+export type EventPath = {
+  path: string
+  /** Bytes as stored; null where that is not known (standard input, pipes). */
+  bytes: number | null
+}
+
+/** The input that the command line names, as files in the order of reading. */
+export type EventInput = {
+  files: EventPath[]
+  /** Files of named directories that are no event files by their name, and so are passed over. */
+  foreign: string[]
+}
+
+/** A path that cannot be read as event files. */
+export class EventPathError extends Error {
+  override name = 'EventPathError'
+}
+
+/** What the system says of a path that cannot be read. */
+const CAUSES: Record<string, string> = {
+  ENOENT: 'no such file or directory',
+  ENOTDIR: 'no such file or directory',
+  EACCES: 'no permission to read it',
+  EPERM: 'no permission to read it',
+  EISDIR: 'is a directory',
+  ELOOP: 'links that lead in a circle',
+  EIO: 'the disk gives an input/output error',
+}
+
+/** A path error for an error of the file system; every other error as it is. */
+export function explainPathError(path: string, error: unknown): unknown {
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return error
+  return new EventPathError(`${path}: ${CAUSES[code] ?? message}`, { cause: error })
+}
+
+function explainPathErrors<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw explainPathError(path, error)
+  }
+}
+
+const byName = new Intl.Collator('en', { numeric: true }).compare
+
+/**
+ * Resolves paths: a file stands for itself whatever its name, `-` for standard input, a directory for its
+ * event files (`.evts .evt .bevt`, each also `.gz`) in name order, numbers in names compared as numbers.
+ *
+ * @throws {EventPathError} for a path that is not there or cannot be read, and a directory without event files.
+ */
+export function findEventFiles(paths: readonly string[]): EventInput {
+  const input: EventInput = { files: [], foreign: [] }
+  for (const path of paths) {
+    if (path === '-') {
+      input.files.push({ path, bytes: null })
+      continue
+    }
+    const stats = explainPathErrors(path, () => statSync(path))
+    if (stats.isDirectory()) addDirectory(path, input)
+    else input.files.push({ path, bytes: stats.isFile() ? stats.size : null })
+  }
+  return input
+}
+
+function addDirectory(directory: string, input: EventInput): void {
+  const names = explainPathErrors(directory, () => readdirSync(directory)).sort(byName)
+  const before = input.files.length
+  for (const name of names) {
+    const path = join(directory, name)
+    const stats = statOrNull(path)
+    if (stats?.isFile() && EVENT_FILE_NAME.test(name)) input.files.push({ path, bytes: stats.size })
+    else input.foreign.push(path)
+  }
+  if (input.files.length === before) {
+    throw new EventPathError(
+      `${directory}: holds no event file (.evts, .evt, .bevt, or one of these with .gz)`,
+    )
+  }
+}
+
+/** Null for what is not there: a link to nothing, say. */
+function statOrNull(path: string): Stats | null {
+  try {
+    return statSync(path)
+  } catch {
+    return null
+  }
+}

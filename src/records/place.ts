@@ -1,0 +1,25 @@
+/** Where a record stood, so that every later error can say where. */
+export type Place = {
+  /** The file's path, `-` for standard input, or the peer's address for a live stream. */
+  source: string
+  /** Number of the record in its source, the first being 1. */
+  record: number
+  /** Offset of the record's first byte in the source's uncompressed bytes. */
+  offset: number
+}
+
+/** `perps.evts.gz, record 12, offset 3456`. */
+export function describePlace(place: Place): string {
+  return `${place.source}, record ${place.record}, offset ${place.offset}`
+}
+
+/** Input that is not an event stream, or not one that may be taken in: names what, where and what to do. */
+export class EventStreamError extends Error {
+  readonly place: Place
+
+  constructor(message: string, place: Place, options?: ErrorOptions) {
+    super(`${describePlace(place)}: ${message}`, options)
+    this.name = 'EventStreamError'
+    this.place = place
+  }
+}
