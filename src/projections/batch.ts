@@ -1,0 +1,116 @@
+import type { DataPointSource, MarketDataEvent, ProvisionStatus } from '../events/event.ts'
+
+/** Where in the stream a row comes from. An older event never replaces a newer one's row. */
+export type StreamPlace = {
+  height: bigint
+  /** The event's index within its block. */
+  eventIndex: number
+}
+
+export type CheckpointRow = StreamPlace & {
+  atBlock: bigint
+  hash: string
+  blockHash: string
+  /** Time of the block that it came in, Unix nanoseconds. */
+  blockTimestamp: bigint
+}
+
+export type FundingPeriodDataPointRow = StreamPlace & {
+  marketId: string
+  source: DataPointSource
+  timestamp: bigint
+  seq: bigint
+  price: string
+  twap: string
+}
+
+export type FundingPeriodRow = StreamPlace & {
+  marketId: string
+  seq: bigint
+  start: bigint
+  end: bigint | null
+  fundingPayment: string | null
+  fundingRate: string | null
+  internalTwap: string | null
+  externalTwap: string | null
+}
+
+export type AuctionRow = StreamPlace & {
+  marketId: string
+  openingAuction: boolean
+  leave: boolean
+  start: bigint
+  end: bigint
+}
+
+export type LiquidityProvisionRow = StreamPlace & {
+  provisionId: string
+  marketId: string
+  partyId: string
+  status: ProvisionStatus
+}
+
+/** A market's latest data: its list of providers replaces the one before, whole. */
+export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
+
+/** The first and last time of the points of one funding period. */
+export type FundingPeriodSpan = { marketId: string; seq: bigint; first: bigint; last: bigint }
+
+/** The key of a period's span in a batch. */
+export function spanKey({ marketId, seq }: { marketId: string; seq: bigint }): string {
+  return `${marketId}${seq}`
+}
+
+/**
+ * What a run of whole blocks changes, ready to be committed at once. Rows are in the order of the stream;
+ * maps hold one row for each key, the newest.
+ */
+export type Batch = {
+  blocks: number
+  checkpoints: CheckpointRow[]
+  fundingPeriodDataPoints: FundingPeriodDataPointRow[]
+  /** By {@link spanKey}. */
+  fundingPeriodSpans: Map<string, FundingPeriodSpan>
+  fundingPeriods: FundingPeriodRow[]
+  auctions: AuctionRow[]
+  /** By provision id. */
+  liquidityProvisions: Map<string, LiquidityProvisionRow>
+  /** By market id. */
+  liquidityProviderLists: Map<string, LiquidityProviderList>
+}
+
+export function createBatch(): Batch {
+  return {
+    blocks: 0,
+    checkpoints: [],
+    fundingPeriodDataPoints: [],
+    fundingPeriodSpans: new Map(),
+    fundingPeriods: [],
+    auctions: [],
+    liquidityProvisions: new Map(),
+    liquidityProviderLists: new Map(),
+  }
+}
+
+/** Rows that a commit of the batch touches, for deciding when it is large enough. */
+export function batchRows(batch: Batch): number {
+  let rows =
+    batch.checkpoints.length +
+    batch.fundingPeriodDataPoints.length +
+    batch.fundingPeriods.length +
+    batch.auctions.length +
+    batch.liquidityProvisions.size
+  for (const list of batch.liquidityProviderLists.values()) rows += 1 + list.event.feeShares.length
+  return rows
+}
+
+/** Whether `a` comes from a later event than `b`, or from the same. */
+export function isNotOlder(a: StreamPlace, b: StreamPlace): boolean {
+  return a.height > b.height || (a.height === b.height && a.eventIndex >= b.eventIndex)
+}
+
+/** Keeps the newer of a map's row and another of the same key. */
+export function keepNewer<Row extends StreamPlace>(rows: Map<string, Row>, key: string, row: Row): void {
+  const known = rows.get(key)
+  if (known === undefined || isNotOlder(row, known)) rows.set(key, row)
+}

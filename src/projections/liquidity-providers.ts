@@ -1,0 +1,50 @@
+import type { LiquidityProvisionEvent, MarketDataEvent } from '../events/event.ts'
+import { type Batch, keepNewer, type StreamPlace } from './batch.ts'
+
+/** A provision's latest status counts. */
+export function projectLiquidityProvision(
+  batch: Batch,
+  event: LiquidityProvisionEvent,
+  place: StreamPlace,
+): void {
+  keepNewer(batch.liquidityProvisions, event.provisionId, {
+    provisionId: event.provisionId,
+    marketId: event.marketId,
+    partyId: event.partyId,
+    status: event.status,
+    height: place.height,
+    eventIndex: place.eventIndex,
+  })
+}
+
+/** A market's latest data count; what they replace is never looked at. */
+export function projectMarketData(batch: Batch, event: MarketDataEvent, place: StreamPlace): void {
+  keepNewer(batch.liquidityProviderLists, event.marketId, {
+    event,
+    height: place.height,
+    eventIndex: place.eventIndex,
+  })
+}
+
+/** One party of a market's fee-share list, as it is stored and answered. */
+export type LiquidityProviderRow = {
+  partyId: string
+  /** The fee share as the API's JSON. */
+  feeShare: string
+  /** The SLA as the API's JSON; null where the market's data have none for the party. */
+  sla: string | null
+}
+
+/** A market's providers, one for each party of the fee-share list, each with that party's SLA element. */
+export function liquidityProviderRows(event: MarketDataEvent): LiquidityProviderRow[] {
+  const slas = new Map(event.slas.map((sla) => [sla.party, JSON.stringify(sla)]))
+  const rows = new Map<string, LiquidityProviderRow>()
+  for (const share of event.feeShares) {
+    rows.set(share.party, {
+      partyId: share.party,
+      feeShare: JSON.stringify(share),
+      sla: slas.get(share.party) ?? null,
+    })
+  }
+  return [...rows.values()]
+}

@@ -1,0 +1,37 @@
+import type { Block } from '../blocks/block.ts'
+import { projectAuction } from './auctions.ts'
+import type { Batch, StreamPlace } from './batch.ts'
+import { projectCheckpoint } from './checkpoints.ts'
+import { projectFundingPeriodDataPoint } from './funding-period-data-points.ts'
+import { projectFundingPeriod } from './funding-periods.ts'
+import { projectLiquidityProvision, projectMarketData } from './liquidity-providers.ts'
+
+/** Adds what a block changes to a batch. */
+export function projectBlock(batch: Batch, block: Block): void {
+  batch.blocks++
+  for (const { index, event } of block.events) {
+    const place: StreamPlace = { height: block.height, eventIndex: index }
+    switch (event.kind) {
+      case 'funding-period-data-point':
+        projectFundingPeriodDataPoint(batch, event, place)
+        break
+      case 'market-data':
+        projectMarketData(batch, event, place)
+        break
+      case 'checkpoint':
+        projectCheckpoint(batch, event, place, block.timestamp)
+        break
+      case 'funding-period':
+        projectFundingPeriod(batch, event, place)
+        break
+      case 'auction':
+        projectAuction(batch, event, place)
+        break
+      case 'liquidity-provision':
+        projectLiquidityProvision(batch, event, place)
+        break
+      default:
+        event satisfies never
+    }
+  }
+}

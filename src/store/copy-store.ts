@@ -1,0 +1,116 @@
+import { createHash, type Hash } from 'node:crypto'
+import { type Store, StoreError } from './store.ts'
+import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
+
+/** Rows that are read, compared and written at a time. */
+const CHUNK_ROWS = 10_000
+
+/** What both stores hold of a table once the copy is done. */
+export type TableDigest = { table: string; rows: number; sha256: string }
+
+/** How far a copy has come. */
+export type CopyProgress = { table: string; rows: number; written: number }
+
+export type CopyOptions = {
+  signal?: AbortSignal
+  onProgress?: (progress: CopyProgress) => void
+  onNotice?: (message: string) => void
+}
+
+/**
+ * Makes `to` hold what `from` holds, as of the moment when it starts; returns each table's count and digest,
+ * which are the same in both. What `to` holds already is compared and left, so a copy that was interrupted
+ * goes on where it stopped. The position in the stream is written last: until then `to` is an empty store.
+ *
+ * @throws {StoreError} where `from` is empty, `to` holds another chain or more blocks, or they differ afterwards.
+ */
+export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<TableDigest[]> {
+  await refuseUnlikeStores(from, to)
+  await using opened = new AsyncDisposableStack()
+  // Held for as long as the copy takes: nobody else writes meanwhile.
+  opened.adopt(await to.openWriter(options), (writer) => writer.close())
+  const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
+  const target = opened.adopt(await to.openTableWriter(), (tables) => tables.close())
+  const digests: TableDigest[] = []
+  for (const table of TABLES) digests.push(await copyTable(table, source, target, options))
+  for (const [index, table] of TABLES.entries()) {
+    const { rows, sha256 } = digests[index]!
+    const copied = await digestTable(table, target)
+    if (copied.rows === rows && copied.sha256 === sha256) continue
+    throw new StoreError(
+      `${table.name} differs after the copy: ${rows} rows in ${from.name}, ${copied.rows} in ${to.name}; run the copy again`,
+    )
+  }
+  return digests
+}
+
+async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
+  const [source, target] = await Promise.all([coverageOf(from), coverageOf(to)])
+  if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
+  if (target === null) return
+  if (target.chainId !== source.chainId) {
+    throw new StoreError(
+      `${to.name}: holds chain ${target.chainId}, and ${from.name} chain ${source.chainId}; copy to another store`,
+    )
+  }
+  if (target.height > source.height) {
+    throw new StoreError(
+      `${to.name}: holds blocks up to ${target.height}, and ${from.name} only up to ${source.height}; copy to another store`,
+    )
+  }
+}
+
+async function coverageOf(store: Store) {
+  const reader = await store.openReader()
+  try {
+    return await reader.coverage()
+  } finally {
+    await reader.close()
+  }
+}
+
+async function copyTable(
+  table: Table,
+  source: TableReader,
+  target: TableWriter,
+  { signal, onProgress }: CopyOptions,
+): Promise<TableDigest> {
+  const hash = createHash('sha256')
+  let after: readonly Cell[] | null = null
+  let rows = 0
+  let written = 0
+  for (let done = false; !done; ) {
+    signal?.throwIfAborted()
+    const chunk = await source.read(table, { after, upTo: null }, CHUNK_ROWS)
+    done = chunk.length < CHUNK_ROWS
+    const upTo: readonly Cell[] | null = done ? null : keyOf(table, chunk.at(-1)!)
+    const known = await target.read(table, { after, upTo }, CHUNK_ROWS + 1)
+    if (JSON.stringify(known) !== JSON.stringify(chunk)) {
+      await target.replace(table, { after, upTo }, chunk)
+      written += chunk.length
+    }
+    addRows(hash, chunk)
+    rows += chunk.length
+    after = upTo
+    onProgress?.({ table: table.name, rows, written })
+  }
+  return { table: table.name, rows, sha256: hash.digest('hex') }
+}
+
+/** Count and digest of all rows of a table, in the order of the key. */
+export async function digestTable(table: Table, reader: TableReader): Promise<TableDigest> {
+  const hash = createHash('sha256')
+  let after: readonly Cell[] | null = null
+  let rows = 0
+  for (;;) {
+    const chunk = await reader.read(table, { after, upTo: null }, CHUNK_ROWS)
+    addRows(hash, chunk)
+    rows += chunk.length
+    if (chunk.length < CHUNK_ROWS) return { table: table.name, rows, sha256: hash.digest('hex') }
+    after = keyOf(table, chunk.at(-1)!)
+  }
+}
+
+function addRows(hash: Hash, rows: readonly (readonly Cell[])[]): void {
+  for (const row of rows) hash.update(`${JSON.stringify(row)}\n`)
+}

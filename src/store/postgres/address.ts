@@ -1,0 +1,53 @@
+import type { ClientConfig } from 'pg'
+import { StoreError } from '../store.ts'
+
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
+
+/** Where a PostgreSQL store lies. */
+export type PostgresAddress = {
+  /** How it is named to people: without password. */
+  name: string
+  schema: string
+  /** What every connection is made with. */
+  config: ClientConfig
+}
+
+/** Whether a store's name is an address of PostgreSQL. */
+export function isPostgresAddress(name: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(name)
+}
+
+/**
+ * Reads `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`,
+ * `host`, ...). `PGPASSWORD` and `~/.pgpass` count where the address has no password.
+ *
+ * @throws {StoreError} for an address that is none, or a schema that is no plain name.
+ */
+export function parsePostgresAddress(text: string): PostgresAddress {
+  if (!URL.canParse(text)) {
+    throw new StoreError(
+      'the address of the PostgreSQL store is malformed; it reads postgres://user@host/database',
+    )
+  }
+  const url = new URL(text)
+  const schema = url.searchParams.get('schema') ?? 'lyra'
+  if (!SCHEMA_NAME.test(schema)) {
+    throw new StoreError(`the schema "${schema}" is no plain name of lower-case letters, digits and _`)
+  }
+  url.searchParams.delete('schema')
+  const connectionString = url.toString()
+  url.password = ''
+  url.searchParams.delete('password')
+  url.searchParams.set('schema', schema)
+  return {
+    name: url.toString(),
+    schema,
+    config: {
+      connectionString,
+      application_name: 'lyra',
+      connectionTimeoutMillis: 3_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5_000,
+    },
+  }
+}

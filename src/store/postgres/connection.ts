@@ -1,0 +1,94 @@
+import { Client, type ClientConfig } from 'pg'
+import type { KeyValue, Row } from '../../resources/resource.ts'
+import type { PostgresAddress } from './address.ts'
+
+/** A value that a statement takes: integers of any size, texts, and columns of them. */
+export type Parameter = KeyValue | null | readonly (string | null)[]
+
+/** How long a statement of a reader may take, on the server and until the answer is here. */
+export const READ_TIMEOUT_MS = 5_000
+
+/** How long a statement of a writer may take; a batch takes well below a second. */
+const WRITE_TIMEOUT_MS = 120_000
+
+/**
+ * A page is a walk along an index, whatever the planner makes of its row counts: it is not to gather rows
+ * before it gives the first one, nor to plan the same few statements again and again.
+ */
+const WALK_SETTINGS = [
+  'enable_bitmapscan=off',
+  'enable_seqscan=off',
+  'plan_cache_mode=force_generic_plan',
+  'jit=off',
+]
+
+/** Runtime settings of a connection. */
+function settings(schema: string, timeoutMs: number, more: string[] = []): string {
+  return [`search_path=${schema}`, `statement_timeout=${timeoutMs}`, ...more]
+    .map((entry) => `-c ${entry}`)
+    .join(' ')
+}
+
+/** What readers connect with: statements of one page are sent at once. */
+export function readerConfig({ config, schema }: PostgresAddress): ClientConfig & { pipeline: boolean } {
+  return {
+    ...config,
+    options: settings(schema, READ_TIMEOUT_MS, ['default_transaction_read_only=on', ...WALK_SETTINGS]),
+    query_timeout: READ_TIMEOUT_MS + 2_000,
+    pipeline: true,
+  }
+}
+
+/**
+ * What writers connect with. The server is to notice within seconds that a writer's machine is gone, so that
+ * another one can take over.
+ */
+export function writerConfig({ config, schema }: PostgresAddress): ClientConfig {
+  return {
+    ...config,
+    options: settings(schema, WRITE_TIMEOUT_MS, [
+      'tcp_keepalives_idle=2',
+      'tcp_keepalives_interval=1',
+      'tcp_keepalives_count=2',
+    ]),
+    query_timeout: WRITE_TIMEOUT_MS + 5_000,
+  }
+}
+
+/** Opens a connection that stays open. */
+export async function connect(config: ClientConfig): Promise<Client> {
+  const client = new Client(config)
+  // A connection lost while nothing is asked is noticed by the next question.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw error
+  }
+  return client
+}
+
+/** Anything that runs statements. */
+export type Queryable = Pick<Client, 'query'>
+
+const names = new Map<string, string>()
+
+/** Rows of a statement, each an array of its columns; prepared once a connection, by its text. */
+export async function rowsOf(
+  client: Queryable,
+  text: string,
+  values: readonly Parameter[] = [],
+): Promise<Row[]> {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = `lyra_${names.size}`
+    names.set(text, name)
+  }
+  const { rows } = await client.query({ name, text, values: values.map(encode), rowMode: 'array' })
+  return rows as Row[]
+}
+
+function encode(value: Parameter): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}

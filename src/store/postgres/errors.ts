@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreError } from '../store.ts'
+
+/** How often work is tried on new connections, and how long is waited in between. */
+const ATTEMPTS = 5
+const RETRY_MS = 200
+
+type PostgresError = Error & { code?: string }
+
+/** SQLSTATEs, or their first two characters, after which the same work may go well. */
+const PASSING = [
+  '08', // connection exception
+  '40', // transaction rollback: serialization failure, deadlock
+  '53', // insufficient resources: disk full, out of memory, too many connections
+  '57', // operator intervention: shutdown, crash, starting up, cancelled
+  '25006', // read-only: a failover has made this server a replica
+]
+
+const NETWORK = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'ENOENT',
+]
+
+/** What the driver says of a connection that is gone, for which it has no code. */
+const LOST = /connection terminated|timeout expired|query read timeout|connection error|not queryable/i
+
+const CAUSES: Record<string, string> = {
+  '28': 'the server refuses this user or password',
+  '3D': 'there is no such database',
+  '42501': 'this user may not do that; have one who may run `lyra migrate`, and grant usage of the schema',
+  '53100': "the server's disk is full",
+  '53300': 'the server has too many connections',
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be resolved at the moment',
+  ETIMEDOUT: 'the server does not answer',
+}
+
+/** Whether the same work may go well later, or on a new connection. */
+export function isPassing(error: unknown): boolean {
+  const { code, message } = error as PostgresError
+  if (code === undefined) return LOST.test(message)
+  return NETWORK.includes(code) || PASSING.some((state) => code.startsWith(state))
+}
+
+/** Whether the connection that gave the error is of no more use. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code, message } = error as PostgresError
+  if (code === undefined) return LOST.test(message)
+  return NETWORK.includes(code) || code.startsWith('08') || code.startsWith('57P')
+}
+
+/** Tries again where the connection is cut in the middle of the work; a server that is not there is told at once. */
+export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (
+        attempt === ATTEMPTS ||
+        (error as PostgresError).code === 'ECONNREFUSED' ||
+        !isConnectionLost(error)
+      ) {
+        throw error
+      }
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+/** A database's error as a {@link StoreError} that says what to do. */
+export function explainPostgresError(name: string, error: unknown): Error {
+  if (error instanceof StoreError) return error
+  const { code, message } = error as PostgresError
+  if (code === undefined && !LOST.test(message)) return error as Error
+  const cause = code === undefined ? undefined : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
+  return new StoreError(`${name}: ${cause ?? message}`, { cause: error })
+}

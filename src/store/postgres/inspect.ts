@@ -1,0 +1,135 @@
+import type { Client } from 'pg'
+import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
+import { StoreError } from '../store.ts'
+import { TABLES } from '../tables.ts'
+import type { PostgresAddress } from './address.ts'
+import { connect, rowsOf, writerConfig } from './connection.ts'
+import { explainPostgresError } from './errors.ts'
+import { schemaVersion } from './migrate.ts'
+import { MIGRATIONS } from './schema.ts'
+import { writerLockName } from './writer.ts'
+
+/** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
+const READ_BYTES = `
+  select coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::text
+  from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+  where nspname = $1 and relkind = 'r'`
+
+/** Whether a session holds the writer's lock; null on a replica, which does not see the primary's sessions. */
+const READ_HAS_WRITER = `
+  select case when pg_is_in_recovery() then null else exists (
+    select 1 from pg_locks, (select hashtextextended($1, 0) as key) as lock
+    where locktype = 'advisory' and granted and objsubid = 1
+      and database = (select oid from pg_database where datname = current_database())
+      and classid::bigint = (key >> 32) & 4294967295 and objid::bigint = key & 4294967295) end`
+
+const READ_INVALID_INDEXES = `
+  select relname from pg_index
+    join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
+  where nspname = $1 and not (indisvalid and indisready) order by relname`
+
+const READ_COLUMNS = `
+  select table_name || '.' || column_name from information_schema.columns where table_schema = $1`
+
+/** Failures since the statistics were reset; null where checksums are off. */
+const READ_CHECKSUM_FAILURES = `
+  select checksum_failures::int from pg_stat_database where datname = current_database()`
+
+const HAS_AMCHECK = `
+  select nspname from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
+  where extname = 'amcheck'`
+
+const READ_BTREES = `
+  select pg_class.oid::text, relname from pg_index
+    join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
+    join pg_am on pg_am.oid = relam
+  where nspname = $1 and amname = 'btree' and relkind = 'i' and indisvalid order by relname`
+
+/** What the store in a schema is. */
+export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
+  return ask(address, async (client) => {
+    const version = await schemaVersion(client, address)
+    if (version === 0) {
+      throw new StoreError(
+        `${address.name}: there is no store; make one with lyra migrate, or take events in`,
+      )
+    }
+    const [[bytes], [hasWriter]] = (await Promise.all([
+      rowsOf(client, READ_BYTES, [address.schema]).then(([row]) => row),
+      rowsOf(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
+    ])) as unknown as [[string], [boolean | null]]
+    return {
+      kind: 'postgres',
+      bytes: Number(bytes),
+      schemaVersion: version,
+      programSchemaVersion: MIGRATIONS.length,
+      hasWriter,
+    }
+  })
+}
+
+/**
+ * Asks the server for what it knows to be wrong. Where its extension amcheck is installed, every index is
+ * compared with its table.
+ */
+export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> {
+  return ask(address, async (client) => {
+    const problems: string[] = []
+    const notes: string[] = []
+    const columns = new Set((await rowsOf(client, READ_COLUMNS, [address.schema])).map(([name]) => name))
+    for (const table of TABLES) {
+      for (const { name } of table.columns) {
+        if (!columns.has(`${table.name}.${name}`)) {
+          problems.push(`the schema: column ${table.name}.${name} is missing`)
+        }
+      }
+    }
+    for (const [index] of await rowsOf(client, READ_INVALID_INDEXES, [address.schema])) {
+      problems.push(`the index ${index} is not valid; run: reindex index ${address.schema}.${index}`)
+    }
+    const [row] = await rowsOf(client, READ_CHECKSUM_FAILURES)
+    if (Number(row?.[0] ?? 0) > 0) problems.push(`the server has met ${row![0]} pages with a wrong check sum`)
+    await checkIndexes(client, address, problems, notes)
+    return { problems, notes }
+  })
+}
+
+async function checkIndexes(
+  client: Client,
+  { schema }: PostgresAddress,
+  problems: string[],
+  notes: string[],
+): Promise<void> {
+  const [extension] = await rowsOf(client, HAS_AMCHECK)
+  if (extension === undefined) {
+    notes.push('indexes are not compared with their tables: the extension amcheck is not installed')
+    return
+  }
+  await client.query('set statement_timeout = 0')
+  for (const [oid, name] of await rowsOf(client, READ_BTREES, [schema])) {
+    try {
+      await client.query(`select ${extension[0]}.bt_index_check($1::oid::regclass, true)`, [oid])
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string }
+      if (code === '42501') {
+        notes.push('indexes are not compared with their tables: this user may not run bt_index_check')
+        return
+      }
+      // Data corrupted, index corrupted: what the check is for.
+      if (!code?.startsWith('XX')) throw error
+      problems.push(`the index ${name}: ${message}`)
+    }
+  }
+}
+
+async function ask<T>(address: PostgresAddress, work: (client: Client) => Promise<T>): Promise<T> {
+  let client: Client | null = null
+  try {
+    client = await connect(writerConfig(address))
+    return await work(client)
+  } catch (error) {
+    throw explainPostgresError(address.name, error)
+  } finally {
+    await client?.end().catch(() => {})
+  }
+}

@@ -1,0 +1,54 @@
+import { StoreError } from '../store.ts'
+import type { PostgresAddress } from './address.ts'
+import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
+import { explainPostgresError, withFreshConnections } from './errors.ts'
+import { MIGRATIONS } from './schema.ts'
+
+/**
+ * Brings the schema up to date, under an advisory lock: any number of processes may start at once.
+ *
+ * @throws {StoreError} where the schema is newer than the program, or the user may not create tables.
+ */
+export async function migrate(address: PostgresAddress): Promise<void> {
+  try {
+    await withFreshConnections(() => bringUpToDate(address))
+  } catch (error) {
+    throw explainPostgresError(address.name, error)
+  }
+}
+
+async function bringUpToDate(address: PostgresAddress): Promise<void> {
+  const client = await connect(writerConfig(address))
+  try {
+    if ((await schemaVersion(client, address)) === MIGRATIONS.length) return
+    await client.query('begin')
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `lyra migrate ${address.schema}`,
+    ])
+    await client.query(`create schema if not exists ${address.schema}`)
+    await client.query('create table if not exists schema_version (version integer not null)')
+    const version = await schemaVersion(client, address)
+    for (const migration of MIGRATIONS.slice(version)) await client.query(migration)
+    await client.query('delete from schema_version')
+    await client.query('insert into schema_version (version) values ($1)', [MIGRATIONS.length])
+    await client.query('commit')
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** The schema's version; 0 where there is none. */
+export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
+  const [[table]] = (await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.schema_version`])) as [
+    [string | null],
+  ]
+  if (table === null) return 0
+  const [row] = await rowsOf(client, 'select version from schema_version')
+  const version = Number(row?.[0] ?? 0)
+  if (version > MIGRATIONS.length) {
+    throw new StoreError(
+      `${name}: its schema is version ${version}, this program knows ${MIGRATIONS.length}; use a newer Lyra`,
+    )
+  }
+  return version
+}

@@ -1,0 +1,122 @@
+/**
+ * The steps that bring the schema from each version to the next, `:schema` standing for its quoted name. The
+ * tables are those of SQLite (sqlite/schema.ts), with the same places in the stream. Texts that are compared
+ * are `collate "C"`, so that both databases sort alike. A step is never changed once it has been released.
+ *
+ * Every unique key of the data points holds the market, and every query of them names it, so that they can be
+ * distributed by it.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  create table stream (
+    id smallint primary key check (id = 1),
+    chain_id text not null,
+    first_height bigint not null,
+    height bigint not null,
+    timestamp bigint not null
+  );
+
+  create table gaps (
+    from_height bigint primary key,
+    to_height bigint not null,
+    kind text not null check (kind in ('missing', 'incomplete'))
+  );
+
+  -- How far old rows have been taken out (upkeep/prune-store.ts); no row: nothing has.
+  create table pruned (
+    id smallint primary key check (id = 1),
+    before_timestamp bigint,
+    before_height bigint
+  );
+
+  create table checkpoints (
+    at_block bigint not null,
+    hash text collate "C" not null,
+    block_hash text not null,
+    block_timestamp bigint not null,
+    height bigint not null,
+    event_index integer not null,
+    primary key (at_block, hash)
+  );
+
+  create table markets (
+    market integer primary key,
+    market_id text collate "C" not null
+  );
+  create unique index markets_by_id on markets (market_id);
+
+  create table funding_period_data_points (
+    market integer not null,
+    source smallint not null,
+    seq bigint not null,
+    timestamp bigint not null,
+    height bigint not null,
+    event_index integer not null,
+    price text not null,
+    twap text not null,
+    -- Rows come in the order of the blocks, those of all markets mixed: a page read from the table itself would
+    -- touch a block of the disk for each row. The index holds all that a page shows, in its order.
+    primary key (market, source, timestamp, seq) include (price, twap)
+  );
+
+  create table funding_period_spans (
+    market integer not null,
+    seq bigint not null,
+    first_timestamp bigint not null,
+    last_timestamp bigint not null,
+    points bigint not null,
+    primary key (market, seq)
+  );
+
+  create table funding_periods (
+    market_id text collate "C" not null,
+    seq bigint not null,
+    start_timestamp bigint not null,
+    end_timestamp bigint,
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    height bigint not null,
+    event_index integer not null,
+    primary key (market_id, seq)
+  );
+
+  create table auctions (
+    market_id text collate "C" not null,
+    height bigint not null,
+    event_index integer not null,
+    opening_auction boolean not null,
+    leave boolean not null,
+    start_timestamp bigint not null,
+    end_timestamp bigint not null,
+    primary key (market_id, height, event_index)
+  );
+
+  create table liquidity_provisions (
+    provision_id text collate "C" primary key,
+    market_id text collate "C" not null,
+    party_id text collate "C" not null,
+    status smallint not null,
+    height bigint not null,
+    event_index integer not null
+  );
+  create index liquidity_provisions_by_party on liquidity_provisions (market_id, party_id, status);
+
+  create table liquidity_provider_lists (
+    market_id text collate "C" primary key,
+    height bigint not null,
+    event_index integer not null
+  );
+
+  -- Rewritten with every block: room in each page lets a new version stand beside the old one, out of the index.
+  create table liquidity_providers (
+    market_id text collate "C" not null,
+    party_id text collate "C" not null,
+    fee_share text not null,
+    sla text,
+    primary key (market_id, party_id)
+  ) with (fillfactor = 50);
+  create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
+  `,
+]

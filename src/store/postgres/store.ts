@@ -1,0 +1,37 @@
+import type { Store } from '../store.ts'
+import { parsePostgresAddress } from './address.ts'
+import { backupPostgres } from './backup.ts'
+import { distribute } from './distribute.ts'
+import { checkPostgres, inspectPostgres } from './inspect.ts'
+import { migrate } from './migrate.ts'
+import { openPostgresPruner } from './pruner.ts'
+import { openPostgresReader } from './reader.ts'
+import { openPostgresTableReader, openPostgresTableWriter } from './tables.ts'
+import { openPostgresWriter } from './writer.ts'
+
+/** The store in a schema of a PostgreSQL database. */
+export function postgresStore(text: string): Store {
+  const address = parsePostgresAddress(text)
+  return {
+    name: address.name,
+    openWriter: async (options = {}) => {
+      await migrate(address)
+      return openPostgresWriter(address, options)
+    },
+    openReader: async () => {
+      await migrate(address)
+      return openPostgresReader(address)
+    },
+    migrate: () => migrate(address),
+    distribute: () => distribute(address),
+    openTableReader: () => openPostgresTableReader(address),
+    openTableWriter: () => openPostgresTableWriter(address),
+    openPruner: async () => {
+      await migrate(address)
+      return openPostgresPruner(address)
+    },
+    inspect: () => inspectPostgres(address),
+    checkDatabase: () => checkPostgres(address),
+    backup: async (file) => backupPostgres(address, file),
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from 'pg'
+import type { Coverage } from '../../domain/coverage.ts'
+import type { Batch } from '../../projections/batch.ts'
+import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
+import { StoreError, type Writer, type WriterOptions } from '../store.ts'
+import type { PostgresAddress } from './address.ts'
+import { connect, rowsOf, writerConfig } from './connection.ts'
+import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
+import { readCoverage } from './reader.ts'
+import { type MarketNumbers, writeBatch } from './write-batch.ts'
+
+/** How often a standby looks whether the writer before it is gone. */
+const STANDBY_INTERVAL_MS = 500
+
+/** The first and the longest wait before work is tried again. */
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 5_000
+
+const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))'
+
+/** What the writer's advisory lock is made from. */
+export function writerLockName({ schema }: PostgresAddress): string {
+  return `lyra writer ${schema}`
+}
+
+/**
+ * Opens a writer. There is one at a time for each schema, by advisory lock: another one waits here, as a
+ * standby, until the first is gone. A lost connection, a restart or a failover of the server is waited out.
+ */
+export async function openPostgresWriter(
+  address: PostgresAddress,
+  { signal, onNotice = () => {} }: WriterOptions,
+): Promise<Writer> {
+  const markets: MarketNumbers = new Map()
+  let client: Client | null = null
+  let known: Coverage | null | undefined
+
+  /** The connection that holds the writer's lock. */
+  async function lockedClient(): Promise<Client> {
+    if (client !== null) return client
+    const opened = await connect(writerConfig(address))
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const [row] = await rowsOf(opened, TRY_LOCK, [writerLockName(address)])
+        if ((row![0] as unknown) === true) break
+        if (attempt === 0) onNotice(`${address.name}: another writer is at work; standing by`)
+        await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
+      }
+    } catch (error) {
+      await opened.end().catch(() => {})
+      throw error
+    }
+    client = opened
+    return opened
+  }
+
+  async function dropConnection(): Promise<void> {
+    const lost = client
+    client = null
+    markets.clear()
+    await lost?.end().catch(() => {})
+  }
+
+  /** Does work, again and again after faults that pass; `signal` ends the waiting. */
+  async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      try {
+        return await work(await lockedClient())
+      } catch (error) {
+        if (!isPassing(error)) throw explainPostgresError(address.name, error)
+        if (isConnectionLost(error) || client === null) await dropConnection()
+        else await client.query('rollback').catch(dropConnection)
+        onNotice(`${explainPostgresError(address.name, error).message}; trying again`)
+        await sleep(wait, undefined, { signal })
+      }
+    }
+  }
+
+  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
+    await persist(async (locked) => {
+      await locked.query('begin')
+      const stored = await readCoverage(locked)
+      // After a lost connection nobody knows whether the commit went through: writing the same again is harmless.
+      if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
+        await locked.query('rollback')
+        throw new StoreError(
+          `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to go on from there`,
+        )
+      }
+      await writeBatch(locked, batch, markets)
+      await rowsOf(locked, WRITE_STREAM, [
+        coverage.chainId,
+        coverage.first,
+        coverage.height,
+        coverage.timestamp,
+      ])
+      if (coverage.gaps !== known?.gaps) {
+        await rowsOf(locked, DELETE_GAPS)
+        for (const gap of coverage.gaps) await rowsOf(locked, INSERT_GAP, [gap.from, gap.to, gap.kind])
+      }
+      await locked.query('commit')
+    })
+    known = coverage
+  }
+
+  try {
+    await withFreshConnections(lockedClient)
+  } catch (error) {
+    throw explainPostgresError(address.name, error)
+  }
+  return {
+    coverage: async () => {
+      known = await persist(readCoverage)
+      return known
+    },
+    commit,
+    close: dropConnection,
+  }
+}

@@ -1,0 +1,112 @@
+import { MIN_INT64 } from '../domain/integers.ts'
+import type { KeyValue } from '../resources/resource.ts'
+import type { Statement } from './page-statement.ts'
+import type { CheckpointKey, PointKey, PointRun, PruneBound } from './pruner.ts'
+
+/*
+ * What a pruner asks, in SQL that both databases take. By time a run of points is walked up to the bound; by
+ * height all of it is: the key of the points does not hold the height.
+ */
+
+const POINTS = 'funding_period_data_points'
+
+/** The column that the bound is on: of checkpoints, and of data points. */
+const CHECKPOINT_COLUMN = { time: 'block_timestamp', height: 'at_block' } as const
+const POINT_COLUMN = { time: 'timestamp', height: 'height' } as const
+
+/** Notes a bound by which rows go; one that reaches further is left. */
+export function noteBound({ by, before }: PruneBound): Statement {
+  const column = by === 'time' ? 'before_timestamp' : 'before_height'
+  return {
+    text: `insert into pruned (id, ${column}) values (1, $1)
+      on conflict (id) do update set ${column} = case
+        when pruned.${column} > excluded.${column} then pruned.${column} else excluded.${column} end`,
+    values: [before],
+  }
+}
+
+/** The keys of the next old checkpoints behind a key, up to `limit`. */
+export function oldCheckpoints(
+  { by, before }: PruneBound,
+  after: CheckpointKey | null,
+  limit: number,
+): Statement {
+  return {
+    text: `select cast(at_block as text), hash from checkpoints
+      where (at_block, hash) > ($1, $2) and ${CHECKPOINT_COLUMN[by]} < $3
+      order by checkpoints.at_block, checkpoints.hash limit $4`,
+    values: [after?.atBlock ?? -1n, after?.hash ?? '', before, BigInt(limit)],
+  }
+}
+
+/** Takes out the old checkpoints behind one key, up to and with another one. */
+export function deleteCheckpoints(
+  { by, before }: PruneBound,
+  after: CheckpointKey | null,
+  last: CheckpointKey,
+): Statement {
+  return {
+    text: `delete from checkpoints
+      where (at_block, hash) > ($1, $2) and (at_block, hash) <= ($3, $4) and ${CHECKPOINT_COLUMN[by]} < $5`,
+    values: [after?.atBlock ?? -1n, after?.hash ?? '', last.atBlock, last.hash, before],
+  }
+}
+
+/** Time, seq and, as 1 or 0, whether it is old, of the next points of a run behind a key, up to `limit`. */
+export function nextPoints(
+  { by, before }: PruneBound,
+  { market, source }: PointRun,
+  after: PointKey | null,
+  limit: number,
+): Statement {
+  const upTo = by === 'time' ? 'and timestamp < $5' : ''
+  return {
+    text: `select cast(timestamp as text), cast(seq as text),
+        case when ${POINT_COLUMN[by]} < $5 then 1 else 0 end
+      from ${POINTS}
+      where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
+      order by ${POINTS}.timestamp, ${POINTS}.seq limit $6`,
+    values: [market, source, ...keyBehind(after), before, BigInt(limit)],
+  }
+}
+
+/** `from` and `where` of the old points of a run behind one key, up to and with another one. */
+export function oldPoints(
+  { by, before }: PruneBound,
+  { market, source }: PointRun,
+  after: PointKey | null,
+  last: PointKey,
+): Statement {
+  return {
+    text: `from ${POINTS}
+      where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
+        and ${POINT_COLUMN[by]} < $7`,
+    values: [market, source, ...keyBehind(after), last.timestamp, last.seq, before],
+  }
+}
+
+function keyBehind(after: PointKey | null): KeyValue[] {
+  return after === null ? [MIN_INT64, -1n] : [after.timestamp, after.seq]
+}
+
+/** The first or last time of the points that the period of a row `span` has; null where it has none. */
+function edge(aggregate: 'min' | 'max'): string {
+  const direction = aggregate === 'min' ? '' : 'desc'
+  // One walk along the key for each source, which ends at the first point of the period.
+  const ofSource = (source: number) => `
+    select found from (
+      select timestamp as found from ${POINTS}
+      where market = span.market and source = ${source} and seq = span.seq
+        and timestamp >= span.first_timestamp and timestamp <= span.last_timestamp
+      order by ${POINTS}.timestamp ${direction} limit 1
+    ) as source_${source}`
+  return `(select ${aggregate}(found) from (${[0, 1, 2].map(ofSource).join(' union all ')}) as edges)`
+}
+
+/** For `update funding_period_spans as span`: the ends of a period after points of it have gone. */
+export const SET_SPAN_EDGES = `
+  first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
+  last_timestamp = coalesce(${edge('max')}, span.last_timestamp)`
+
+/** For `delete from funding_period_spans as span`: whether no point of the period is left. */
+export const IS_EMPTY_SPAN = `${edge('min')} is null`

@@ -1,0 +1,128 @@
+import { type Reader, type Store, StoreUnavailableError } from './store.ts'
+
+/** How often every server is asked for its position, in milliseconds. */
+const CHECK_INTERVAL_MS = 1_000
+
+export type ReplicaOptions = {
+  /** The store that is written to: it tells how far the replicas lag, and answers where none of them can. */
+  primary: Store
+  replicas: readonly Store[]
+  /** Blocks that a replica may be behind. */
+  maxLag: number
+  /** Is told, in one line, when a replica is taken out or comes back. */
+  onNotice: (message: string) => void
+}
+
+/** A server to read from. */
+type Member = {
+  store: Store
+  reader: Reader | null
+  /** The last height it named; null where it is empty or was never reached. */
+  height: bigint | null
+  /** Why it is not asked; null while it is. */
+  fault: string | null
+}
+
+/**
+ * A reader over replicas. Each answer is one snapshot of one of them, in turns; one that cannot be reached or
+ * lags too much is taken out, and comes back by itself. Where all are out the primary answers.
+ *
+ * @throws {StoreError} where neither the primary nor any replica can be opened.
+ */
+export async function openReplicaReader(options: ReplicaOptions): Promise<Reader> {
+  const { maxLag, onNotice } = options
+  const member = (store: Store): Member => ({ store, reader: null, height: null, fault: 'not asked yet' })
+  const primary = member(options.primary)
+  const replicas = options.replicas.map(member)
+  const members = [...replicas, primary]
+  let turn = 0
+
+  function takeOut(out: Member, fault: string): void {
+    if (out.fault === null) onNotice(`${out.store.name}: taken out, ${fault}`)
+    out.fault = fault
+  }
+
+  async function check(asked: Member): Promise<unknown> {
+    try {
+      asked.reader ??= await asked.store.openReader()
+      const position = await asked.reader.position()
+      asked.height = position === null ? null : BigInt(position.height)
+      return null
+    } catch (error) {
+      takeOut(asked, (error as Error).message)
+      return error
+    }
+  }
+
+  async function checkAll(): Promise<unknown[]> {
+    const faults = await Promise.all(members.map(check))
+    const highest = members.reduce<bigint>(
+      (most, { height }) => (height !== null && height > most ? height : most),
+      0n,
+    )
+    for (const [index, checked] of members.entries()) {
+      if (faults[index] !== null) continue
+      const lag = highest - (checked.height ?? 0n)
+      if (checked !== primary && lag > BigInt(maxLag)) {
+        takeOut(checked, `it is ${lag} blocks behind`)
+      } else {
+        if (checked.fault !== null && checked.fault !== 'not asked yet') {
+          onNotice(`${checked.store.name}: back`)
+        }
+        checked.fault = null
+      }
+    }
+    return faults
+  }
+
+  /** Replicas in turns, then the primary. */
+  function candidates(): Member[] {
+    const able = replicas.filter(({ fault }) => fault === null)
+    const first = able.length === 0 ? 0 : turn++ % able.length
+    return [...able.slice(first), ...able.slice(0, first), primary]
+  }
+
+  async function ask<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
+    let failure: unknown = new StoreUnavailableError('no server of the store can be reached')
+    for (const asked of candidates()) {
+      if (asked.reader === null) continue
+      try {
+        return await read(asked.reader)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error
+        takeOut(asked, error.message)
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  const faults = await checkAll()
+  if (faults.every((fault) => fault !== null)) throw faults.at(-1)
+  let checking: Promise<unknown> | null = null
+  const timer = setInterval(() => {
+    // One round at a time: a server that does not answer must not gather questions.
+    checking ??= checkAll().finally(() => {
+      checking = null
+    })
+  }, CHECK_INTERVAL_MS)
+  timer.unref()
+
+  return {
+    page: (query) => ask((reader) => reader.page(query)),
+    position: () => ask((reader) => reader.position()),
+    coverage: () => ask((reader) => reader.coverage()),
+    holdings: () => ask((reader) => reader.holdings()),
+    replicas: () =>
+      replicas.map(({ store, height, fault }) => ({
+        name: store.name,
+        height: height?.toString() ?? null,
+        fault,
+      })),
+    close: async () => {
+      clearInterval(timer)
+      await checking
+      await Promise.all(members.map(({ reader }) => reader?.close()))
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { MAX_INT64 } from '../domain/integers.ts'
+import type { Key, KeyValue, Selection } from '../resources/resource.ts'
+import type { Bound, Scan } from './page-statement.ts'
+import type { PageQuery } from './store.ts'
+
+/** First and last value of the first key column among the rows that a selection can have. */
+export type Span = { first: bigint; last: bigint }
+
+/** The scans that answer a page: the page's own rows, and what stands at or before its cursor. */
+export type PageScans = { page: Scan; behind: Scan | null }
+
+/**
+ * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
+ * joined to one lower and one upper end, so that the database walks the page's rows and no others.
+ */
+export function pageScans(query: PageQuery, span: Span | null): PageScans {
+  const { resource, selection, descending, cursor } = query
+  const from = later(selection.from, span?.first)
+  const to = earlier(selection.to, span === null || span.last === MAX_INT64 ? undefined : span.last + 1n)
+  const whole: Scan = {
+    resource,
+    selection,
+    lower: from === undefined ? null : { key: firstKeyOf(resource.key.length, from), inclusive: true },
+    upper: to === undefined ? null : { key: firstKeyOf(resource.key.length, to), inclusive: false },
+    descending,
+  }
+  if (cursor === null) return { page: whole, behind: null }
+  const ahead = { key: cursor, inclusive: false }
+  const passed = { key: cursor, inclusive: true }
+  return descending
+    ? {
+        page: { ...whole, upper: lowest(whole.upper, ahead) },
+        behind: { ...whole, lower: highest(whole.lower, passed) },
+      }
+    : {
+        page: { ...whole, lower: highest(whole.lower, ahead) },
+        behind: { ...whole, upper: lowest(whole.upper, passed) },
+      }
+}
+
+/** Whether a selection excludes every row by its own: an empty or reversed date range, a seq beyond any. */
+export function selectsNothing({ from, to, seq }: Selection): boolean {
+  return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
+}
+
+/** The lowest key with a value in its first column, whatever the others hold: they are never negative. */
+function firstKeyOf(columns: number, value: bigint): Key {
+  return [value, ...new Array<bigint>(columns - 1).fill(0n)]
+}
+
+function later(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
+  return a === undefined || (b !== undefined && b > a) ? b : a
+}
+
+function earlier(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
+  return a === undefined || (b !== undefined && b < a) ? b : a
+}
+
+/** The lower end that lets fewer rows through. */
+function highest(a: Bound | null, b: Bound): Bound {
+  if (a === null) return b
+  const order = compareKeys(a.key, b.key)
+  return order > 0 || (order === 0 && !a.inclusive) ? a : b
+}
+
+/** The upper end that lets fewer rows through. */
+function lowest(a: Bound | null, b: Bound): Bound {
+  if (a === null) return b
+  const order = compareKeys(a.key, b.key)
+  return order < 0 || (order === 0 && !a.inclusive) ? a : b
+}
+
+function compareKeys(a: Key, b: Key): number {
+  for (let index = 0; index < a.length; index++) {
+    const left: KeyValue = a[index]!
+    const right: KeyValue = b[index]!
+    if (left !== right) return left < right ? -1 : 1
+  }
+  return 0
+}

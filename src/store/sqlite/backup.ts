@@ -1,0 +1,85 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { BackupOptions } from '../inspection.ts'
+import { StoreError } from '../store.ts'
+import { Connection, explained } from './connection.ts'
+import { hasLog } from './log-check.ts'
+
+/** Pages that are copied at a time. */
+const STEP_PAGES = 2_000
+
+/**
+ * Copies a store to another file, as of the moment when it starts, however much is written meanwhile. The copy
+ * gets its name once it is whole and on disk.
+ *
+ * @throws {StoreError} where the file is there already, or cannot be written.
+ */
+export async function backupSqlite(
+  path: string,
+  file: string,
+  { force = false, signal, onProgress }: BackupOptions,
+): Promise<void> {
+  const source = Connection.openForReading(path)
+  const partial = `${file}.partial`
+  try {
+    refuseFile(path, file, force)
+    rmSync(partial, { force: true })
+    // Held until the copy is whole: with it every page is of this moment.
+    source.begin('deferred')
+    source.row('select commits from store_file')
+    await source.copyTo(partial, {
+      rate: STEP_PAGES,
+      progress: ({ totalPages, remainingPages }) => {
+        signal?.throwIfAborted()
+        onProgress?.({ donePages: totalPages - remainingPages, totalPages })
+      },
+    })
+    signal?.throwIfAborted()
+    explained(file, () => {
+      sync(partial)
+      renameSync(partial, file)
+      if (process.platform !== 'win32') sync(dirname(file))
+    })
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw explainBackupError(file, error)
+  } finally {
+    source.close()
+  }
+}
+
+/** A store that is in use, or the store itself, is never replaced. */
+function refuseFile(path: string, file: string, force: boolean): void {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) {
+    if (!existsSync(dirname(file))) throw new StoreError(`${file}: the folder is not there`)
+    return
+  }
+  const store = statSync(path)
+  if (stats.dev === store.dev && stats.ino === store.ino) {
+    throw new StoreError(`${file}: this is the store itself; name another file`)
+  }
+  if (!stats.isFile()) throw new StoreError(`${file}: is there, and no file; name another one`)
+  if (!force) throw new StoreError(`${file}: is there already; name another file, or replace it with --force`)
+  if (hasLog(file)) {
+    throw new StoreError(
+      `${file}: a log lies beside it (${file}-wal), so it may be a store in use; name another file`,
+    )
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}
+
+function explainBackupError(file: string, error: unknown): unknown {
+  try {
+    return explained(file, () => {
+      throw error
+    })
+  } catch (explainedError) {
+    return explainedError
+  }
+}

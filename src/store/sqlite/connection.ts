@@ -1,0 +1,250 @@
+import { existsSync, statSync } from 'node:fs'
+import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { KeyValue } from '../../resources/resource.ts'
+import { StoreError } from '../store.ts'
+import { checkLog } from './log-check.ts'
+import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
+
+/** How long a writer waits for another one's lock, in milliseconds. */
+const WRITER_WAIT_MS = 5_000
+
+/** Readers wait for nobody but a process that opens or closes the file; the event loop waits with them. */
+const READER_WAIT_MS = 250
+
+/** How long copying the log waits for readers of older snapshots; what it cannot copy comes next time. */
+const TRUNCATE_WAIT_MS = 100
+
+/**
+ * Memory for pages of the file. Mapping the file instead is no faster, and a file that gets shorter meanwhile
+ * then kills the process.
+ */
+const READER_CACHE_KIB = 32 * 1024
+
+type SqliteError = NodeJS.ErrnoException & { errcode?: number }
+
+/** SQLite's primary result codes that have a cause which someone can mend. */
+const CAUSES: Record<number, string> = {
+  5: 'another program holds it locked',
+  8: 'it cannot be written to (read-only file or folder), which reading needs too',
+  10: 'it cannot be read or written to; look for a full or failing disk, or a limit on the size of files',
+  11: 'the file is damaged; restore a backup, or take the event files in again',
+  13: 'the disk is full',
+  14: 'the file cannot be opened; look at its path and permissions',
+  26: 'the file is no SQLite database',
+}
+
+/** An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... */
+export class Connection {
+  readonly path: string
+  readonly #database: DatabaseSync
+  readonly #file: FileState | null
+  readonly #statements = new Map<string, StatementSync>()
+
+  private constructor(path: string, readOnly: boolean) {
+    this.path = path
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new StoreError(`${path}: is a directory; name a file in it with --store`)
+    }
+    checkLog(path)
+    this.#database = new DatabaseSync(path, { readOnly, timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS })
+    this.#file = fileAt(path)
+  }
+
+  /**
+   * Opens for reading.
+   *
+   * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
+   */
+  static openForReading(path: string): Connection {
+    return explained(path, () => {
+      if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
+      const connection = new Connection(path, true)
+      try {
+        connection.#database.exec(`pragma cache_size = -${READER_CACHE_KIB}; pragma query_only = on`)
+        if (connection.#schemaVersion() < MIGRATIONS.length) {
+          throw new StoreError(
+            `${path}: its schema is older than this program's and must be brought up to date`,
+          )
+        }
+        return connection
+      } catch (error) {
+        connection.close()
+        throw error
+      }
+    })
+  }
+
+  /**
+   * Opens for writing; creates the file or brings its schema up to date where needed.
+   *
+   * @throws {StoreError} for a file that is not Lyra's, of a newer schema, or cannot be written to.
+   */
+  static openForWriting(path: string): Connection {
+    return explained(path, () => {
+      const connection = new Connection(path, false)
+      try {
+        connection.#migrate()
+        return connection
+      } catch (error) {
+        connection.close()
+        throw error
+      }
+    })
+  }
+
+  /** Whether the file is there and of this program's schema version. */
+  static isCurrent(path: string): boolean {
+    return explained(path, () => {
+      return existsSync(path) && Connection.schemaVersionOf(path) === MIGRATIONS.length
+    })
+  }
+
+  /** The schema version of a file; 0 for an empty one. */
+  static schemaVersionOf(path: string): number {
+    const connection = new Connection(path, true)
+    try {
+      return connection.#schemaVersion()
+    } finally {
+      connection.close()
+    }
+  }
+
+  /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
+  rows(text: string, values: readonly KeyValue[] = []): (string | number | null)[][] {
+    return this.#prepare(text).all(...values) as unknown as (string | number | null)[][]
+  }
+
+  /** The first row of a statement, or null. */
+  row(text: string, values: readonly KeyValue[] = []): (string | number | null)[] | null {
+    return (this.#prepare(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
+  }
+
+  /** Runs a statement that changes something; returns the number of rows changed. */
+  run(text: string, values: readonly (KeyValue | null)[] = []): number {
+    return Number(this.#prepare(text).run(...values).changes)
+  }
+
+  /** Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. */
+  transaction<T>(kind: 'deferred' | 'immediate', work: () => T): T {
+    this.#database.exec(`begin ${kind}`)
+    try {
+      const result = work()
+      this.#database.exec('commit')
+      return result
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('rollback')
+      throw error
+    }
+  }
+
+  /** Lets a commit return only once it is safe from a loss of power. */
+  flushEveryCommit(): void {
+    this.#database.exec('pragma synchronous = full')
+  }
+
+  /** Begins a transaction that lasts until the connection is closed. */
+  begin(kind: 'deferred'): void {
+    this.#database.exec(`begin ${kind}`)
+  }
+
+  /** Whether the path still names the file that was opened: it may have been removed or replaced since. */
+  get isInPlace(): boolean {
+    return this.#file !== null && fileAt(this.path)?.id === this.#file.id
+  }
+
+  /**
+   * Whether the file is as it was when it was opened, its log left aside. It changes when a writer copies the
+   * log, and when another file is copied over it: pages that are remembered then belong to the old one.
+   */
+  get isUnchanged(): boolean {
+    const file = fileAt(this.path)
+    return file !== null && file.id === this.#file?.id && file.version === this.#file.version
+  }
+
+  /** Copies the log to the file and empties it; tells whether readers of older snapshots let it. */
+  truncateLog(): boolean {
+    this.#database.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
+    try {
+      return this.#pragma('wal_checkpoint(truncate)') === 0
+    } finally {
+      this.#database.exec(`pragma busy_timeout = ${WRITER_WAIT_MS}`)
+    }
+  }
+
+  /** Copies all pages to another file, as of the transaction that is open. */
+  async copyTo(file: string, options: BackupOptions): Promise<void> {
+    await backup(this.#database, file, options)
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close()
+  }
+
+  #prepare(text: string): StatementSync {
+    let statement = this.#statements.get(text)
+    if (statement === undefined) {
+      // To SQLite `$1` is a name; `?1` is a position.
+      statement = this.#database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'))
+      statement.setReturnArrays(true)
+      this.#statements.set(text, statement)
+    }
+    return statement
+  }
+
+  #pragma(name: string): number {
+    return Number(Object.values(this.#database.prepare(`pragma ${name}`).get()!)[0])
+  }
+
+  #schemaVersion(): number {
+    const version = this.#pragma('user_version')
+    const tables = this.#database.prepare('select count(*) as count from sqlite_schema').get()!.count
+    if (this.#pragma('application_id') !== APPLICATION_ID && tables !== 0) {
+      throw new StoreError(`${this.path}: a database of another program; name another file with --store`)
+    }
+    if (version > MIGRATIONS.length) {
+      throw new StoreError(
+        `${this.path}: its schema is version ${version}, this program knows ${MIGRATIONS.length}; use a newer Lyra`,
+      )
+    }
+    return version
+  }
+
+  #migrate(): void {
+    if (this.#schemaVersion() === 0) this.#database.exec('pragma journal_mode = wal')
+    this.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
+    if (this.#schemaVersion() === MIGRATIONS.length) return
+    this.transaction('immediate', () => {
+      // Another process may have done it while this one waited for the lock.
+      for (const migration of MIGRATIONS.slice(this.#schemaVersion())) this.#database.exec(migration)
+      this.#database.exec(
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
+      )
+    })
+    this.truncateLog()
+  }
+}
+
+/** Which file it is, and which version of its content. */
+type FileState = { id: string; version: string }
+
+/** The file that a path names; null where there is none. */
+function fileAt(path: string): FileState | null {
+  try {
+    const { dev, ino, size, mtimeMs } = statSync(path)
+    return { id: `${dev}:${ino}`, version: `${size}:${mtimeMs}` }
+  } catch {
+    return null
+  }
+}
+
+/** Runs `work`, turning the errors of SQLite and the file system into a {@link StoreError} that says what to do. */
+export function explained<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const { errcode, syscall, message } = error as SqliteError
+    if (errcode === undefined && syscall === undefined) throw error
+    const cause = (errcode === undefined ? undefined : CAUSES[errcode & 0xff]) ?? message
+    throw new StoreError(`${path}: ${cause}`, { cause: error })
+  }
+}

@@ -1,0 +1,91 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
+import { StoreError } from '../store.ts'
+import { Connection, explained } from './connection.ts'
+import { MIGRATIONS } from './schema.ts'
+
+/** The file, its log, and the log's index. */
+const FILE_ENDINGS = ['', '-wal', '-shm']
+
+/** What the store in a file is. A writer leaves no mark between its commits, so that none can be told. */
+export function inspectSqlite(path: string): StoreFacts {
+  const schemaVersion = explained(path, () => {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
+    return Connection.schemaVersionOf(path)
+  })
+  if (schemaVersion === 0) throw new StoreError(`${path}: the file holds no store`)
+  return {
+    kind: 'sqlite',
+    bytes: sizeOf(path),
+    schemaVersion,
+    programSchemaVersion: MIGRATIONS.length,
+    hasWriter: null,
+  }
+}
+
+function sizeOf(path: string): number {
+  const file = realpathSync(path)
+  return FILE_ENDINGS.reduce(
+    (sum, ending) => sum + (statSync(`${file}${ending}`, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
+}
+
+type SchemaObject = { type: string; name: string; sql: string | null }
+
+/** Has SQLite look through the file, and compares its schema with the one that this program makes. */
+export function checkSqlite(path: string): DatabaseCheck {
+  const problems: string[] = []
+  const connection = Connection.openForReading(path)
+  try {
+    for (const [line] of connection.rows('pragma integrity_check')) {
+      if (line !== 'ok') problems.push(`the file: ${line}`)
+    }
+    problems.push(...schemaProblems(connection), ...storeFileProblems(connection))
+  } catch (error) {
+    const { errcode, message } = error as Error & { errcode?: number }
+    if (errcode === undefined) throw error
+    problems.push(`the file: ${message}`)
+  } finally {
+    connection.close()
+  }
+  return { problems, notes: [] }
+}
+
+function schemaProblems(connection: Connection): string[] {
+  const READ = `
+    select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
+  const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
+  const fresh = new DatabaseSync(':memory:')
+  for (const migration of MIGRATIONS) fresh.exec(migration)
+  const expected = fresh.prepare(READ).all() as SchemaObject[]
+  fresh.close()
+  const problems: string[] = []
+  for (const { type, name, sql } of expected) {
+    const object = found.find((other) => other.name === name)
+    if (object === undefined) problems.push(`the schema: ${type} ${name} is missing`)
+    else if (withoutComments(object.sql) !== withoutComments(sql))
+      problems.push(`the schema: ${type} ${name} is not as this program makes it`)
+  }
+  return problems
+}
+
+function withoutComments(sql: string | null): string | undefined {
+  return sql?.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ')
+}
+
+/** The row by which the file and its log know each other (log-check.ts). */
+function storeFileProblems(connection: Connection): string[] {
+  const rows = connection.rows('select store_id, commits, upkeep_commits, log_from from store_file')
+  const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]
+  if (rows.length !== 1) return [`store_file: ${rows.length} rows, where there is one`]
+  const problems: string[] = []
+  if (!/^[0-9a-f]{32}$/.test(storeId)) problems.push(`store_file: "${storeId}" is no id of a store`)
+  if (logFrom < 0 || upkeepCommits < 0 || logFrom > commits || upkeepCommits > commits) {
+    problems.push(
+      `store_file: ${commits} commits, ${upkeepCommits} of them upkeep's, the log from ${logFrom} on`,
+    )
+  }
+  return problems
+}

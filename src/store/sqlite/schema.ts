@@ -1,0 +1,135 @@
+/** Marks the file as Lyra's (`pragma application_id`): the letters LYRA. */
+export const APPLICATION_ID = 0x4c595241
+
+/**
+ * The steps that bring a store's schema from each version to the next; `pragma user_version` counts those
+ * done. A step is never changed once it has been released.
+ *
+ * Every table that events write keeps the place in the stream (height, event index) that a row comes from:
+ * a gap filled later never replaces what newer events have written.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  create table stream (
+    id integer primary key check (id = 1),
+    chain_id text not null,
+    first_height integer not null,
+    height integer not null,
+    timestamp integer not null
+  ) strict;
+
+  create table gaps (
+    from_height integer primary key,
+    to_height integer not null,
+    kind text not null check (kind in ('missing', 'incomplete'))
+  ) strict;
+
+  -- How far old rows have been taken out (upkeep/prune-store.ts); no row: nothing has.
+  create table pruned (
+    id integer primary key check (id = 1),
+    before_timestamp integer,
+    before_height integer
+  ) strict;
+
+  create table checkpoints (
+    at_block integer not null,
+    hash text not null,
+    block_hash text not null,
+    block_timestamp integer not null,
+    height integer not null,
+    event_index integer not null,
+    primary key (at_block, hash)
+  ) strict, without rowid;
+
+  -- A market's id costs 64 bytes as text; a data point names its market by a small number instead.
+  create table markets (
+    market integer primary key,
+    market_id text not null unique
+  ) strict;
+
+  create table funding_period_data_points (
+    market integer not null,
+    source integer not null,
+    timestamp integer not null,
+    seq integer not null,
+    price text not null,
+    twap text not null,
+    height integer not null,
+    event_index integer not null,
+    primary key (market, source, timestamp, seq)
+  ) strict, without rowid;
+
+  create table funding_period_spans (
+    market integer not null,
+    seq integer not null,
+    first_timestamp integer not null,
+    last_timestamp integer not null,
+    points integer not null,
+    primary key (market, seq)
+  ) strict, without rowid;
+
+  create table funding_periods (
+    market_id text not null,
+    seq integer not null,
+    start_timestamp integer not null,
+    end_timestamp integer,
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    height integer not null,
+    event_index integer not null,
+    primary key (market_id, seq)
+  ) strict, without rowid;
+
+  create table auctions (
+    market_id text not null,
+    height integer not null,
+    event_index integer not null,
+    opening_auction integer not null,
+    leave integer not null,
+    start_timestamp integer not null,
+    end_timestamp integer not null,
+    primary key (market_id, height, event_index)
+  ) strict, without rowid;
+
+  create table liquidity_provisions (
+    provision_id text not null primary key,
+    market_id text not null,
+    party_id text not null,
+    status integer not null,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+
+  create index liquidity_provisions_by_party on liquidity_provisions (market_id, party_id, status);
+
+  create table liquidity_provider_lists (
+    market_id text not null primary key,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+
+  create table liquidity_providers (
+    market_id text not null,
+    party_id text not null,
+    fee_share text not null,
+    sla text,
+    primary key (market_id, party_id)
+  ) strict, without rowid;
+
+  create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
+
+  -- Which store this is and how often it was written: tells its own log from another's (log-check.ts). Of the
+  -- commits, those of upkeep are counted apart: a writer goes on beside them.
+  create table store_file (
+    id integer primary key check (id = 1),
+    store_id text not null,
+    commits integer not null,
+    upkeep_commits integer not null,
+    log_from integer not null
+  ) strict;
+
+  insert into store_file values (1, lower(hex(randomblob(16))), 0, 0, 0);
+  `,
+]

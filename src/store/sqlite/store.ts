@@ -1,0 +1,30 @@
+import { type Store, StoreError } from '../store.ts'
+import { backupSqlite } from './backup.ts'
+import { Connection, explained } from './connection.ts'
+import { checkSqlite, inspectSqlite } from './inspect.ts'
+import { openSqlitePruner } from './pruner.ts'
+import { openSqliteReader } from './reader.ts'
+import { openSqliteTableReader, openSqliteTableWriter } from './tables.ts'
+import { openSqliteWriter } from './writer.ts'
+
+/** The store in one SQLite file. */
+export function sqliteStore(path: string): Store {
+  return {
+    name: path,
+    openWriter: async (options) => openSqliteWriter(path, options),
+    openReader: async () => {
+      if (!Connection.isCurrent(path)) Connection.openForWriting(path).close()
+      return openSqliteReader(path)
+    },
+    migrate: async () => Connection.openForWriting(path).close(),
+    distribute: async () => {
+      throw new StoreError(`${path}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`)
+    },
+    openTableReader: async () => openSqliteTableReader(path),
+    openTableWriter: async () => openSqliteTableWriter(path),
+    openPruner: async () => openSqlitePruner(path),
+    inspect: async () => inspectSqlite(path),
+    checkDatabase: async () => explained(path, () => checkSqlite(path)),
+    backup: (file, options = {}) => backupSqlite(path, file, options),
+  }
+}

@@ -1,0 +1,71 @@
+import type { KeyValue } from '../../resources/resource.ts'
+import {
+  type Cell,
+  type Column,
+  rangeClauses,
+  type Table,
+  type TableReader,
+  type TableWriter,
+} from '../tables.ts'
+import { Connection, explained } from './connection.ts'
+
+/** Reads the tables of a store in one snapshot, which lasts until it is closed. */
+export function openSqliteTableReader(path: string): TableReader {
+  const connection = Connection.openForReading(path)
+  connection.begin('deferred')
+  return {
+    read: async (table, range, limit) => explained(path, () => readRange(connection, table, range, limit)),
+    close: async () => connection.close(),
+  }
+}
+
+/** Reads and writes the tables of a store. */
+export function openSqliteTableWriter(path: string): TableWriter {
+  const connection = Connection.openForWriting(path)
+  return {
+    read: async (table, range, limit) => explained(path, () => readRange(connection, table, range, limit)),
+    replace: async (table, range, rows) => {
+      const { where, values } = rangeClauses(table, range)
+      const names = table.columns.map(({ name }) => name).join(', ')
+      const places = table.columns.map((_, index) => `$${index + 1}`).join(', ')
+      explained(path, () =>
+        connection.transaction('immediate', () => {
+          connection.run(`delete from ${table.name} ${where}`, bind(table, values))
+          for (const row of rows) {
+            connection.run(
+              `insert into ${table.name} (${names}) values (${places})`,
+              row.map((cell, index) => toValue(table.columns[index]!, cell)),
+            )
+          }
+        }),
+      )
+    },
+    close: async () => {
+      connection.truncateLog()
+      connection.close()
+    },
+  }
+}
+
+function readRange(
+  connection: Connection,
+  table: Table,
+  range: Parameters<TableReader['read']>[1],
+  limit: number,
+): Cell[][] {
+  const { where, order, values, next } = rangeClauses(table, range)
+  const columns = table.columns.map(({ name, type }) => (type === 'text' ? name : `cast(${name} as text)`))
+  return connection.rows(`select ${columns.join(', ')} from ${table.name} ${where} ${order} limit ${next}`, [
+    ...bind(table, values),
+    BigInt(limit),
+  ]) as Cell[][]
+}
+
+/** Values of keys, the table's key columns again and again. */
+function bind({ columns, keyLength }: Table, values: readonly Cell[]): KeyValue[] {
+  return values.map((value, index) => toValue(columns[index % keyLength]!, value)!)
+}
+
+function toValue({ type }: Column, cell: Cell): KeyValue | null {
+  return cell === null || type === 'text' ? cell : BigInt(cell)
+}

@@ -1,0 +1,140 @@
+import type { Coverage } from '../domain/coverage.ts'
+import type { Batch } from '../projections/batch.ts'
+import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
+import type { Pruner } from './pruner.ts'
+import type { TableReader, TableWriter } from './tables.ts'
+
+/** A page of a resource: up to `limit` rows from a place on. */
+export type PageQuery = {
+  resource: Resource
+  selection: Selection
+  /** Whether rows are read from higher keys to lower ones. */
+  descending: boolean
+  /** Rows strictly behind this key, in the direction of reading; null: from the first row on. */
+  cursor: Key | null
+  limit: number
+}
+
+/** What one snapshot of the store answers to a {@link PageQuery}. */
+export type Page = {
+  /** In the direction of reading. */
+  rows: Row[]
+  /** Whether more rows follow, in the direction of reading. */
+  more: boolean
+  /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
+  behind: boolean
+  /** The last block of the snapshot; null in an empty store. */
+  position: Position | null
+}
+
+/** What a store holds, in counts and ends; numbers are text. */
+export type Holdings = {
+  coverage: Coverage
+  /** Times are those of the blocks that they came in. */
+  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
+  fundingPeriodDataPoints: {
+    marketId: string
+    count: string
+    firstTimestamp: string
+    lastTimestamp: string
+  }[]
+  /** `atBlock` is the block of the market's latest list. */
+  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
+  /** Null where nothing has been taken out. */
+  prunedBefore: PrunedBefore | null
+}
+
+/**
+ * How far data points and checkpoints have been taken out: those of an earlier time (Unix nanoseconds), those of
+ * a lower height; null where never by that measure. Rows of before may have come since, with a gap that was
+ * filled.
+ */
+export type PrunedBefore = { timestamp: string | null; height: string | null }
+
+/** The last block that a store holds: its height, and its time in Unix nanoseconds, both as text. */
+export type Position = { height: string; timestamp: string }
+
+/**
+ * Reads from a store. Every call is one snapshot.
+ *
+ * Each method rejects with {@link StoreUnavailableError} while the store cannot be read.
+ */
+export type Reader = {
+  page(query: PageQuery): Promise<Page>
+  position(): Promise<Position | null>
+  coverage(): Promise<Coverage | null>
+  /** Everything that there is, by resource and market; null in an empty store. */
+  holdings(): Promise<Holdings | null>
+  /** The replicas that are read from, where there are any. */
+  replicas?(): ReplicaState[]
+  close(): Promise<void>
+}
+
+/** How a replica stands. */
+export type ReplicaState = {
+  name: string
+  /** The last height that it named; null where it is empty, or was never reached. */
+  height: string | null
+  /** Why it is not asked; null while it is. */
+  fault: string | null
+}
+
+/** Writes to a store; there is one writer at a time. */
+export type Writer = {
+  /** What the store holds; null where it is empty. */
+  coverage(): Promise<Coverage | null>
+  /** Commits what a run of blocks changes together with what the store then holds: all of it, or nothing. */
+  commit(batch: Batch, coverage: Coverage): Promise<void>
+  close(): Promise<void>
+}
+
+/** How a writer is opened. */
+export type WriterOptions = {
+  /** Ends waiting: for another writer to go, for a database to come back. */
+  signal?: AbortSignal
+  /** Whether a commit is to be safe from a loss of power when it returns. */
+  durable?: boolean
+  /** Is told, in one line, of every wait. */
+  onNotice?: (message: string) => void
+}
+
+/** A place that holds a network's data, opened for reading and for writing by separate connections. */
+export type Store = {
+  /** How the store is named to people: never with a password in it. */
+  name: string
+  /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
+  openWriter(options?: WriterOptions): Promise<Writer>
+  /** Opens for reading. */
+  openReader(): Promise<Reader>
+  /** Makes the store, or brings its schema up to date. */
+  migrate(): Promise<void>
+  /** Spreads the tables over the machines of a cluster, where the store is one that can. */
+  distribute(): Promise<void>
+  /** Opens the tables as they are, in one snapshot. */
+  openTableReader(): Promise<TableReader>
+  /** Opens the tables as they are, to be written. */
+  openTableWriter(): Promise<TableWriter>
+  /** Opens for taking old rows out, beside a writer; brings the schema up to date where needed. */
+  openPruner(): Promise<Pruner>
+  /** What the store is; changes nothing, and throws {@link StoreError} where there is no store. */
+  inspect(): Promise<StoreFacts>
+  /** Has the database look through its files, tables and indexes; changes nothing. */
+  checkDatabase(): Promise<DatabaseCheck>
+  /**
+   * Writes a copy of the store, as of one moment, to a file, while the store is in use.
+   *
+   * @throws {StoreError} where the file is there already, or the store is none that can be copied to a file.
+   */
+  backup(file: string, options?: BackupOptions): Promise<void>
+}
+
+/** A store that cannot be used until someone does something about it; the message says what. */
+export class StoreError extends Error {
+  override name = 'StoreError'
+}
+
+/** A store that cannot be read at the moment. */
+export class StoreUnavailableError extends Error {
+  override name = 'StoreUnavailableError'
+}

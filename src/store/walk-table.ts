@@ -1,0 +1,83 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Cell, keyOf, type RowRange, TABLES, type Table, type TableReader } from './tables.ts'
+
+/** Rows that are read at a time. */
+const CHUNK_ROWS = 5_000
+
+/** A table by its name. */
+export function tableOf(name: string): Table {
+  return TABLES.find((table) => table.name === name)!
+}
+
+/** A row by the names of its columns. */
+export type NamedRow = Record<string, Cell>
+
+export function namedRow({ columns }: Table, row: readonly Cell[]): NamedRow {
+  return Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!]))
+}
+
+/** The rows of a table, or of a range of it, in the order of its key, many at a time. */
+export async function* walkTable(
+  reader: TableReader,
+  table: Table,
+  { after = null, upTo = null }: Partial<RowRange> = {},
+  signal?: AbortSignal,
+): AsyncGenerator<Cell[][], void, undefined> {
+  let from = after
+  for (;;) {
+    // SQLite answers at once: what else there is to do, a signal say, gets its turn here.
+    await nextTurn()
+    signal?.throwIfAborted()
+    const rows = await reader.read(table, { after: from, upTo }, CHUNK_ROWS)
+    yield rows
+    if (rows.length < CHUNK_ROWS) return
+    from = keyOf(table, rows.at(-1)!)
+  }
+}
+
+/** How two keys of a table stand to each other: numbers by their value, texts by their bytes. */
+export function compareKeys({ columns }: Table, a: readonly Cell[], b: readonly Cell[]): number {
+  for (const [index, left] of a.entries()) {
+    const right = b[index]!
+    if (left === right) continue
+    if (columns[index]!.type === 'text') return Buffer.compare(Buffer.from(left!), Buffer.from(right))
+    return BigInt(left!) < BigInt(right) ? -1 : 1
+  }
+  return 0
+}
+
+/** `funding_period_data_points (1, 2, 1696500003000000000, 0)` */
+export function describeRow(table: Table, row: readonly Cell[]): string {
+  return `${table.name} (${keyOf(table, row).join(', ')})`
+}
+
+/** Rows that come many at a time, taken one by one. */
+export class RowQueue {
+  readonly #chunks: AsyncGenerator<Cell[][], void, undefined>
+  #rows: Cell[][] = []
+  #at = 0
+
+  constructor(chunks: AsyncGenerator<Cell[][], void, undefined>) {
+    this.#chunks = chunks
+  }
+
+  /** The next row; null where it has not come yet. */
+  get head(): Cell[] | null {
+    return this.#rows[this.#at] ?? null
+  }
+
+  /** Waits for the next row; null where none follows. */
+  async next(): Promise<Cell[] | null> {
+    while (this.head === null) {
+      const { done, value } = await this.#chunks.next()
+      if (done) return null
+      this.#rows = value
+      this.#at = 0
+    }
+    return this.head
+  }
+
+  drop(): void {
+    this.#at++
+  }
+}
