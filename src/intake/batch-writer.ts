@@ -1,0 +1,55 @@
+import type { Block } from '../blocks/block.ts'
+import type { Coverage } from '../domain/coverage.ts'
+import { batchRows, createBatch } from '../projections/batch.ts'
+import { projectBlock } from '../projections/project-block.ts'
+import type { Writer } from '../store/store.ts'
+import { countRows, noRows, type RowCounts } from './report.ts'
+
+/** A batch is committed once it is this large or this old: readers and Ctrl-C never wait long. */
+const MAX_BATCH_ROWS = 20_000
+const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
+const MAX_BATCH_MS = 400
+
+/** Gathers whole blocks and commits many at once. */
+export class BatchWriter {
+  readonly rows: RowCounts = noRows()
+  committedBlocks = 0
+  readonly #writer: Writer
+  readonly #onCommit: (coverage: Coverage) => void
+  #batch = createBatch()
+  #weight = 0
+  #startedAt = 0
+
+  constructor(writer: Writer, onCommit: (coverage: Coverage) => void) {
+    this.#writer = writer
+    this.#onCommit = onCommit
+  }
+
+  add(block: Block): void {
+    if (this.#batch.blocks === 0) this.#startedAt = performance.now()
+    this.#weight += block.weight
+    projectBlock(this.#batch, block)
+  }
+
+  /** Whether the batch is to be committed before more is added. */
+  get isDue(): boolean {
+    return (
+      this.#batch.blocks > 0 &&
+      (batchRows(this.#batch) >= MAX_BATCH_ROWS ||
+        this.#weight >= MAX_BATCH_WEIGHT ||
+        performance.now() - this.#startedAt >= MAX_BATCH_MS)
+    )
+  }
+
+  /** Commits what has been gathered; `coverage` is what the store holds with it. */
+  async commit(coverage: Coverage | null): Promise<void> {
+    const batch = this.#batch
+    if (batch.blocks === 0 || coverage === null) return
+    this.#batch = createBatch()
+    this.#weight = 0
+    await this.#writer.commit(batch, coverage)
+    this.committedBlocks += batch.blocks
+    countRows(this.rows, batch)
+    this.#onCommit(coverage)
+  }
+}

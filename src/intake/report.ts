@@ -1,0 +1,67 @@
+import type { LeftOutReason } from '../events/decode.ts'
+import type { Batch } from '../projections/batch.ts'
+
+/** Rows written, by table; rows written again by a later event count again. */
+export type RowCounts = {
+  checkpoints: number
+  fundingPeriodDataPoints: number
+  fundingPeriods: number
+  auctions: number
+  liquidityProvisions: number
+  liquidityProviders: number
+}
+
+/** A source whose end was cut off within a record. */
+export type CutOffNotice = { source: string; offset: number; bytes: number }
+
+/** What an intake has done. */
+export type IntakeReport = {
+  /** Blocks committed. */
+  blocks: number
+  /** Whole blocks that the store held already. */
+  heldBlocks: number
+  records: number
+  /** Bytes read, as stored. */
+  bytes: number
+  rows: RowCounts
+  /** Events and list elements left out, by reason. */
+  leftOut: Partial<Record<LeftOutReason, number>>
+  /** Events passed over by the rules on blocks. */
+  passedOver: { beforeFirstBlock: number; outsideBlocks: number; repeated: number }
+  unfinishedBlocks: number
+  /** The height of a block that the input ends within, and that is not committed; as text. */
+  pendingHeight: string | null
+  cutOff: CutOffNotice[]
+  /** Times the sequence number did not go up by one within a file. */
+  sequenceBreaks: number
+  /** Files of named directories that are no event files by their name. */
+  foreignFiles: string[]
+  /** The store's position afterwards, as text; null where it is empty. */
+  height: string | null
+  /** The store's recorded gaps afterwards. */
+  gaps: { from: string; to: string; kind: string }[]
+  seconds: number
+  interrupted: boolean
+}
+
+export function noRows(): RowCounts {
+  return {
+    checkpoints: 0,
+    fundingPeriodDataPoints: 0,
+    fundingPeriods: 0,
+    auctions: 0,
+    liquidityProvisions: 0,
+    liquidityProviders: 0,
+  }
+}
+
+export function countRows(counts: RowCounts, batch: Batch): void {
+  counts.checkpoints += batch.checkpoints.length
+  counts.fundingPeriodDataPoints += batch.fundingPeriodDataPoints.length
+  counts.fundingPeriods += batch.fundingPeriods.length
+  counts.auctions += batch.auctions.length
+  counts.liquidityProvisions += batch.liquidityProvisions.size
+  for (const { event } of batch.liquidityProviderLists.values()) {
+    counts.liquidityProviders += event.feeShares.length
+  }
+}

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { WorkerMessage, WorkerTask } from './worker.ts'
+
+/** An intake that runs in a thread of its own, so that neither readers nor the event loop wait for it. */
+export type RunningIntake = {
+  /** Lets the running batch finish and ends the thread. */
+  stop(): Promise<void>
+}
+
+/** What the intake's owner is told. */
+export type IntakeListener = {
+  onMessage(message: WorkerMessage): void
+  /** The thread itself failed: the store cannot be opened, say. */
+  onFailed(error: Error): void
+}
+
+/** Starts taking in what is named, in a thread of its own. */
+export function startIntakeWorker(task: WorkerTask, listener: IntakeListener): RunningIntake {
+  // The same file name in a checkout (.ts) and in the published package (.js).
+  const worker = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
+    workerData: task,
+  })
+  let running = true
+  worker.on('message', (message: WorkerMessage) => listener.onMessage(message))
+  worker.on('error', (error) => listener.onFailed(error as Error))
+  worker.on('exit', () => {
+    running = false
+  })
+  return {
+    stop: async () => {
+      if (!running) return
+      worker.postMessage('stop')
+      await once(worker, 'exit')
+    },
+  }
+}

@@ -1,0 +1,172 @@
+import type { Logger } from 'pino'
+import { BlockAssembler } from '../blocks/block-assembler.ts'
+import type { Coverage } from '../domain/coverage.ts'
+import type { LeftOutReason } from '../events/decode.ts'
+import { type ReadProgress, readEventFile } from '../records/event-file.ts'
+import { type EventInput, EventPathError, explainPathError } from '../records/event-paths.ts'
+import { CompressionError } from '../records/gunzip.ts'
+import { describePlace, EventStreamError, type Place } from '../records/place.ts'
+import { RecordFramer } from '../records/record-framer.ts'
+import type { Writer } from '../store/store.ts'
+import { BatchWriter } from './batch-writer.ts'
+import type { CutOffNotice, IntakeReport } from './report.ts'
+
+/** Log lines for each reason that events are left out for; the report counts all. */
+const LEFT_OUT_LINES = 10
+
+/** How far an intake has come. */
+export type IntakeProgress = {
+  source: string
+  /** Bytes read of all files so far, as stored. */
+  bytesRead: number
+  /** Bytes of all files; null where that is not known. */
+  bytesTotal: number | null
+  records: number
+  /** Events and list elements left out so far, by reason. */
+  leftOut: ReadonlyMap<LeftOutReason, number>
+  /** The last block committed; null before the first. */
+  coverage: Coverage | null
+}
+
+export type IntakeOptions = {
+  input: EventInput
+  writer: Writer
+  log: Logger
+  allowGap: boolean
+  strict: boolean
+  signal?: AbortSignal
+  /** Called after every piece of input. */
+  onProgress?: (progress: IntakeProgress) => void
+  /** Called after every commit. */
+  onCommit?: (coverage: Coverage) => void
+}
+
+/** What an intake has done, and what stopped it, where something did. Whole blocks before that are kept. */
+export type IntakeResult = { report: IntakeReport; failure: Error | null }
+
+/** Takes event files into a store: one stream, in the order of the files. */
+export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
+  const { input, writer, log, signal } = options
+  const startedAt = performance.now()
+  const before = await writer.coverage()
+  let committed = before
+  const batches = new BatchWriter(writer, (coverage) => {
+    committed = coverage
+    options.onCommit?.(coverage)
+  })
+  const assembler = new BlockAssembler({
+    coverage: before,
+    onBlock: (block) => batches.add(block),
+    onLeftOut: leftOutLogger(log),
+    allowGap: options.allowGap,
+    strict: options.strict,
+  })
+  const bytesTotal = input.files.reduce<number | null>(
+    (total, { bytes }) => (total === null || bytes === null ? null : total + bytes),
+    0,
+  )
+  const reading: ReadProgress = { bytesRead: 0 }
+  const cutOff: CutOffNotice[] = []
+  let sequenceBreaks = 0
+  let failure: Error | null = null
+
+  async function readFile(path: string): Promise<void> {
+    log.debug(`${path}: reading`)
+    const framer = new RecordFramer(path, (bytes, start, end, place) =>
+      assembler.accept(bytes, start, end, place),
+    )
+    try {
+      for await (const chunk of readEventFile(path, reading, signal)) {
+        framer.push(chunk)
+        if (batches.isDue) await batches.commit(assembler.coverage)
+        options.onProgress?.({
+          source: path,
+          bytesRead: reading.bytesRead,
+          bytesTotal,
+          records: assembler.counts.records,
+          leftOut: assembler.counts.leftOut,
+          coverage: committed,
+        })
+        if (signal?.aborted) return
+      }
+    } catch (error) {
+      throw explainReadError(error, framer.place)
+    }
+    const rest = framer.end() ?? (reading.isCutShort ? { offset: framer.offset, bytes: 0 } : null)
+    if (rest !== null) {
+      cutOff.push({ source: path, ...rest })
+      const what = rest.bytes > 0 ? 'ends within a record' : 'is cut short behind a whole record'
+      log.warn(`${path}: ${what}, at offset ${rest.offset} (${rest.bytes} bytes left over)`)
+    }
+    if (framer.sequenceBreaks > 0) {
+      sequenceBreaks += framer.sequenceBreaks
+      log.warn(`${path}: ${framer.sequenceBreaks} times a sequence number does not follow on`)
+    }
+  }
+
+  try {
+    for (const { path } of input.files) {
+      if (signal?.aborted) break
+      await readFile(path)
+    }
+  } catch (error) {
+    failure = error as Error
+  }
+  // What is whole before an error in the input stays; after a failed commit nothing more is tried.
+  if (failure === null || failure instanceof EventStreamError || failure instanceof EventPathError) {
+    try {
+      await batches.commit(assembler.coverage)
+    } catch (error) {
+      failure = error as Error
+    }
+  }
+  const { counts } = assembler
+  const coverage = committed as Coverage | null
+  const report: IntakeReport = {
+    blocks: batches.committedBlocks,
+    heldBlocks: counts.heldBlocks,
+    records: counts.records,
+    bytes: reading.bytesRead,
+    rows: batches.rows,
+    leftOut: Object.fromEntries(counts.leftOut),
+    passedOver: {
+      beforeFirstBlock: counts.beforeFirstBlock,
+      outsideBlocks: counts.outsideBlocks,
+      repeated: counts.repeated,
+    },
+    unfinishedBlocks: counts.unfinishedBlocks,
+    pendingHeight: failure === null ? (assembler.pendingHeight?.toString() ?? null) : null,
+    cutOff,
+    sequenceBreaks,
+    foreignFiles: input.foreign,
+    height: coverage?.height.toString() ?? null,
+    gaps: (coverage?.gaps ?? []).map(({ from, to, kind }) => ({
+      from: from.toString(),
+      to: to.toString(),
+      kind,
+    })),
+    seconds: (performance.now() - startedAt) / 1000,
+    interrupted: signal?.aborted ?? false,
+  }
+  return { report, failure }
+}
+
+/** Logs the first events that are left out for each reason. */
+export function leftOutLogger(log: Logger): (reason: LeftOutReason, place: Place) => void {
+  const lines = new Map<LeftOutReason, number>()
+  return (reason, place) => {
+    const count = (lines.get(reason) ?? 0) + 1
+    lines.set(reason, count)
+    if (count > LEFT_OUT_LINES) return
+    const more = count === LEFT_OUT_LINES ? '; further ones are counted, not logged' : ''
+    log.warn({ reason, ...place }, `left out: ${reason}, ${describePlace(place)}${more}`)
+  }
+}
+
+/** File errors and damaged compression, told with the place in the file. */
+export function explainReadError(error: unknown, place: Place): unknown {
+  if (error instanceof CompressionError) {
+    return new EventStreamError(error.message, { ...place }, { cause: error })
+  }
+  return explainPathError(place.source, error)
+}
