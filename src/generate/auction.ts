@@ -1,0 +1,67 @@
+import { enterAuction, leaveAuction } from '../twap/auctions.ts'
+import { nanoseconds } from './clock.ts'
+import type { Context } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
+import { latestPointTime, openFirstPeriod } from './funding.ts'
+import type { Market, MarketAuction } from './market.ts'
+
+/** `AuctionTrigger`: an opening auction, or one that price monitoring called for. */
+const TRIGGER_OPENING = 2
+const TRIGGER_PRICE = 3
+
+/** Puts a new market in its opening auction, which lasts 2 to 6 seconds. */
+export function enterOpeningAuction(context: Context, market: Market): void {
+  enter(context, market, true, context.random.between(2, 6))
+}
+
+/** Ends or begins the market's auction where that is due. An opening auction's end begins the first period. */
+export function runAuction(context: Context, market: Market): void {
+  if (market.auction !== null) {
+    if (context.block.second >= market.auction.endSecond) leave(context, market, market.auction)
+  } else if (context.block.second >= market.nextAuction) {
+    enterMonitoringAuction(context, market)
+  }
+}
+
+/**
+ * Waits for points that are dated ahead of the block: with an auction's begin or end before such a point the
+ * core's TWAP is not the plain formula's (docs/twap.md).
+ */
+function enterMonitoringAuction(context: Context, market: Market): void {
+  const now = nanoseconds(context.block.second)
+  if (market.funding === null || latestPointTime(market.funding) > now) return
+  enter(context, market, false, context.random.between(5, 120))
+  enterAuction(market.auctions, now)
+}
+
+function enter(context: Context, market: Market, opening: boolean, seconds: number): void {
+  const { time, second } = context.block
+  const auction = { opening, start: time, end: time + nanoseconds(seconds), endSecond: second + seconds }
+  market.auction = auction
+  market.lastAuctionBoundary = second
+  writeAuction(context, market, auction, false)
+}
+
+function leave(context: Context, market: Market, auction: MarketAuction): void {
+  const { second, time } = context.block
+  market.auction = null
+  market.lastAuctionBoundary = second
+  market.nextAuction = second + context.random.between(300, 900)
+  if (auction.opening) openFirstPeriod(context, market)
+  else leaveAuction(market.auctions, nanoseconds(second))
+  writeAuction(context, market, { ...auction, end: time }, true)
+  // Price monitoring may call for another auction at once; the two then count as one.
+  if (context.random.onceIn(6)) enterMonitoringAuction(context, market)
+}
+
+function writeAuction(context: Context, market: Market, auction: MarketAuction, left: boolean): void {
+  const { body } = context.out
+  context.out.begin(EVENT_TYPES.auction, context.transaction)
+  body.content(1, market.id)
+  body.bool(2, auction.opening)
+  body.bool(3, left)
+  body.int64(4, auction.start)
+  body.int64(5, auction.end)
+  body.uint(6, auction.opening ? TRIGGER_OPENING : TRIGGER_PRICE)
+  context.out.end()
+}

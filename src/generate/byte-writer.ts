@@ -1,0 +1,125 @@
+const VARINT = 0
+const LENGTH_DELIMITED = 2
+const LOW_32 = 0xffff_ffffn
+
+/**
+ * Writes protobuf fields into a buffer that it grows on `reserve` only: whoever writes reserves first. Numbers
+ * and texts of proto3's default value are left out, as every encoder does. Texts are ASCII. `close` and `take`
+ * throw a RangeError where more has been written than was reserved.
+ */
+export class ByteWriter {
+  bytes: Buffer
+  length = 0
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity)
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, this.length + count))
+    this.bytes.copy(grown, 0, 0, this.length)
+    this.bytes = grown
+  }
+
+  /** Hands over what has been written and begins anew with an empty buffer of the given capacity. */
+  take(capacity: number): Buffer {
+    this.#checkRoom()
+    const written = this.bytes.subarray(0, this.length)
+    this.bytes = Buffer.allocUnsafeSlow(capacity)
+    this.length = 0
+    return written
+  }
+
+  /** Copies bytes that are protobuf fields already. */
+  raw(source: Uint8Array): void {
+    this.bytes.set(source, this.length)
+    this.length += source.length
+  }
+
+  /** An integer field, 0 to 2^53 - 1. */
+  uint(field: number, value: number): void {
+    if (value === 0) return
+    this.#varint((field << 3) | VARINT)
+    this.#varint(value)
+  }
+
+  /** A signed or unsigned 64-bit integer field. */
+  int64(field: number, value: bigint): void {
+    if (value === 0n) return
+    this.#varint((field << 3) | VARINT)
+    const low = Number(value & LOW_32)
+    const high = Number((value >> 32n) & LOW_32)
+    // 28 bits of the low half make four groups of seven; the rest is small enough for a plain number.
+    let at = this.length
+    if (high !== 0) {
+      for (let shift = 0; shift < 28; shift += 7) this.bytes[at++] = ((low >>> shift) & 0x7f) | 0x80
+      this.length = at
+      this.#varint(high * 16 + (low >>> 28))
+    } else {
+      this.#varint(low)
+    }
+  }
+
+  bool(field: number, value: boolean): void {
+    this.uint(field, value ? 1 : 0)
+  }
+
+  text(field: number, value: string): void {
+    if (value === '') return
+    this.#varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(value.length)
+    const { bytes } = this
+    let at = this.length
+    for (let i = 0; i < value.length; i++) bytes[at++] = value.charCodeAt(i)
+    this.length = at
+  }
+
+  /** A text or bytes field whose content is at hand as bytes. */
+  content(field: number, value: Uint8Array): void {
+    this.#varint((field << 3) | LENGTH_DELIMITED)
+    this.#varint(value.length)
+    this.raw(value)
+  }
+
+  /** Opens a nested message; the returned position belongs to `close`. */
+  open(field: number): number {
+    this.#varint((field << 3) | LENGTH_DELIMITED)
+    return ++this.length
+  }
+
+  /** Closes the nested message that began at `start`, which moves if its size needs more than one byte. */
+  close(start: number): void {
+    const size = this.length - start
+    let sizeBytes = 1
+    for (let rest = size >>> 7; rest > 0; rest >>>= 7) sizeBytes++
+    if (sizeBytes > 1) this.bytes.copyWithin(start - 1 + sizeBytes, start, this.length)
+    this.length = start - 1
+    this.#varint(size)
+    this.length += size
+    this.#checkRoom()
+  }
+
+  /** Bytes written behind a buffer's end are lost without a word. */
+  #checkRoom(): void {
+    if (this.length > this.bytes.length) throw new RangeError('more was written than had been reserved')
+  }
+
+  #varint(value: number): void {
+    const { bytes } = this
+    let at = this.length
+    let rest = value
+    // Bit operations cut to 32 bits, so what is larger is divided.
+    while (rest > 0x7fff_ffff) {
+      bytes[at++] = (rest % 128) | 0x80
+      rest = Math.floor(rest / 128)
+    }
+    while (rest > 0x7f) {
+      bytes[at++] = (rest & 0x7f) | 0x80
+      rest >>>= 7
+    }
+    bytes[at++] = rest
+    this.length = at
+  }
+}

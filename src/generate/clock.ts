@@ -1,0 +1,62 @@
+import { HEX_LENGTH, type Random } from './random.ts'
+
+const SECOND = 1_000_000_000n
+
+/** 2024-01-01T00:00:00Z, the time of a block of height 1. */
+const FIRST_SECOND = 1_704_067_200
+
+/** A block's place in the chain. */
+export type Block = {
+  height: number
+  /** The block's time, cut to the second, in Unix seconds. */
+  second: number
+  /** The block's time in Unix nanoseconds. */
+  time: bigint
+  /** Hex digits, as `BusEvent.block` has them. */
+  upperCaseHash: Uint8Array
+  /** Hex digits, as `BeginBlock.hash` has them. */
+  lowerCaseHash: Uint8Array
+}
+
+/** Gives the block at the clock's height; the next call gives the one after. */
+export type Clock = { next(): Block; again(): Block }
+
+/**
+ * Creates the clock of a chain. Blocks are 1 to 1.15 s apart, so no two have the same second and a market
+ * takes an internal point in every one.
+ */
+export function createClock(start: number, random: Random): Clock {
+  let height = start - 1
+  let second = FIRST_SECOND + start - 1
+  let nanosecond = random.below(1_000_000_000)
+
+  function block(): Block {
+    const lowerCaseHash = Buffer.alloc(HEX_LENGTH)
+    random.fillHex(lowerCaseHash)
+    return {
+      height,
+      second,
+      time: nanoseconds(second) + BigInt(nanosecond),
+      upperCaseHash: Buffer.from(lowerCaseHash.toString('latin1').toUpperCase(), 'latin1'),
+      lowerCaseHash,
+    }
+  }
+
+  function next(): Block {
+    height++
+    nanosecond += random.below(150_000_000)
+    second += 1
+    if (nanosecond >= 1_000_000_000) {
+      nanosecond -= 1_000_000_000
+      second += 1
+    }
+    return block()
+  }
+
+  return { next, again: block }
+}
+
+/** Seconds as the nanoseconds that events hold. */
+export function nanoseconds(seconds: number): bigint {
+  return BigInt(seconds) * SECOND
+}

@@ -1,0 +1,15 @@
+/** A kind of event: its field number in `BusEvent`'s oneof, and the number in `BusEvent.type`. */
+export type EventType = { kind: number; type: number }
+
+/** The kinds that the generator fills with meaning (docs/events.md, envelope; types as real streams have them). */
+export const EVENT_TYPES = {
+  timeUpdate: { kind: 101, type: 2 },
+  marketData: { kind: 111, type: 12 },
+  auction: { kind: 121, type: 22 },
+  liquidityProvision: { kind: 124, type: 25 },
+  checkpoint: { kind: 135, type: 35 },
+  beginBlock: { kind: 148, type: 49 },
+  endBlock: { kind: 149, type: 50 },
+  fundingPeriod: { kind: 159, type: 61 },
+  fundingPeriodDataPoint: { kind: 160, type: 62 },
+} as const satisfies Record<string, EventType>

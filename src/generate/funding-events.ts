@@ -1,0 +1,67 @@
+import type { PricePoint } from '../twap/point-list.ts'
+import type { Context } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
+import type { Funding, Market } from './market.ts'
+
+/** `FundingPeriodDataPoint.Source`. */
+export type DataPointSource = typeof EXTERNAL | typeof INTERNAL
+export const EXTERNAL = 1
+export const INTERNAL = 2
+
+/** What a period's event tells besides its number and start; `end` null: the period opens. */
+export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
+
+/** A data point as it is sent. */
+export type SentPoint = { seq: number; source: DataPointSource; point: PricePoint; twap: bigint }
+
+/** Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length. */
+export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
+  const { end, internalTwap, externalTwap } = twaps
+  const { body } = context.out
+  context.out.begin(EVENT_TYPES.fundingPeriod, context.transaction)
+  body.content(1, market.id)
+  body.uint(2, funding.seq)
+  body.int64(3, funding.period.start)
+  if (end !== null) {
+    body.int64(4, end)
+    if (end > funding.period.start && internalTwap !== null && externalTwap !== null) {
+      const payment = internalTwap - externalTwap
+      body.text(5, payment.toString())
+      body.text(6, fundingRate(payment, externalTwap))
+    }
+  }
+  if (internalTwap !== null) body.text(7, internalTwap.toString())
+  if (externalTwap !== null) body.text(8, externalTwap.toString())
+  context.out.end()
+}
+
+/** Writes a `FundingPeriodDataPoint` event. */
+export function writeDataPoint(
+  context: Context,
+  market: Market,
+  { seq, source, point, twap }: SentPoint,
+): void {
+  const { body } = context.out
+  context.out.begin(EVENT_TYPES.fundingPeriodDataPoint, context.transaction)
+  body.content(1, market.id)
+  body.uint(2, seq)
+  body.uint(3, source)
+  body.text(4, point.price.toString())
+  body.int64(6, point.time)
+  body.text(7, twap.toString())
+  context.out.end()
+}
+
+const RATE_DECIMALS = 16
+
+/** Payment by external TWAP as the core's decimal text: 16 decimals, half away from zero, no trailing zeros. */
+export function fundingRate(payment: bigint, externalTwap: bigint): string {
+  if (externalTwap === 0n) return '0'
+  const magnitude = payment < 0n ? -payment : payment
+  const scaled = (magnitude * 10n ** BigInt(RATE_DECIMALS) * 2n + externalTwap) / (externalTwap * 2n)
+  const digits = scaled.toString().padStart(RATE_DECIMALS + 1, '0')
+  const fraction = digits.slice(-RATE_DECIMALS).replace(/0+$/, '')
+  const whole = digits.slice(0, -RATE_DECIMALS)
+  const text = fraction === '' ? whole : `${whole}.${fraction}`
+  return payment < 0n && scaled > 0n ? `-${text}` : text
+}

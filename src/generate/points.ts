@@ -1,0 +1,66 @@
+import { type Context, nextTransaction } from './context.ts'
+import { takePoint } from './funding.ts'
+import { EXTERNAL, INTERNAL } from './funding-events.ts'
+import { type Market, movePrices } from './market.ts'
+
+/** Share of the external points among all new ones: one to sixty internal ones, as on real markets. */
+const EXTERNAL_SHARE = 1 / 61
+
+/** Sends a block's new data points. */
+export type PointFeed = { send(context: Context): void }
+
+/**
+ * Creates the feed of new points, `points` a block over all markets on average. Internal points come from one
+ * market after another, each at its block's second; external ones arrive late, early or in time, now and then
+ * several at once.
+ */
+export function createPointFeed(markets: readonly Market[], points: number): PointFeed {
+  let due = 0
+  let externalDue = 0
+  let externalBatch = 1
+  let internalTurn = 0
+  let externalTurn = 0
+
+  function sendInternal(context: Context): boolean {
+    for (let tried = 0; tried < markets.length; tried++) {
+      const market = markets[internalTurn++ % markets.length]!
+      movePrices(market, context.random)
+      if (takePoint(context, market, INTERNAL, context.block.second, market.markPrice)) return true
+    }
+    return false
+  }
+
+  function sendExternal(context: Context): void {
+    const market = markets[externalTurn++ % markets.length]!
+    nextTransaction(context)
+    for (let i = 0; i < externalBatch; i++) {
+      movePrices(market, context.random)
+      const second = context.block.second + externalOffset(context, market)
+      if (takePoint(context, market, EXTERNAL, second, market.spotPrice)) due -= 1
+    }
+    externalDue -= externalBatch
+    externalBatch = context.random.onceIn(4) ? context.random.between(2, 4) : 1
+  }
+
+  function send(context: Context): void {
+    due += points
+    externalDue += points * EXTERNAL_SHARE
+    while (externalDue >= externalBatch) sendExternal(context)
+    while (due >= 1 && sendInternal(context)) due -= 1
+    // What no market could take (all still in their opening auctions) is not made up for.
+    if (due > 1) due %= 1
+  }
+
+  return { send }
+}
+
+/**
+ * Seconds by which an external point's time differs from the block's. Early ones only outside auctions: an
+ * auction's end before such a point would make the core's TWAP another than the plain formula's (docs/twap.md).
+ */
+function externalOffset({ random }: Context, market: Market): number {
+  const choice = random.below(10)
+  if (choice < 5) return -random.below(4)
+  if (choice < 7 || market.auction !== null) return -random.between(5, 60)
+  return random.between(1, 20)
+}

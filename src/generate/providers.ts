@@ -1,0 +1,70 @@
+import type { Context } from './context.ts'
+import type { Market } from './market.ts'
+import { writeMarketData } from './market-data.ts'
+import { createProviderLists, emptyLists, type ProviderLists, refreshLists } from './provider-lists.ts'
+import { announceProvision, changeProvision, createProvision, type Provision } from './provisions.ts'
+import type { Random } from './random.ts'
+
+const ANNOUNCED_PER_BLOCK = 50
+const BLOCKS_PER_CHANGE = 4
+const LEAST_REFRESH_BLOCKS = 10
+const MOST_REFRESH_BLOCKS = 30
+
+/** Once in so many times a market's lists are empty until they are filled anew. */
+const EMPTY_ONCE_IN = 40
+
+/** The liquidity providers of the network: their provisions, and their places in the markets' data. */
+export type Providers = {
+  /** Sends the provisions that begin or change in this block. */
+  sendProvisions(context: Context): void
+  /** Sends the market data of one market. */
+  sendMarketData(context: Context, market: Market): void
+}
+
+/** Creates `parties` providers: each provides to one market, some to two or three. */
+export function createProviders(markets: readonly Market[], parties: number, random: Random): Providers {
+  const provisions: Provision[] = []
+  const ofMarkets = new Map<Market, Provision[]>(markets.map((market) => [market, []]))
+  for (let i = 0; i < parties; i++) {
+    const party = Buffer.from(random.hex(), 'latin1')
+    for (const market of marketsOf(markets, i)) {
+      const provision = createProvision(random, party, market.id, `lp-${i}`)
+      provisions.push(provision)
+      ofMarkets.get(market)!.push(provision)
+    }
+  }
+  const listsOf = new Map<Market, ProviderLists>()
+  for (const [market, own] of ofMarkets) listsOf.set(market, createProviderLists(own))
+  const refreshAt = new Map<Market, number>()
+  let announced = 0
+  let turn = 0
+
+  function sendProvisions(context: Context): void {
+    if (announced < provisions.length) {
+      const until = Math.min(provisions.length, announced + ANNOUNCED_PER_BLOCK)
+      while (announced < until) announceProvision(context, provisions[announced++]!)
+    } else if (provisions.length > 0 && context.block.height % BLOCKS_PER_CHANGE === 0) {
+      changeProvision(context, provisions[turn++ % provisions.length]!)
+    }
+  }
+
+  function sendMarketData(context: Context, market: Market): void {
+    const lists = listsOf.get(market)!
+    if (context.block.height >= (refreshAt.get(market) ?? 0)) {
+      const blocks = context.random.between(LEAST_REFRESH_BLOCKS, MOST_REFRESH_BLOCKS)
+      refreshAt.set(market, context.block.height + blocks)
+      if (context.random.onceIn(EMPTY_ONCE_IN)) emptyLists(lists)
+      else refreshLists(lists, context.random)
+    }
+    writeMarketData(context, market, lists)
+  }
+
+  return { sendProvisions, sendMarketData }
+}
+
+function marketsOf(markets: readonly Market[], party: number): Set<Market> {
+  const offsets = [0]
+  if (party % 3 === 0) offsets.push(1)
+  if (party % 9 === 0) offsets.push(2)
+  return new Set(offsets.map((offset) => markets[(party + offset) % markets.length]!))
+}

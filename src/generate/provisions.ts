@@ -1,0 +1,98 @@
+import { type Context, nextTransaction } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
+import type { Random } from './random.ts'
+
+/** `LiquidityProvision.Status`. */
+const ACTIVE = 1
+const STOPPED = 2
+const CANCELLED = 3
+const REJECTED = 4
+const UNDEPLOYED = 5
+const PENDING = 6
+
+/** A party's commitment to a market; it gets a new id each time that the party comes back. */
+export type Provision = {
+  id: Uint8Array
+  party: Uint8Array
+  marketId: Uint8Array
+  reference: string
+  /** Commitment in the asset's decimals. */
+  commitment: number
+  fee: string
+  /** Unix nanoseconds. */
+  createdAt: bigint
+  version: number
+  status: number
+}
+
+export function createProvision(
+  random: Random,
+  party: Uint8Array,
+  marketId: Uint8Array,
+  reference: string,
+): Provision {
+  return {
+    id: Buffer.from(random.hex(), 'latin1'),
+    party,
+    marketId,
+    reference,
+    commitment: randomCommitment(random),
+    fee: `0.${String(random.between(1, 500)).padStart(4, '0')}`,
+    createdAt: 0n,
+    version: 1,
+    status: ACTIVE,
+  }
+}
+
+/** Whether the core lists the party as a provider: a new provision that is still pending is not there yet. */
+export function isListed({ status, version }: Provision): boolean {
+  return status === ACTIVE || status === UNDEPLOYED || (status === PENDING && version > 1)
+}
+
+/** Sends a new provision of the network's beginning. */
+export function announceProvision(context: Context, provision: Provision): void {
+  provision.createdAt = context.block.time
+  writeProvision(context, provision)
+}
+
+/** Amends, undeploys, cancels or brings back a provision, whichever may follow its status, and sends it. */
+export function changeProvision(context: Context, provision: Provision): void {
+  const { random } = context
+  nextTransaction(context)
+  if (provision.status === ACTIVE) {
+    const choice = random.below(20)
+    provision.status = choice < 9 ? PENDING : choice < 15 ? UNDEPLOYED : choice < 19 ? CANCELLED : STOPPED
+    if (provision.status === PENDING) {
+      provision.version++
+      provision.commitment = randomCommitment(random)
+    }
+  } else if (provision.status === PENDING || provision.status === UNDEPLOYED) {
+    provision.status = ACTIVE
+  } else {
+    provision.id = Buffer.from(random.hex(), 'latin1')
+    provision.createdAt = context.block.time
+    provision.version = 1
+    provision.status = random.onceIn(8) ? REJECTED : PENDING
+  }
+  writeProvision(context, provision)
+}
+
+function randomCommitment(random: Random): number {
+  return random.between(1, 50_000) * 1_000_000
+}
+
+function writeProvision(context: Context, provision: Provision): void {
+  const { body } = context.out
+  context.out.begin(EVENT_TYPES.liquidityProvision, context.transaction)
+  body.content(1, provision.id)
+  body.content(2, provision.party)
+  body.int64(3, provision.createdAt)
+  body.int64(4, context.block.time)
+  body.content(5, provision.marketId)
+  body.text(6, String(provision.commitment))
+  body.text(7, provision.fee)
+  body.uint(10, provision.version)
+  body.uint(11, provision.status)
+  body.text(12, provision.reference)
+  context.out.end()
+}

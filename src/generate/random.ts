@@ -1,0 +1,60 @@
+const HEX_LOWER = Buffer.from('0123456789abcdef', 'latin1')
+const HEX_UPPER = Buffer.from('0123456789ABCDEF', 'latin1')
+
+/** Characters of a hash or an id in the stream: 32 bytes as hex. */
+export const HEX_LENGTH = 64
+
+/** A source of random numbers that gives the same ones for the same seed on every machine. Not for secrets. */
+export type Random = {
+  /** A whole number from 0 to `limit` - 1; `limit` at most 2^32. */
+  below(limit: number): number
+  /** A whole number from `least` to `most`, both included. */
+  between(least: number, most: number): number
+  /** True once in `times` on average. */
+  onceIn(times: number): boolean
+  /** Fills 64 bytes with random hex digits. */
+  fillHex(target: Uint8Array, upperCase?: boolean): void
+  /** 64 random hex digits, lower case. */
+  hex(): string
+}
+
+/** Creates the generator "sfc32" (Chris Doty-Humphrey's PractRand), seeded with a whole number below 2^53. */
+export function createRandom(seed: number): Random {
+  let a = seed | 0
+  let b = Math.floor(seed / 0x1_0000_0000) | 0
+  let c = 0x9e3779b9 | 0
+  let counter = 1
+
+  function next(): number {
+    const sum = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = (((c << 21) | (c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+  // The first outputs still show how near two seeds are to each other.
+  for (let i = 0; i < 16; i++) next()
+
+  const below = (limit: number): number => Math.floor((next() / 0x1_0000_0000) * limit)
+
+  function fillHex(target: Uint8Array, upperCase = false): void {
+    const digits = upperCase ? HEX_UPPER : HEX_LOWER
+    for (let at = 0; at < HEX_LENGTH; at += 8) {
+      const word = next()
+      for (let i = 0; i < 8; i++) target[at + i] = digits[(word >>> (4 * i)) & 15]!
+    }
+  }
+
+  const scratch = Buffer.alloc(HEX_LENGTH)
+  return {
+    below,
+    between: (least, most) => least + below(most - least + 1),
+    onceIn: (times) => below(times) === 0,
+    fillHex,
+    hex() {
+      fillHex(scratch)
+      return scratch.toString('latin1')
+    },
+  }
+}

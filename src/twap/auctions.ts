@@ -1,0 +1,62 @@
+/**
+ * The times in which a market was in auction, as its perpetual was told of them. Times are Unix nanoseconds,
+ * all of whole seconds. Neither prices nor time in an auction count in a TWAP (docs/twap.md, "Auctions").
+ */
+export type Auctions = {
+  /** Auctions that have ended, oldest first; none touches the next. */
+  closed: { start: bigint; end: bigint }[]
+  /** When the auction still going on began, or null if there is none. */
+  open: bigint | null
+}
+
+/** No auction, neither past nor going on. */
+export function noAuctions(): Auctions {
+  return { closed: [], open: null }
+}
+
+/**
+ * Records that an auction began at `time`. One that goes on is not begun again (an extension of it is sent
+ * like a beginning). One that begins in the second in which the last one ended goes on with that one.
+ */
+export function enterAuction(auctions: Auctions, time: bigint): void {
+  if (auctions.open !== null) return
+  const last = auctions.closed.at(-1)
+  if (last?.end === time) {
+    auctions.closed.pop()
+    auctions.open = last.start
+  } else {
+    auctions.open = time
+  }
+}
+
+/** Records that the auction going on, if any, ended at `time`. Left in the second in which it began, it leaves no trace. */
+export function leaveAuction(auctions: Auctions, time: bigint): void {
+  if (auctions.open !== null && auctions.open < time)
+    auctions.closed.push({ start: auctions.open, end: time })
+  auctions.open = null
+}
+
+/** Forgets the auctions that have ended, as a new period does; one that goes on keeps its start. */
+export function forgetClosedAuctions(auctions: Auctions): void {
+  auctions.closed = []
+}
+
+/** Whether `time` lies in an auction; the second in which an auction ended does not. */
+export function inAuction(auctions: Auctions, time: bigint): boolean {
+  if (auctions.open !== null && auctions.open <= time) return true
+  return auctions.closed.some((auction) => auction.start <= time && time < auction.end)
+}
+
+/** The nanoseconds from `from` to `to` that lie outside all auctions known now. `from` <= `to`. */
+export function timeOutsideAuctions(auctions: Auctions, from: bigint, to: bigint): bigint {
+  let outside = to - from
+  for (const { start, end } of auctions.closed) outside -= overlap(from, to, start, end)
+  if (auctions.open !== null) outside -= overlap(from, to, auctions.open, to)
+  return outside
+}
+
+function overlap(from: bigint, to: bigint, start: bigint, end: bigint): bigint {
+  const left = from > start ? from : start
+  const right = to < end ? to : end
+  return right > left ? right - left : 0n
+}

@@ -1,0 +1,38 @@
+/** A price that holds from `time` (Unix nanoseconds) until the next point. `price` is scaled by the asset's decimals. */
+export type PricePoint = { time: bigint; price: bigint }
+
+/** What becomes of a point that arrives: the rows of docs/twap.md's table of incoming points. */
+export type Placement = 'only' | 'last' | 'between' | 'first' | 'instead-of-first' | 'duplicate' | 'too-old'
+
+/**
+ * Says what becomes of a point at `time` in the list of a source's points, which is sorted by time and holds
+ * no time twice and at most one point at or before the start of the period.
+ */
+export function placementOf(points: readonly PricePoint[], periodStart: bigint, time: bigint): Placement {
+  const first = points[0]
+  const last = points.at(-1)
+  if (first === undefined || last === undefined) return 'only'
+  if (time < first.time) return first.time > periodStart ? 'first' : 'too-old'
+  if (time === first.time || time === last.time) return 'duplicate'
+  if (time <= periodStart) return 'instead-of-first'
+  if (time > last.time) return 'last'
+  return points[indexAfter(points, time) - 1]!.time === time ? 'duplicate' : 'between'
+}
+
+/** The index of the first point later than `time`; the list's length if there is none. */
+export function indexAfter(points: readonly PricePoint[], time: bigint): number {
+  let index = points.length
+  while (index > 0 && points[index - 1]!.time > time) index--
+  return index
+}
+
+/** The points that a new period starting at `start` takes along: those later than it and the last one that is not. */
+export function carriedOver(points: readonly PricePoint[], start: bigint): PricePoint[] {
+  return points.slice(Math.max(0, indexAfter(points, start) - 1))
+}
+
+/** From when on a source's mean counts: the period's start, or the first point if that is later. */
+export function meanStart(points: readonly PricePoint[], periodStart: bigint): bigint {
+  const first = points[0]
+  return first !== undefined && first.time > periodStart ? first.time : periodStart
+}

@@ -1,0 +1,106 @@
+import { inAuction, timeOutsideAuctions } from './auctions.ts'
+import { indexAfter, meanStart, type PricePoint, placementOf } from './point-list.ts'
+import type { Period, SourceTwap } from './source-twap.ts'
+
+/**
+ * Creates a source's points with means from a running sum, kept as the core keeps it (docs/twap.md, "Where the plain formula
+ * is not what the core sends"): price times time outside auctions, summed from the mean's start up to `end`.
+ * Each piece is valued with the auctions known when it is added or taken off, and `meanAt` carries the sum
+ * along, so the result depends on when means are asked for. It equals the plain formula but in two cases: an
+ * auction begins or ends before a time to which the sum has been carried already; a mean is asked for a time
+ * before the last point after the sum has been carried beyond that point.
+ */
+export function createRunningSum(period: Period): SourceTwap {
+  const points: PricePoint[] = []
+  let sum = 0n
+  let end = 0n
+
+  /** The part of the sum that `price` makes up between two times. */
+  function piece(price: bigint, from: bigint, to: bigint): bigint {
+    return price * timeOutsideAuctions(period.auctions, from, to)
+  }
+
+  /** Takes off what the last price was given beyond its own time, which lies in the period. */
+  function takeOffTail(): void {
+    const last = points.at(-1)!
+    sum -= piece(last.price, last.time, end)
+    end = last.time
+  }
+
+  /** The sum up to `time`, which lies before the last point: pieces taken off from the last point backwards. */
+  function sumBefore(time: bigint): bigint {
+    let rest = sum
+    for (let i = points.length - 1; i > 0 && points[i]!.time > time; i--) {
+      const { time: from, price } = points[i - 1]!
+      rest -= piece(price, from > time ? from : time, points[i]!.time)
+    }
+    return rest
+  }
+
+  function meanAt(time: bigint): bigint | null {
+    const start = meanStart(points, period.start)
+    const last = points.at(-1)
+    if (last === undefined || time < start) return null
+    if (time === start) return inAuction(period.auctions, time) ? 0n : points[0]!.price
+    if (time < last.time) return mean(sumBefore(time), start, time)
+    sum += time > end ? piece(last.price, end, time) : -piece(last.price, time, end)
+    end = time
+    return mean(sum, start, time)
+  }
+
+  function mean(upTo: bigint, start: bigint, time: bigint): bigint {
+    const outside = timeOutsideAuctions(period.auctions, start, time)
+    return outside === 0n ? 0n : upTo / outside
+  }
+
+  /** Sums up from nothing. The auctions known now count for the whole of it. */
+  function sumUp(): void {
+    end = meanStart(points, period.start)
+    sum = 0n
+    for (let i = 1; i < points.length; i++) {
+      sum += piece(points[i - 1]!.price, end, points[i]!.time)
+      end = points[i]!.time
+    }
+  }
+
+  function insert(point: PricePoint): bigint | null {
+    const index = indexAfter(points, point.time)
+    const before = points[index - 1]!
+    const after = points[index]!
+    takeOffTail()
+    const twap = meanAt(point.time)
+    const from = point.time
+    sum += piece(point.price, from, after.time) - piece(before.price, from, after.time)
+    points.splice(index, 0, point)
+    return twap
+  }
+
+  function add(point: PricePoint): bigint | null {
+    switch (placementOf(points, period.start, point.time)) {
+      case 'only':
+      case 'first':
+        points.unshift(point)
+        sumUp()
+        return point.price
+      case 'instead-of-first':
+        points[0] = point
+        sumUp()
+        return point.price
+      case 'last': {
+        const twap = meanAt(point.time)
+        points.push(point)
+        return twap
+      }
+      case 'between':
+        return insert(point)
+      case 'duplicate':
+        // A point that the core refuses in the middle leaves no event, but it takes the tail off (docs/twap.md).
+        if (point.time !== points[0]!.time && point.time !== points.at(-1)!.time) takeOffTail()
+        return null
+      case 'too-old':
+        return null
+    }
+  }
+
+  return { points, add, meanAt }
+}

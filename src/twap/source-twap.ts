@@ -1,0 +1,15 @@
+import type { Auctions } from './auctions.ts'
+import type { PricePoint } from './point-list.ts'
+
+/** What the two sources of a market share during a funding period: its start (Unix nanoseconds) and the auctions known. */
+export type Period = { start: bigint; auctions: Auctions }
+
+/** The points of one source in one funding period, and their time-weighted average price. */
+export type SourceTwap = {
+  /** The points kept, sorted by time. */
+  readonly points: readonly PricePoint[]
+  /** Takes a point in and gives the TWAP sent with it, or null if the core refuses the point. */
+  add(point: PricePoint): bigint | null
+  /** The TWAP up to `time` (Unix nanoseconds), or null if there is none: no points, or all of them later. */
+  meanAt(time: bigint): bigint | null
+}

@@ -1,0 +1,6 @@
+const SECOND = 1_000_000_000n
+
+/** Cuts a time (Unix nanoseconds) down to its second, as the core does with block times in TWAPs. */
+export function wholeSecond(time: bigint): bigint {
+  return time - (time % SECOND)
+}

@@ -1,0 +1,133 @@
+import type { Logger } from 'pino'
+import type { Block } from '../blocks/block.ts'
+import { BlockAssembler } from '../blocks/block-assembler.ts'
+import type { LeftOutReason } from '../events/decode.ts'
+import { explainReadError, leftOutLogger } from '../intake/take-in.ts'
+import { type ReadProgress, readEventFile } from '../records/event-file.ts'
+import type { EventInput } from '../records/event-paths.ts'
+import { RecordFramer } from '../records/record-framer.ts'
+import type { TwapMethod } from '../twap/market-verifier.ts'
+import { MarketRun } from './market-run.ts'
+import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
+
+export type VerifyFilesOptions = {
+  input: EventInput
+  method: TwapMethod
+  filter: VerifyFilter
+  log: Logger
+  signal: AbortSignal
+  onProgress?: VerifyProgress
+}
+
+/** What has come out, and what stopped the reading, where something did. */
+export type VerifyFilesResult = { report: VerifyReport; failure: Error | null }
+
+/** Reasons for which an event is left out that no TWAP depends on. */
+const HARMLESS: readonly LeftOutReason[] = [
+  'invalid market ID',
+  'invalid party ID',
+  'unknown provision status',
+  'height of 2^63 or more',
+]
+
+/** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
+export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFilesResult> {
+  const { input, method, filter, log, signal } = options
+  const tally = new Tally(filter)
+  const runs = new Map<string, MarketRun>()
+  let lastHeight: bigint | null = null
+  let isDamaged = false
+
+  function runOf(marketId: string): MarketRun {
+    let run = runs.get(marketId)
+    if (run === undefined) {
+      run = new MarketRun({ marketId, method, tally, knowsMarketData: true })
+      runs.set(marketId, run)
+      tally.report.markets++
+    }
+    return run
+  }
+
+  function forgetAll(): void {
+    for (const run of runs.values()) run.forget()
+  }
+
+  function takeBlock(block: Block): void {
+    const { height } = block
+    const isIncomplete =
+      assembler.coverage?.gaps.some(({ from, kind }) => kind === 'incomplete' && from === height) ?? false
+    if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
+    lastHeight = height
+    takeEvents(block)
+    // What the block lacks may stand anywhere in it.
+    if (isIncomplete || isDamaged) forgetAll()
+    isDamaged = false
+  }
+
+  function takeEvents({ height, timestamp, events }: Block): void {
+    for (const { index, event } of events) {
+      if (filter.marketId !== null && 'marketId' in event && event.marketId !== filter.marketId) continue
+      const place = { height, eventIndex: index }
+      switch (event.kind) {
+        case 'market-data':
+          runs.get(event.marketId)?.marketDataSent(timestamp)
+          break
+        case 'auction':
+          runOf(event.marketId).auction(event)
+          break
+        case 'funding-period':
+          if (event.end === null) runOf(event.marketId).open(event, place)
+          else runOf(event.marketId).close(event, place)
+          break
+        case 'funding-period-data-point':
+          runOf(event.marketId).point(event, place)
+          break
+        case 'checkpoint':
+        case 'liquidity-provision':
+          break
+        default:
+          event satisfies never
+      }
+    }
+  }
+
+  const logLeftOut = leftOutLogger(log)
+  const assembler = new BlockAssembler({
+    coverage: null,
+    onBlock: takeBlock,
+    onLeftOut: (reason, place) => {
+      if (!HARMLESS.includes(reason)) isDamaged = true
+      logLeftOut(reason, place)
+    },
+    allowGap: true,
+    strict: false,
+  })
+  const reading: ReadProgress = { bytesRead: 0 }
+
+  async function readFile(path: string): Promise<void> {
+    const framer = new RecordFramer(path, (bytes, start, end, place) =>
+      assembler.accept(bytes, start, end, place),
+    )
+    try {
+      for await (const chunk of readEventFile(path, reading, signal)) {
+        framer.push(chunk)
+        options.onProgress?.(tally.report)
+        if (signal.aborted) return
+      }
+    } catch (error) {
+      throw explainReadError(error, framer.place)
+    }
+    const rest = framer.end()
+    if (rest !== null) log.warn(`${path}: ends within a record, at offset ${rest.offset}`)
+  }
+
+  try {
+    for (const { path } of input.files) {
+      if (signal.aborted) break
+      await readFile(path)
+    }
+  } catch (error) {
+    return { report: tally.report, failure: error as Error }
+  }
+  return { report: tally.report, failure: null }
+}

@@ -1,0 +1,91 @@
+import type { Gap } from '../domain/coverage.ts'
+import { prunedBeforeOf } from '../store/holdings.ts'
+import { type PrunedBefore, type Store, StoreError } from '../store/store.ts'
+import type { TableReader } from '../store/tables.ts'
+import { namedRow, tableOf, walkTable } from '../store/walk-table.ts'
+import type { TwapMethod } from '../twap/market-verifier.ts'
+import { StoredMarket } from './stored-market.ts'
+import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
+
+export type VerifyStoreOptions = {
+  method: TwapMethod
+  filter: VerifyFilter
+  signal: AbortSignal
+  onProgress?: VerifyProgress
+}
+
+/** What a store holds of the stream. */
+export type StoredStream = {
+  /** The height of the first block. */
+  first: bigint
+  gaps: readonly Gap[]
+  pruned: PrunedBefore | null
+}
+
+/**
+ * Recomputes the TWAPs that a store holds, in one snapshot, market by market and period by period. Where
+ * something may be missing, a TWAP that is not as expected is unknown: in a gap, behind points that were taken
+ * out, and where it depends on market data, which are not stored.
+ *
+ * @throws {StoreError} where there is no store, or it is not of this program's schema.
+ */
+export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
+  const { schemaVersion, programSchemaVersion } = await store.inspect()
+  if (schemaVersion !== programSchemaVersion) {
+    throw new StoreError(
+      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
+    )
+  }
+  const { method, filter, signal, onProgress } = options
+  const tally = new Tally(filter)
+  const reader = await store.openTableReader()
+  try {
+    const stream = await readStream(reader)
+    if (stream === null) return tally.report
+    for (const [marketId, number] of await marketsOf(reader, filter)) {
+      tally.report.markets++
+      const market = new StoredMarket({ reader, stream, marketId, number, method, tally, signal })
+      await market.verify(filter.seq)
+      onProgress?.(tally.report)
+    }
+  } finally {
+    await reader.close()
+  }
+  return tally.report
+}
+
+/** Null where no block is held. */
+async function readStream(reader: TableReader): Promise<StoredStream | null> {
+  const all = { after: null, upTo: null }
+  const [stream] = await reader.read(tableOf('stream'), all, 1)
+  if (stream === undefined) return null
+  const gaps = await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)
+  const [pruned] = await reader.read(tableOf('pruned'), all, 1)
+  return {
+    first: BigInt(namedRow(tableOf('stream'), stream).first_height!),
+    gaps: gaps.map(([from, to, kind]) => ({
+      from: BigInt(from!),
+      to: BigInt(to!),
+      kind: kind as Gap['kind'],
+    })),
+    pruned: prunedBeforeOf(pruned?.slice(1)),
+  }
+}
+
+/** Ids of the markets with periods or points; their numbers in the store, null where no point was ever held. */
+async function marketsOf(
+  reader: TableReader,
+  { marketId }: VerifyFilter,
+): Promise<Map<string, string | null>> {
+  const markets = new Map<string, string | null>()
+  const add = (id: string, number: string | null) => {
+    if (marketId === null || id === marketId) markets.set(id, number)
+  }
+  for await (const chunk of walkTable(reader, tableOf('funding_periods'))) {
+    for (const [id] of chunk) add(id!, null)
+  }
+  for await (const chunk of walkTable(reader, tableOf('markets'))) {
+    for (const [number, id] of chunk) add(id!, number!)
+  }
+  return markets
+}
