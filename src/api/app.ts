@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto'
+import { METHODS } from 'node:http'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { RESOURCES } from '../resources/resources.ts'
+import { type Reader, StoreUnavailableError } from '../store/store.ts'
+import { createBacklog } from './backlog.ts'
+import { createConnections } from './connections.ts'
+import { addCorsHeaders, answerPreflight, type CorsOrigins, isPreflight } from './cors.ts'
+import { coverageHandler } from './coverage-route.ts'
+import {
+  ALLOWED_METHODS,
+  ApiError,
+  internalError,
+  malformedRequest,
+  methodNotAllowed,
+  notFound,
+  unavailable,
+} from './errors.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { pageHandler } from './page-route.ts'
+import { createParserErrors } from './parser-errors.ts'
+import { COVERAGE_PATH, KNOWN_PATHS, READ_METHODS, SERVICE_PATHS } from './paths.ts'
+import { checkTarget } from './query-string.ts'
+import { createRequestCount } from './rate-limit.ts'
+import type { IntakeState } from './readiness.ts'
+import { checkHead } from './request-head.ts'
+import { sendError } from './send-json.ts'
+import { addServiceRoutes } from './service-routes.ts'
+import { createTurns } from './turns.ts'
+
+/** Bytes of request line and headers together. */
+const MAX_HEADER_BYTES = 16 * 1024
+
+/** Connections at a time; further ones are closed. */
+const MAX_CONNECTIONS = 4_096
+
+/** A connection on which nothing moves for this long is closed: the client does not read its answer. */
+const IDLE_CONNECTION_MS = 30_000
+
+/** How long a client may take to send its headers, and the whole of its request. */
+const HEADERS_TIMEOUT_MS = 15_000
+const REQUEST_TIMEOUT_MS = 30_000
+const TIMEOUT_CHECK_MS = 1_000
+
+/** Printable ASCII of up to 64 characters. */
+const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
+
+export type AppOptions = {
+  reader: Reader
+  log: FastifyBaseLogger
+  intake: IntakeState
+  corsOrigins: CorsOrigins
+  /** Requests a second from one address; null for no limit. */
+  rateLimit: number | null
+  /** Whether the client's address is the last one of `X-Forwarded-For`: what the proxy in front has seen. */
+  trustProxy: boolean
+  version: string
+}
+
+/** The application: every route, and what all of them share. Listening is left to its user. */
+export type App = { server: FastifyInstance; metrics: Metrics }
+
+export function createApp(options: AppOptions): App {
+  const { reader, log, intake, corsOrigins, version } = options
+  const metrics = createMetrics(reader)
+  const backlog = createBacklog()
+  const connections = createConnections(backlog)
+  const countRequest = createRequestCount(options.rateLimit)
+  const parserErrors = createParserErrors({
+    reader,
+    corsOrigins,
+    connections,
+    // Behind a proxy the client's address stands in the headers, which are not read here.
+    countRequest: options.trustProxy ? () => ({}) : countRequest,
+  })
+  const server = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: options.trustProxy ? (_, hop) => hop === 0 : false,
+    routerOptions: {
+      maxParamLength: MAX_HEADER_BYTES,
+      // Queries are read by query-string.ts.
+      querystringParser: () => ({}),
+    },
+    // While the service stops, what still comes on an open connection is answered, and the connection closed.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    connectionTimeout: IDLE_CONNECTION_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // Node's own refusal has no body; checkHead has.
+      requireHostHeader: false,
+    },
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id']
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    // The router would answer a path that cannot be decoded by itself; the hook below sees the original.
+    rewriteUrl: ({ url = '/' }) => (!url.includes('%') || isDecodable(url) ? url : '/undecodable'),
+    clientErrorHandler: parserErrors.onClientError,
+  })
+  server.server.maxConnections = MAX_CONNECTIONS
+  // A client that ends its side of the connection behind its last request still gets the answer.
+  Object.assign(server.server, { httpAllowHalfOpen: true })
+  server.server.on('connect', parserErrors.onConnect)
+  // An expectation that is not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has no body.
+  server.server.on('checkExpectation', (request, response) =>
+    server.server.emit('request', request, response),
+  )
+  for (const method of METHODS) {
+    if (!server.supportedMethods.includes(method) && method !== 'CONNECT') server.addHttpMethod(method)
+  }
+
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    addCorsHeaders(corsOrigins, request, reply)
+    if (!(await connections.takeTurn(request.raw, reply.raw))) return reply.hijack()
+    if (isPreflight(request)) {
+      answerPreflight(request, reply)
+      return reply
+    }
+    if (!SERVICE_PATHS.has(request.routeOptions.url ?? '')) reply.headers(countRequest(request.ip))
+    checkHead(request.raw)
+    checkTarget(request.originalUrl)
+    // Before a body is parsed: whatever it holds, the answer is the same.
+    if (request.is404 && !asksForWholeServer(request)) throw notFound()
+    if (request.method === 'OPTIONS') {
+      await addBlockHeaders(reader, reply)
+      return reply.code(204).header('allow', ALLOWED_METHODS).send()
+    }
+    if (!READ_METHODS.includes(request.method)) throw methodNotAllowed()
+  })
+
+  server.addHook('onSend', (_, reply, payload, done) => {
+    if (Buffer.isBuffer(payload)) {
+      reply.raw.once('close', backlog.hold(reply.raw.socket!, payload.length))
+    }
+    done()
+  })
+
+  server.addHook('onResponse', async (request, reply) => {
+    metrics.requestSeconds.observe(
+      {
+        route: request.routeOptions.url ?? 'unknown',
+        method: request.method,
+        status: String(reply.statusCode),
+      },
+      reply.elapsedTime / 1000,
+    )
+  })
+
+  server.setNotFoundHandler(() => {
+    throw notFound()
+  })
+
+  server.setErrorHandler(async (error, request, reply) => {
+    const answer = apiErrorOf(error, request)
+    if (!SERVICE_PATHS.has(request.routeOptions.url ?? '')) await addBlockHeaders(reader, reply)
+    sendError(request, reply, answer)
+    return reply
+  })
+
+  const turns = createTurns()
+  for (const resource of Object.values(RESOURCES)) {
+    server.route({
+      method: READ_METHODS,
+      url: resource.path,
+      handler: pageHandler(resource, reader, turns),
+    })
+  }
+  server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
+  addServiceRoutes(server, { reader, intake, metrics, version })
+  routeOtherMethods(server)
+  return { server, metrics }
+}
+
+/** Lets a known path with another method be told from an unknown path; the hook above answers it. */
+function routeOtherMethods(server: FastifyInstance): void {
+  const method = server.supportedMethods.filter((name) => !READ_METHODS.includes(name))
+  for (const url of KNOWN_PATHS) {
+    server.route({
+      method,
+      url,
+      handler: () => {
+        throw methodNotAllowed()
+      },
+    })
+  }
+}
+
+/** `OPTIONS *` (RFC 9110, 9.3.7). */
+function asksForWholeServer(request: FastifyRequest): boolean {
+  return request.method === 'OPTIONS' && request.originalUrl === '*'
+}
+
+function isDecodable(target: string): boolean {
+  try {
+    checkTarget(target)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What a thrown error is to the client. Our own faults are logged and told by request id only. */
+function apiErrorOf(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof StoreUnavailableError) {
+    request.log.warn(`store unavailable: ${error.message}`)
+    return unavailable('the store cannot be read at the moment; try again')
+  }
+  const status = (error as { statusCode?: number }).statusCode
+  if (status !== undefined && status >= 400 && status < 500) {
+    return malformedRequest((error as Error).message)
+  }
+  request.log.error({ err: error, requestId: request.id }, 'a request failed')
+  return internalError(request.id)
+}
+
+/** Adds where the store stands, where it can be read and holds a block. */
+async function addBlockHeaders(reader: Reader, reply: FastifyReply): Promise<void> {
+  const position = await reader.position().catch(() => null)
+  if (position === null) return
+  reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+}

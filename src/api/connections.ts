@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Backlog } from './backlog.ts'
+import type { ApiError } from './errors.ts'
+
+/** Requests that a client may send ahead of the answers; one that sends more is cut off. */
+const MAX_SENT_AHEAD = 16
+
+/** What a request that waits may take of memory: its line and headers. */
+const REQUEST_BYTES = 16 * 1024
+
+/** The order of what happens on the connections: each answers one request at a time, in their order. */
+export type Connections = {
+  /**
+   * Waits until the connection's earlier requests are answered and this one has come whole; its body is thrown
+   * away, since no operation takes one. Tells whether there is still someone to answer.
+   *
+   * @throws {ApiError} what {@link Connections.fail} was told of this request.
+   */
+  takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
+  /**
+   * Tells that the connection's parser has failed. Returns true where that was within the body of a request,
+   * whose answer the error then is; otherwise, once all requests before are answered, false.
+   */
+  fail(connection: Duplex, error: ApiError): Promise<boolean>
+}
+
+type Connection = {
+  /** Whether one of its requests is being answered. */
+  busy: boolean
+  /** What waits to be answered next. */
+  waiting: (() => void)[]
+  /** The request that came last: the one whose body may still be coming. */
+  latest: IncomingMessage | null
+  /** What went wrong within its body. */
+  fault: ApiError | null
+}
+
+export function createConnections(backlog: Backlog): Connections {
+  const known = new WeakMap<Duplex, Connection>()
+
+  function find(socket: Duplex): Connection {
+    let connection = known.get(socket)
+    if (connection === undefined) {
+      const added: Connection = { busy: false, waiting: [], latest: null, fault: null }
+      known.set(socket, added)
+      socket.once('close', () => {
+        for (const wake of added.waiting.splice(0)) wake()
+      })
+      connection = added
+    }
+    return connection
+  }
+
+  /** Waits until all that came before is answered. */
+  async function wait(connection: Connection, socket: Duplex): Promise<void> {
+    if (!connection.busy) {
+      connection.busy = true
+      return
+    }
+    if (connection.waiting.length >= MAX_SENT_AHEAD) socket.destroy()
+    if (socket.destroyed) return
+    const release = backlog.hold(socket, REQUEST_BYTES)
+    await new Promise<void>((resolve) => connection.waiting.push(resolve))
+    release()
+  }
+
+  return {
+    takeTurn: async (request, response) => {
+      const { socket } = request
+      const connection = find(socket)
+      connection.latest = request
+      await wait(connection, socket)
+      response.once('close', () => {
+        const next = connection.waiting.shift()
+        if (next === undefined) connection.busy = false
+        else next()
+      })
+      if (hasBody(request)) await discardBody(request, connection)
+      return !socket.destroyed
+    },
+    fail: async (socket, error) => {
+      const connection = find(socket)
+      if (connection.latest?.complete === false) {
+        connection.fault = error
+        connection.latest.emit('fault')
+        return true
+      }
+      await wait(connection, socket)
+      return false
+    },
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** How long the client may take for that is up to the server's limit for a whole request. */
+async function discardBody(request: IncomingMessage, connection: Connection): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (connection.fault !== null) resolve()
+    for (const event of ['end', 'close', 'fault']) request.once(event, resolve)
+    request.resume()
+  })
+  if (connection.fault !== null) throw connection.fault
+}

@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ALLOWED_METHODS } from './errors.ts'
+import { addVary } from './vary.ts'
+
+/** The headers of ours that scripts of other origins may read. */
+export const EXPOSED_HEADERS = [
+  'ETag',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+  'X-Block-Height',
+  'X-Block-Timestamp',
+  'X-Request-Id',
+].join(', ')
+
+/** Seconds that a browser may remember a preflight's answer. */
+const PREFLIGHT_MAX_AGE = '7200'
+
+/** `*` for any origin, or the origins that are allowed. */
+export type CorsOrigins = '*' | readonly string[]
+
+/** Adds the CORS headers of an answer. */
+export function addCorsHeaders(origins: CorsOrigins, request: FastifyRequest, reply: FastifyReply): void {
+  if (origins === '*') {
+    reply.header('access-control-allow-origin', '*')
+  } else {
+    addVary(reply, 'Origin')
+    const { origin } = request.headers
+    if (origin === undefined || !origins.includes(origin)) return
+    reply.header('access-control-allow-origin', origin)
+  }
+  reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+}
+
+/** Whether a request is a browser's question for leave, which any path answers. */
+export function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}
+
+/** Answers a preflight. */
+export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
+  const asked = request.headers['access-control-request-headers']
+  reply
+    .code(204)
+    .header('access-control-allow-methods', ALLOWED_METHODS)
+    .header('access-control-allow-headers', asked ?? '*')
+    .header('access-control-max-age', PREFLIGHT_MAX_AGE)
+  addVary(reply, 'Access-Control-Request-Method')
+  addVary(reply, 'Access-Control-Request-Headers')
+  reply.send()
+}

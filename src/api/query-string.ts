@@ -1,0 +1,73 @@
+import { malformedRequest } from './errors.ts'
+
+/** Names and values of a query, in their order. */
+export type QueryPairs = [name: string, value: string][]
+
+/** The query of a request target: what follows its first `?`. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? '' : target.slice(mark + 1)
+}
+
+/** The path of a request target. */
+export function pathOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? target : target.slice(0, mark)
+}
+
+/**
+ * Reads a query as URL search parameters (`+` is a space), strictly.
+ *
+ * @throws {ApiError} 400 for an escape that is none, and for bytes that are no UTF-8.
+ */
+export function parseQuery(query: string): QueryPairs {
+  const pairs: QueryPairs = []
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const mark = part.indexOf('=')
+    const name = mark === -1 ? part : part.slice(0, mark)
+    const value = mark === -1 ? '' : part.slice(mark + 1)
+    pairs.push([decodeComponent(name, 'query'), decodeComponent(value, 'query')])
+  }
+  return pairs
+}
+
+/** Whether a query holds a name, with any value and whatever else it holds. */
+export function hasName(query: string, wanted: string): boolean {
+  if (!query.includes('%') && !query.includes(wanted)) return false
+  return query.split('&').some((part) => {
+    try {
+      return parseQuery(part)[0]?.[0] === wanted
+    } catch {
+      return false
+    }
+  })
+}
+
+/**
+ * Checks a request target as such: whether it is one, and can be decoded.
+ *
+ * @throws {ApiError} 400 for an escape that is none, bytes that are no UTF-8, and a fragment.
+ */
+export function checkTarget(target: string): void {
+  if (target.includes('#')) {
+    throw malformedRequest('the request target holds a fragment, which is not to be sent; write # as %23')
+  }
+  decode(pathOf(target), 'path')
+  parseQuery(queryOf(target))
+}
+
+function decodeComponent(text: string, where: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', ' ') : text, where)
+}
+
+function decode(text: string, where: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw malformedRequest(
+      `the ${where} of the request holds an escape that is none, or bytes that are no UTF-8; write % as %25`,
+    )
+  }
+}

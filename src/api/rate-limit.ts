@@ -1,0 +1,69 @@
+import { tooManyRequests } from './errors.ts'
+
+/** A burst may be this many seconds' worth of requests. */
+const BURST_SECONDS = 5
+
+/** Addresses remembered at most; the one not seen for longest is forgotten. */
+const MAX_ADDRESSES = 100_000
+
+/** What the limit says of one request. */
+export type RateDecision = {
+  allowed: boolean
+  /** Requests that could follow at once. */
+  remaining: number
+  /** Seconds until the full burst is there again. */
+  resetSeconds: number
+  /** Seconds until one request is allowed again. */
+  retrySeconds: number
+}
+
+/** Decides on requests by address, at a time in milliseconds. */
+export type RateLimiter = (address: string, nowMs: number) => RateDecision
+
+/** A token bucket for each address: `perSecond` requests a second, five times that at once. */
+export function createRateLimiter(perSecond: number): RateLimiter {
+  const burst = perSecond * BURST_SECONDS
+  const buckets = new Map<string, { tokens: number; atMs: number }>()
+  return (address, nowMs) => {
+    const known = buckets.get(address)
+    const bucket = known ?? { tokens: burst, atMs: nowMs }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1000) * perSecond)
+    bucket.atMs = nowMs
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    // Last in the map is last seen.
+    buckets.delete(address)
+    buckets.set(address, bucket)
+    if (buckets.size > MAX_ADDRESSES) buckets.delete(buckets.keys().next().value!)
+    return {
+      allowed,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: Math.ceil((burst - bucket.tokens) / perSecond),
+      retrySeconds: Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
+    }
+  }
+}
+
+/**
+ * Counts a request of an address.
+ *
+ * @returns the headers that tell the client where it stands; none without a limit.
+ * @throws {ApiError} 429 for a request too many.
+ */
+export type CountRequest = (address: string) => Record<string, string>
+
+/** Counts requests against a limit a second for each address; null for no limit. */
+export function createRequestCount(perSecond: number | null): CountRequest {
+  if (perSecond === null) return () => ({})
+  const limiter = createRateLimiter(perSecond)
+  return (address) => {
+    const decision = limiter(address, performance.now())
+    const headers = {
+      'RateLimit-Limit': String(perSecond),
+      'RateLimit-Remaining': String(decision.remaining),
+      'RateLimit-Reset': String(decision.resetSeconds),
+    }
+    if (decision.allowed) return headers
+    throw tooManyRequests({ ...headers, 'Retry-After': String(decision.retrySeconds) })
+  }
+}

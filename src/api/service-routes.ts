@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
+import type { Reader } from '../store/store.ts'
+import type { Metrics } from './metrics.ts'
+import { openApiDocument } from './openapi.ts'
+import { DOCUMENT_PATH, READ_METHODS } from './paths.ts'
+import { type IntakeState, unreadyReasons } from './readiness.ts'
+import { JSON_TYPE, sendJson } from './send-json.ts'
+
+export type ServiceRoutesOptions = {
+  reader: Reader
+  intake: IntakeState
+  metrics: Metrics
+  version: string
+}
+
+/** Adds the routes that report on the service and describe its API. */
+export function addServiceRoutes(
+  server: FastifyInstance,
+  { reader, intake, metrics, version }: ServiceRoutesOptions,
+): void {
+  const document = JSON.stringify(openApiDocument(version))
+  const route = (url: string, handler: RouteHandlerMethod) =>
+    server.route({ method: READ_METHODS, url, handler })
+  route(DOCUMENT_PATH, async (request, reply) => {
+    await sendJson(request, reply, document)
+    return reply
+  })
+  route('/health', async (_, reply) => sendState(reply, 200, { status: 'ok' }))
+  route('/ready', async (_, reply) => {
+    const reasons = await unreadyReasons(reader, intake)
+    return reasons.length === 0
+      ? sendState(reply, 200, { status: 'ready' })
+      : sendState(reply, 503, { status: 'not ready', reasons })
+  })
+  route('/metrics', async (_, reply) => {
+    const text = await metrics.registry.metrics()
+    return reply.type(metrics.registry.contentType).header('cache-control', 'no-store').send(text)
+  })
+}
+
+function sendState(reply: FastifyReply, status: number, state: object): FastifyReply {
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type(JSON_TYPE)
+    .send(Buffer.from(JSON.stringify(state)))
+}

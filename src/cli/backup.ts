@@ -1,0 +1,52 @@
+import { Command } from 'commander'
+import { createLogger } from '../log.ts'
+import { findStore } from '../store/open-store.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+
+const PROGRESS_INTERVAL_MS = 2_000
+
+const NOTES = `
+The store may be in use meanwhile: the copy is of the moment when it begins, and gets its name once it is whole.
+It is a store as any other. A PostgreSQL store is backed up with pg_dump; the command is told.`
+
+type BackupCommandOptions = CommonOptions & { force: boolean }
+
+/** `lyra backup`: copies a store in one SQLite file while it is in use. */
+export function backupCommand(): Command {
+  return new Command('backup')
+    .summary('copy a store to a file while it is in use')
+    .description('Copies a store to a file while it is in use.')
+    .argument('<file>', 'the file to write')
+    .addOption(storeOption())
+    .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(backup)
+}
+
+async function backup(file: string, { store: name, force, logLevel }: BackupCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const store = findStore(name)
+  const signal = stopOnSignals()
+  let shownAt = performance.now()
+  try {
+    await store.backup(file, {
+      force,
+      signal,
+      onProgress: ({ donePages, totalPages }) => {
+        const now = performance.now()
+        if (now - shownAt < PROGRESS_INTERVAL_MS) return
+        shownAt = now
+        log.info(`${Math.floor((100 * donePages) / totalPages)} % copied`)
+      },
+    })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info('interrupted; nothing is left of the copy')
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  console.log(`Copied ${store.name} to ${file}. To look it through: lyra check --store ${file}`)
+}

@@ -1,0 +1,99 @@
+import { Command } from 'commander'
+import { describeHeights } from '../domain/coverage.ts'
+import { createLogger } from '../log.ts'
+import { findEventFiles } from '../records/event-paths.ts'
+import { findStore } from '../store/open-store.ts'
+import { checkAgainstFiles, type FilesComparison } from '../upkeep/check-against-files.ts'
+import { checkStore, type StoreCheck } from '../upkeep/check-store.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+
+/** Ranges of heights that are told one by one. */
+const SHOWN_RANGES = 20
+
+const NOTES = `
+It looks the database through, and every row: keys and their order, values, the spans of funding periods, position
+and gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it
+compares every row with them, over the blocks that both hold whole; that takes as much room in the folder for
+temporary files as a store of them. The store may be in use, and is not changed.
+
+Exit status: 0 nothing is wrong, 1 something is, or failed, 2 wrong usage, 130 interrupted.`
+
+type CheckCommandOptions = CommonOptions & { json: boolean }
+
+/** `lyra check`: looks a store through, and compares it with event files. */
+export function checkCommand(): Command {
+  return new Command('check')
+    .summary('look a store through, also against event files')
+    .description('Looks a store through, by itself and against event files.')
+    .argument('[path...]', 'event files, directories of them, or - for standard input')
+    .addOption(storeOption())
+    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(check)
+}
+
+async function check(paths: string[], { store: name, json, logLevel }: CheckCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const input = findEventFiles(paths)
+  for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+  const store = findStore(name)
+  const signal = stopOnSignals()
+  const onStep = (what: string) => log.info(`checking ${what}`)
+  let result: StoreCheck
+  let compared: FilesComparison | null = null
+  try {
+    result = await checkStore(store, { signal, onStep })
+    if (paths.length > 0 && result.isReadable)
+      compared = await checkAgainstFiles(store, input, result, { log, signal, onStep })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info('interrupted')
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  const { problems, notes, rows } = result
+  if (json) {
+    const { count, told } = problems
+    console.log(
+      JSON.stringify(
+        { ok: count === 0, problemCount: count, problems: told, notes, rows, compared },
+        null,
+        2,
+      ),
+    )
+  } else {
+    console.log(describe(store.name, result, compared))
+  }
+  if (problems.count > 0) process.exitCode = EXIT.failure
+}
+
+function describe(
+  name: string,
+  { problems, notes, rows }: StoreCheck,
+  compared: FilesComparison | null,
+): string {
+  const sum = (counts: Record<string, number>) =>
+    Object.values(counts)
+      .reduce((total, count) => total + count, 0)
+      .toLocaleString('en')
+  const lines = problems.told.map(({ where, what }) => `${where}: ${what}`)
+  if (problems.count > problems.told.length) {
+    lines.push(`and ${(problems.count - problems.told.length).toLocaleString('en')} more`)
+  }
+  lines.push(...notes.map((note) => `note: ${note}`))
+  lines.push(`${name}: ${sum(rows)} rows looked through`)
+  if (compared !== null) {
+    const ranges = compared.heights
+      .slice(0, SHOWN_RANGES)
+      .map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
+    if (ranges.length < compared.heights.length) ranges.push('more')
+    lines.push(`${sum(compared.rows)} rows are the same in the event files, over ${ranges.join(', ')}`)
+  }
+  if (problems.count === 0) lines.push('Nothing is wrong.')
+  else if (problems.count === 1) lines.push('One thing is wrong.')
+  else lines.push(`${problems.count.toLocaleString('en')} things are wrong.`)
+  return lines.join('\n')
+}

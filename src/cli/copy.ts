@@ -1,0 +1,60 @@
+import { Command, Option } from 'commander'
+import { createLogger } from '../log.ts'
+import { copyStore } from '../store/copy-store.ts'
+import { findStore } from '../store/open-store.ts'
+import { EXIT } from './exit.ts'
+import { flagOption, logLevelOption } from './options.ts'
+
+const PROGRESS_INTERVAL_MS = 2_000
+
+const NOTES = `
+Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted goes on where it stopped;
+at the end every table's count and digest are compared.`
+
+type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
+
+/** `lyra copy`: moves a store whole. */
+export function copyCommand(): Command {
+  return new Command('copy')
+    .summary('copy a store whole, to a file or a database')
+    .description('Copies a store whole, either way between SQLite and PostgreSQL.')
+    .addOption(new Option('--from <store>', 'the store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
+    .addOption(new Option('--to <store>', 'the store to write').env('LYRA_COPY_TO').makeOptionMandatory())
+    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(copy)
+}
+
+async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+  let shownAt = performance.now()
+  try {
+    const digests = await copyStore(findStore(from), findStore(to), {
+      signal: stop.signal,
+      onNotice: (message) => log.warn(message),
+      onProgress: ({ table, rows, written }) => {
+        const now = performance.now()
+        if (now - shownAt < PROGRESS_INTERVAL_MS) return
+        shownAt = now
+        log.info(
+          `${table}: ${rows.toLocaleString('en')} rows compared, ${written.toLocaleString('en')} written`,
+        )
+      },
+    })
+    if (json) console.log(JSON.stringify(digests))
+    else {
+      console.log('Copied; both stores hold the same:')
+      for (const { table, rows, sha256 } of digests) {
+        console.log(`  ${table}: ${rows.toLocaleString('en')} rows, sha256 ${sha256}`)
+      }
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    log.info('interrupted; run it again to go on')
+    process.exitCode = EXIT.interrupted
+  }
+}

@@ -1,0 +1,51 @@
+import { describeHeights, type Gap } from '../domain/coverage.ts'
+import type { IntakeReport } from '../intake/report.ts'
+import { formatBytes } from './progress.ts'
+
+const ROW_NAMES = {
+  checkpoints: 'checkpoints',
+  fundingPeriodDataPoints: 'funding period data points',
+  fundingPeriods: 'funding periods',
+  auctions: 'auctions',
+  liquidityProvisions: 'liquidity provisions',
+  liquidityProviders: 'liquidity providers',
+} as const
+
+const count = (value: number) => value.toLocaleString('en')
+
+/** What an intake has done, in lines for people. */
+export function describeReport(report: IntakeReport): string {
+  const lines = [
+    `${count(report.blocks)} blocks taken in, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
+      `in ${report.seconds.toFixed(1)} s, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
+    report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
+  ]
+  for (const [name, title] of Object.entries(ROW_NAMES)) {
+    lines.push(`  ${title}: ${count(report.rows[name as keyof typeof ROW_NAMES])} rows written`)
+  }
+  const { passedOver } = report
+  const notes: [number, string][] = [
+    [report.heldBlocks, 'blocks passed over that the store holds already'],
+    [passedOver.beforeFirstBlock, 'events passed over before the first block'],
+    [passedOver.outsideBlocks, 'events left out between blocks'],
+    [passedOver.repeated, 'events passed over that came again'],
+    [report.unfinishedBlocks, 'blocks dropped that do not end'],
+    [report.sequenceBreaks, 'sequence numbers that do not follow on'],
+    [report.foreignFiles.length, 'files passed over that are no event files by their name'],
+  ]
+  for (const [number, what] of notes) if (number > 0) lines.push(`  ${count(number)} ${what}`)
+  for (const [reason, number] of Object.entries(report.leftOut)) {
+    lines.push(`  ${count(number)} events left out: ${reason}`)
+  }
+  for (const { source, offset, bytes } of report.cutOff) {
+    lines.push(`  ${source} ends within a record, at offset ${offset} (${bytes} bytes left over)`)
+  }
+  if (report.pendingHeight !== null) {
+    lines.push(`  block ${report.pendingHeight} is not whole at the end of the input, and so is not taken in`)
+  }
+  for (const gap of report.gaps) {
+    const heights = describeHeights(BigInt(gap.from), BigInt(gap.to))
+    lines.push(`  gap: ${heights} ${gap.kind satisfies string as Gap['kind']}`)
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,99 @@
+import type { CoverageBody } from '../api/coverage-body.ts'
+import { describeHeights } from '../domain/coverage.ts'
+import { formatTime } from '../domain/time.ts'
+import type { ServiceStatus, StatusReport } from '../upkeep/status.ts'
+import { formatBytes } from './progress.ts'
+import { table } from './table.ts'
+
+/** Gaps that are told one by one; a stream full of holes has as many as blocks. */
+const SHOWN_GAPS = 20
+
+const count = (digits: string) => BigInt(digits).toLocaleString('en')
+const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
+
+/** How a store or service stands, as a table for people. */
+export function describeStatus(report: StatusReport): string {
+  const { store, service, coverage, lastBlock } = report
+  const entries: [title: string, text: string][] = [[store === null ? 'service' : 'store', report.of]]
+  if (store !== null) {
+    const { kind, bytes, schemaVersion, programSchemaVersion, hasWriter } = store
+    entries.push(['size', formatBytes(bytes)])
+    const outdated = schemaVersion === programSchemaVersion ? '' : ', brought up to date when it is opened'
+    entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
+    const unknown = kind === 'sqlite' ? 'unknown: a file does not tell' : 'unknown: a replica does not tell'
+    entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
+  }
+  if (service !== null) entries.push(...describeService(service))
+  if (coverage === null || lastBlock === null) {
+    if (store === null || store.schemaVersion === store.programSchemaVersion) entries.push(['blocks', 'none'])
+    return table(entries).join('\n')
+  }
+  entries.push(['chain', coverage.chainId])
+  const age = `${formatAge(lastBlock.ageSeconds)} old`
+  entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
+  const { blocks, prunedBefore } = coverage
+  const ranges = blocks.ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
+  if (ranges.length < blocks.ranges.length) ranges.push('...')
+  entries.push(['whole blocks', ranges.length === 0 ? 'none' : ranges.join(', ')])
+  entries.push(...describeGaps(blocks.gaps))
+  if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
+  if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
+  return [...table(entries), '', ...describeRows(coverage)].join('\n')
+}
+
+function describeService({ ready, reasons, replicas, live }: ServiceStatus): [string, string][] {
+  const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
+  for (const { reason, message } of reasons) entries.push(['', `${reason}: ${message}`])
+  for (const { name, height, inUse } of replicas) {
+    entries.push(['replica', `${name}, block ${height}${inUse ? '' : ', not in use'}`])
+  }
+  if (live === null) return entries
+  const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live
+  const parts = [
+    coreConnected ? 'core connected' : 'no core connected',
+    `${eventsReceived.toLocaleString('en')} events received`,
+    `${formatBytes(bufferBytes)} in the buffer`,
+    ...(stopped ? ['stopped'] : []),
+    ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
+  ]
+  return [...entries, ['live intake', parts.join(', ')]]
+}
+
+function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {
+  if (gaps.length === 0) return [['gaps', 'none']]
+  const shown = gaps
+    .slice(0, SHOWN_GAPS)
+    .map(({ from, to, kind }): [string, string] => [
+      'gap',
+      `${describeHeights(BigInt(from), BigInt(to))} ${kind}`,
+    ])
+  return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} gaps more`]]
+}
+
+function describeRows(coverage: CoverageBody['coverage']): string[] {
+  const { checkpoints, fundingPeriodDataPoints, liquidityProviders } = coverage
+  const rows = [['resource', 'market', 'rows', 'first', 'last']]
+  rows.push([
+    'checkpoints',
+    '',
+    count(checkpoints.count),
+    time(checkpoints.firstTimestamp),
+    time(checkpoints.lastTimestamp),
+  ])
+  for (const { marketId, count: points, firstTimestamp, lastTimestamp } of fundingPeriodDataPoints) {
+    rows.push(['data points', marketId, count(points), time(firstTimestamp), time(lastTimestamp)])
+  }
+  for (const { marketId, count: providers, atBlock } of liquidityProviders) {
+    rows.push(['providers', marketId, count(providers), '', `block ${atBlock}`])
+  }
+  return table(rows, [2])
+}
+
+/** `12 s`, `3 min`, `5 h`, `2 days`. */
+function formatAge(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 48 * 3600
+    ? `${Math.floor(seconds / 3600)} h`
+    : `${Math.floor(seconds / 86_400).toLocaleString('en')} days`
+}

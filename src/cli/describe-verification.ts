@@ -1,0 +1,63 @@
+import { formatTime } from '../domain/time.ts'
+import type { TwapMethod } from '../twap/market-verifier.ts'
+import type { Counts, Difference, UnknownReason, VerifyReport } from '../verify/tally.ts'
+import { table } from './table.ts'
+
+const METHOD_NAMES: Record<TwapMethod, string> = {
+  'running-sum': 'by the running sum, as the core keeps it',
+  'plain-formula': 'by the plain formula',
+}
+
+/** Why TWAPs are unknown, in words. */
+const REASONS: Record<UnknownReason, string> = {
+  'events missing': 'events before them are missing: the period was not seen from its beginning',
+  'auctions not known': 'behind missing events: whether an auction was going on is not known',
+  'points pruned': 'points before them have been taken out',
+  'market data not kept':
+    'the period ends before its last point: it depends on market data, which a store does not keep; verify event files',
+  'source unspecified': 'the point names no source',
+}
+
+const number = (value: number) => value.toLocaleString('en')
+
+/** What a verification has come to, for people. */
+export function describeVerification(report: VerifyReport, method: TwapMethod): string {
+  const row = (title: string, { agree, differ, unknown }: Counts) => [
+    title,
+    ...[agree, differ, unknown].map(number),
+  ]
+  const lines = [
+    `TWAPs of ${number(report.markets)} markets, ${METHOD_NAMES[method]}`,
+    '',
+    ...table(
+      [
+        ['', 'agree', 'differ', 'unknown'],
+        row('data points', report.dataPoints),
+        row('ends of periods', report.closingTwaps),
+        row('ends of periods of no length', report.closingTwapsOfNoLength),
+        row('beginnings of periods', report.openingTwaps),
+      ],
+      [1, 2, 3],
+    ),
+  ]
+  const reasons = Object.entries(report.unknownReasons)
+  if (reasons.length > 0) lines.push('')
+  for (const [reason, times] of reasons) {
+    lines.push(`unknown: ${number(times)}, ${REASONS[reason as UnknownReason]}`)
+  }
+  for (const difference of report.differences) lines.push('', ...describeDifference(difference))
+  const hidden = report.differenceCount - report.differences.length
+  if (hidden > 0) lines.push('', `and ${number(hidden)} periods and sources more that differ`)
+  return lines.join('\n')
+}
+
+function describeDifference(difference: Difference): string[] {
+  const { marketId, seq, source, of, timestamp, height, eventIndex, sent, expected } = difference
+  const { cause, agreedBefore, further } = difference
+  return [
+    `market ${marketId}, funding period ${seq}, ${source}`,
+    `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`,
+    `  sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}; ${number(agreedBefore)} agree before it, ${number(further)} more differ`,
+    `  ${cause}`,
+  ]
+}

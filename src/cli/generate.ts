@@ -1,0 +1,62 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import { writeTo } from '../generate/write-to.ts'
+import { EXIT } from './exit.ts'
+
+const NOTES = `
+The same arguments give the same bytes. Example:
+
+  lyra generate --blocks 10000 --markets 5 > events.evts
+  lyra ingest --store trial.db events.evts`
+
+/** `lyra generate`: a synthetic stream of any size. */
+export function generateCommand(): Command {
+  return new Command('generate')
+    .summary('write a synthetic event stream, for trying out and load tests')
+    .description('Writes a synthetic but lawful event stream of any size to standard output.')
+    .addOption(
+      numberOption('--blocks <n>', 'blocks to generate').env('LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
+    )
+    .addOption(numberOption('--markets <n>', 'perpetual markets (default: 3)').env('LYRA_GENERATE_MARKETS'))
+    .addOption(
+      numberOption('--parties <n>', 'liquidity providers (default: 20)').env('LYRA_GENERATE_PARTIES'),
+    )
+    .addOption(
+      numberOption('--points <n>', 'new data points a block, over all markets (default: 2)').env(
+        'LYRA_GENERATE_POINTS',
+      ),
+    )
+    .addOption(
+      numberOption('--events <n>', 'records of other kinds a block (default: 5)').env('LYRA_GENERATE_EVENTS'),
+    )
+    .addOption(
+      numberOption('--seed <n>', 'chooses all that is random (default: 1)').env('LYRA_GENERATE_SEED'),
+    )
+    .addOption(
+      numberOption('--start <height>', 'height of the first block (default: 1)').env('LYRA_GENERATE_START'),
+    )
+    .addOption(
+      new Option('--chain <id>', 'chain id of every event (default: "lyra-generated")').env(
+        'LYRA_GENERATE_CHAIN',
+      ),
+    )
+    .addHelpText('after', NOTES)
+    .action(generate)
+}
+
+function numberOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string) => {
+    const value = Number(text)
+    if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('It must be a number.')
+    return value
+  })
+}
+
+async function generate(options: GenerateOptions): Promise<void> {
+  resolveOptions(options)
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+  await writeTo(process.stdout, options, stop.signal)
+  if (stop.signal.aborted) process.exitCode = EXIT.interrupted
+}

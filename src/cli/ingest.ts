@@ -1,0 +1,95 @@
+import { Command } from 'commander'
+import { takeIn } from '../intake/take-in.ts'
+import { createLogger } from '../log.ts'
+import { findEventFiles } from '../records/event-paths.ts'
+import { findStore } from '../store/open-store.ts'
+import type { Writer } from '../store/store.ts'
+import { describeReport } from './describe-report.ts'
+import { EXIT, exitCodeOf } from './exit.ts'
+import {
+  allowGapOption,
+  type CommonOptions,
+  flagOption,
+  logLevelOption,
+  storeOption,
+  strictOption,
+} from './options.ts'
+import { createProgressView } from './progress.ts'
+
+type IngestOptions = CommonOptions & { allowGap: boolean; strict: boolean; json: boolean }
+
+const NOTES = `
+Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
+Running it again goes on where it stopped; what the store holds already is passed over.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
+
+/** `lyra ingest`: takes event files in. */
+export function ingestCommand(): Command {
+  return new Command('ingest')
+    .summary('take event files into a store')
+    .description("Takes event files of the network's core into a store.")
+    .argument('<path...>', 'event files, directories of them, or - for standard input')
+    .addOption(storeOption())
+    .addOption(allowGapOption())
+    .addOption(strictOption())
+    .addOption(
+      flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON'),
+    )
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(ingest)
+}
+
+async function ingest(paths: string[], options: IngestOptions): Promise<void> {
+  const log = createLogger(options.logLevel)
+  const input = findEventFiles(paths)
+  for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+  const stop = new AbortController()
+  const interrupt = () => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted)
+    log.info('stopping: the running batch is committed first')
+    stop.abort()
+  }
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
+  let writer: Writer
+  try {
+    writer = await findStore(options.store).openWriter({
+      signal: stop.signal,
+      onNotice: (message) => log.warn(message),
+    })
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  const view = createProgressView(log, options.json)
+  try {
+    const { report, failure } = await takeIn({
+      input,
+      writer,
+      log,
+      allowGap: options.allowGap,
+      strict: options.strict,
+      signal: stop.signal,
+      onProgress: view.show,
+    })
+    view.end()
+    if (options.json) {
+      console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
+    } else {
+      console.log(describeReport(report))
+    }
+    if (failure !== null) {
+      console.error(`lyra: ${failure.message}`)
+      process.exitCode = exitCodeOf(failure)
+    } else if (report.interrupted) {
+      process.exitCode = EXIT.interrupted
+    }
+  } finally {
+    await writer.close()
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', interrupt)
+  }
+}

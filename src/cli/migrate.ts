@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import { findStore } from '../store/open-store.ts'
+import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+
+const NOTES = `
+Every command does this by itself where its user may create tables. Run it ahead of time, with a user who may,
+where the service's own user may not.`
+
+/** `lyra migrate`: makes a store, or brings its schema up to date. */
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .summary('make a store, or bring its schema up to date')
+    .description('Makes a store, or brings its schema up to date.')
+    .addOption(storeOption())
+    .addOption(
+      flagOption(
+        '--citus',
+        'spread the tables of markets over the machines of a Citus cluster',
+        'LYRA_CITUS',
+      ),
+    )
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(async ({ store: name, citus }: CommonOptions & { citus: boolean }) => {
+      const store = findStore(name)
+      await store.migrate()
+      if (citus) await store.distribute()
+      console.log(`${store.name}: the schema is up to date${citus ? ', its tables are distributed' : ''}`)
+    })
+}

@@ -1,0 +1,88 @@
+import type { Logger } from 'pino'
+import type { IntakeProgress } from '../intake/take-in.ts'
+
+const BAR_INTERVAL_MS = 100
+const LINE_INTERVAL_MS = 5_000
+const BAR_CELLS = 20
+
+/** Shows how an intake comes on; `end` leaves the terminal's line clean. */
+export type ProgressView = { show(progress: IntakeProgress): void; end(): void }
+
+/** A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines. */
+export function createProgressView(log: Logger, json: boolean): ProgressView {
+  const startedAt = performance.now()
+  let shownAt = startedAt
+  const terminal = process.stderr.isTTY && !json
+  const interval = terminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
+  return {
+    show(progress) {
+      const now = performance.now()
+      if (now - shownAt < interval) return
+      shownAt = now
+      const seconds = (now - startedAt) / 1000
+      if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))
+      else if (terminal)
+        process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds)}`)
+      else log.info(describeProgress(progress, seconds))
+    },
+    end() {
+      if (terminal && shownAt !== startedAt) process.stderr.write('\r\x1b[K')
+    },
+  }
+}
+
+function progressFigures(progress: IntakeProgress, seconds: number): object {
+  return {
+    source: progress.source,
+    bytes: progress.bytesRead,
+    bytesTotal: progress.bytesTotal,
+    records: progress.records,
+    height: progress.coverage?.height.toString() ?? null,
+    timestamp: progress.coverage?.timestamp.toString() ?? null,
+    seconds,
+  }
+}
+
+function bar({ bytesRead, bytesTotal }: IntakeProgress): string {
+  if (bytesTotal === null) return ''
+  const share = bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)
+  const full = Math.round(share * BAR_CELLS)
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${Math.floor(share * 100)} % `
+}
+
+function describeProgress(progress: IntakeProgress, seconds: number): string {
+  const { bytesRead, bytesTotal, records, coverage } = progress
+  const parts = [
+    bytesTotal === null ? formatBytes(bytesRead) : `${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`,
+    `${Math.round(records / seconds).toLocaleString('en')} events/s`,
+  ]
+  if (coverage !== null) {
+    const time = new Date(Number(coverage.timestamp / 1_000_000n)).toISOString()
+    parts.push(`block ${coverage.height} (${time.slice(0, 19)}Z)`)
+  }
+  if (bytesTotal !== null && bytesRead > 0) {
+    parts.push(`${formatDuration((seconds * (bytesTotal - bytesRead)) / bytesRead)} left`)
+  }
+  return parts.join(', ')
+}
+
+/** `12.3 MB` */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = -1
+  do {
+    value /= 1000
+    unit++
+  } while (value >= 1000 && unit < units.length - 1)
+  return `${value.toFixed(1)} ${units[unit]}`
+}
+
+function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.ceil(seconds))
+  if (whole < 60) return `${whole} s`
+  return whole < 3600
+    ? `${Math.floor(whole / 60)} min ${whole % 60} s`
+    : `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
+}

@@ -1,0 +1,88 @@
+import { Command, Option } from 'commander'
+import { createLogger } from '../log.ts'
+import { findStore } from '../store/open-store.ts'
+import type { PruneBound } from '../store/pruner.ts'
+import { type Store, StoreError } from '../store/store.ts'
+import { type PruneReport, pruneStore } from '../upkeep/prune-store.ts'
+import { describeBound, parseBound } from './bound.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+
+const PROGRESS_INTERVAL_MS = 2_000
+
+const NOTES = `
+A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
+service that takes blocks in and answers. Everything else is kept: funding periods, auctions, providers. What the
+rows took up on disk is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this
+every hour.`
+
+type PruneCommandOptions = CommonOptions & { before: PruneBound; json: boolean }
+
+/** `lyra prune`: takes old rows out. */
+export function pruneCommand(): Command {
+  return new Command('prune')
+    .summary('take old data points and checkpoints out of a store')
+    .description('Takes data points and checkpoints out of a store that are older than a time or a block.')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--before <when>', 'what is older goes: a time (RFC 3339, Unix nanoseconds), or a height')
+        .env('LYRA_BEFORE')
+        .argParser(parseBound)
+        .makeOptionMandatory(),
+    )
+    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(prune)
+}
+
+async function prune({ store: name, before: bound, json, logLevel }: PruneCommandOptions): Promise<void> {
+  const log = createLogger(logLevel)
+  const store = findStore(name)
+  const { kind } = await store.inspect()
+  await refuseBound(store, bound)
+  log.info(`--before is taken for ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
+  const signal = stopOnSignals()
+  let shownAt = performance.now()
+  const report = await pruneStore(store, bound, {
+    signal,
+    onProgress: (progress) => {
+      const now = performance.now()
+      if (now - shownAt < PROGRESS_INTERVAL_MS) return
+      shownAt = now
+      log.info(describe(progress))
+    },
+  })
+  if (json) {
+    const { by, before } = bound
+    console.log(
+      JSON.stringify({ by, before: before.toString(), ...report, interrupted: signal.aborted }, null, 2),
+    )
+  } else {
+    console.log(`Taken out of ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
+    if (kind === 'sqlite') console.log('The file keeps its size; the space in it is used for new rows.')
+  }
+  if (signal.aborted) process.exitCode = EXIT.interrupted
+}
+
+/** What would leave nothing is rather a slip: a time in seconds, a year too many. */
+async function refuseBound(store: Store, bound: PruneBound): Promise<void> {
+  const reader = await store.openReader()
+  try {
+    const position = await reader.position()
+    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to take out`)
+    const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
+    if (bound.before <= last) return
+    throw new StoreError(
+      `--before is taken for ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
+        `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left`,
+    )
+  } finally {
+    await reader.close()
+  }
+}
+
+function describe({ checkpoints, fundingPeriodDataPoints }: PruneReport): string {
+  return `${fundingPeriodDataPoints.toLocaleString('en')} data points, ${checkpoints.toLocaleString('en')} checkpoints`
+}

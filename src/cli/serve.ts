@@ -1,0 +1,143 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { findEventFiles } from '../records/event-paths.ts'
+import { type RunningService, type ServeSettings, startService } from '../service.ts'
+import {
+  allowGapOption,
+  flagOption,
+  integerBetween,
+  logLevelOption,
+  storeOption,
+  strictOption,
+} from './options.ts'
+
+const NOTES = `
+With paths it takes these event files in, in the background, while it serves.
+GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
+
+/** `lyra serve`: answers the API. */
+export function serveCommand(): Command {
+  return new Command('serve')
+    .summary('serve the REST API from a store')
+    .description('Serves the REST API from a store, and takes event files in meanwhile if any are named.')
+    .argument('[path...]', 'event files or directories to take in')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--read-store <store>', 'a replica to read from; may be given again for more')
+        .env('LYRA_READ_STORE')
+        .default([], 'none')
+        .argParser((text, known: string[]) => [...known, ...text.split(/\s+/).filter((name) => name !== '')]),
+    )
+    .addOption(
+      new Option('--max-lag <blocks>', 'blocks that a replica may be behind and still be read')
+        .env('LYRA_MAX_LAG')
+        .default(10)
+        .argParser(integerBetween(0, 1_000_000_000)),
+    )
+    .addOption(
+      new Option('--host <address>', 'the address to listen on').env('LYRA_HOST').default('127.0.0.1'),
+    )
+    .addOption(
+      new Option('--port <port>', 'the port to listen on; 0 for any free one')
+        .env('LYRA_PORT')
+        .default(3008)
+        .argParser(integerBetween(0, 65_535)),
+    )
+    .addOption(
+      new Option('--cors-origin <origins>', 'origins whose scripts may read answers, with commas; * for any')
+        .env('LYRA_CORS_ORIGIN')
+        .default('*')
+        .argParser(parseOrigins),
+    )
+    .addOption(
+      new Option('--rate-limit <number>', 'requests a second from one address; five times that at once')
+        .env('LYRA_RATE_LIMIT')
+        .default(null, 'off')
+        .argParser(integerBetween(1, 1_000_000)),
+    )
+    .addOption(
+      flagOption(
+        '--trust-proxy',
+        "take the client's address from X-Forwarded-For, behind a proxy that sets it",
+        'LYRA_TRUST_PROXY',
+      ),
+    )
+    .addOption(
+      new Option('--listen [address]', 'wait for a core that dials in there and sends its events live')
+        .env('LYRA_LISTEN')
+        .preset('127.0.0.1:3005')
+        .default(null, 'off')
+        .argParser(parseAddress),
+    )
+    .addOption(
+      new Option('--buffer <folder>', 'where events from the core lie until they are committed')
+        .env('LYRA_BUFFER')
+        .default('./lyra-buffer'),
+    )
+    .addOption(
+      flagOption(
+        '--keep-buffer',
+        "keep committed events, as event files in the buffer's archive",
+        'LYRA_KEEP_BUFFER',
+      ),
+    )
+    .addOption(
+      new Option('--max-behind <seconds>', 'age of the last block at which /ready says no, live; 0: none')
+        .env('LYRA_MAX_BEHIND')
+        .default(60)
+        .argParser(integerBetween(0, 1_000_000_000)),
+    )
+    .addOption(
+      new Option('--keep <age>', 'take data points and checkpoints out that get older, every hour: 90d, 36h')
+        .env('LYRA_KEEP')
+        .default(null, 'all are kept')
+        .argParser(parseAge),
+    )
+    .addOption(allowGapOption())
+    .addOption(strictOption())
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(async (paths: string[], options: ServeOptions) => {
+      await serve(paths, options)
+    })
+}
+
+function parseOrigins(text: string): '*' | string[] {
+  if (text === '*') return '*'
+  const origins = text.split(',').map((origin) => origin.trim())
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new InvalidArgumentError(`"${origin}" is no origin such as https://example.org.`)
+    }
+  }
+  return origins
+}
+
+function parseAddress(text: string): { host: string; port: number } {
+  const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
+  if (match === null || Number(match[2]) > 65_535) {
+    throw new InvalidArgumentError('It must be an address and a port, such as 127.0.0.1:3005.')
+  }
+  return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
+}
+
+const HOUR = 3_600_000_000_000n
+const UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
+
+/** An age in nanoseconds. */
+function parseAge(text: string): bigint {
+  const match = /^([1-9]\d{0,5})([hdw])$/.exec(text)
+  if (match === null) {
+    throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
+  }
+  return BigInt(match[1]!) * UNITS[match[2]!]!
+}
+
+/** The settings as commander gives them. */
+export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBehind: number }
+
+/** Starts the service that a command line asks for. */
+export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
+  // Told before anything starts: a path that is not there.
+  if (paths.length > 0) findEventFiles(paths)
+  return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })
+}

@@ -1,0 +1,47 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { findStore } from '../store/open-store.ts'
+import { statusOfService } from '../upkeep/service-status.ts'
+import { statusOfStore } from '../upkeep/status.ts'
+import { describeStatus } from './describe-status.ts'
+import { flagOption, InvalidSettingError, storeOption } from './options.ts'
+
+const NOTES = `
+Of a store it tells its size, schema and writer; of a running service its readiness, replicas and live intake; of
+both what they hold and lack. It changes nothing.`
+
+type StatusOptions = { store: string; url: string | undefined; json: boolean }
+
+/** `lyra status`: how a store, or the service over it, stands. */
+export function statusCommand(): Command {
+  return new Command('status')
+    .summary('show what a store or a running service holds, and lacks')
+    .description('Shows what a store or a running service holds, what it lacks, and how it stands.')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--url <address>', 'ask a running service there, instead of a store')
+        .env('LYRA_URL')
+        .argParser(parseUrl),
+    )
+    .addOption(flagOption('--json', 'write it as JSON on standard output', 'LYRA_JSON'))
+    .addHelpText('after', NOTES)
+    .action(async (options: StatusOptions, command: Command) => {
+      const report = isOfService(options, command)
+        ? await statusOfService(options.url!)
+        : await statusOfStore(findStore(options.store))
+      console.log(options.json ? JSON.stringify(report, null, 2) : describeStatus(report))
+    })
+}
+
+/** What the command line names goes before the environment. */
+function isOfService({ url }: StatusOptions, command: Command): boolean {
+  if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
+  if (command.getOptionValueSource('url') !== 'cli') return false
+  throw new InvalidSettingError('--store and --url name two things to ask; give one of them')
+}
+
+function parseUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('It must be an address such as http://127.0.0.1:3008.')
+  }
+  return text
+}

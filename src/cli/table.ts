@@ -1,0 +1,12 @@
+/** Rows of texts as lines, in columns; those named stand at the right. The first row is the head. */
+export function table(rows: readonly (readonly string[])[], rightColumns: readonly number[] = []): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        rightColumns.includes(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

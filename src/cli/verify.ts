@@ -1,0 +1,137 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { MARKET_ID } from '../domain/ids.ts'
+import { MAX_INT64 } from '../domain/integers.ts'
+import { createLogger } from '../log.ts'
+import { findEventFiles } from '../records/event-paths.ts'
+import { findStore } from '../store/open-store.ts'
+import { StoreError } from '../store/store.ts'
+import type { TwapMethod } from '../twap/market-verifier.ts'
+import type { VerifyProgress, VerifyReport } from '../verify/tally.ts'
+import { verifyFiles } from '../verify/verify-files.ts'
+import { verifyStore } from '../verify/verify-store.ts'
+import { describeVerification } from './describe-verification.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import {
+  type CommonOptions,
+  flagOption,
+  InvalidSettingError,
+  logLevelOption,
+  storeOption,
+} from './options.ts'
+
+const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
+
+const PROGRESS_INTERVAL_MS = 5_000
+
+const NOTES = `
+From event files it takes every event in the order of the stream. From a store it takes what that keeps: points,
+auctions and the last event of each period. When market data were sent is not kept; it bears on the TWAP with which
+a period ends that is dated before its last point, and such a one is unknown where it is not as expected. What lies
+behind a gap, or behind points that were taken out, is unknown until a whole period has begun.
+
+Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
+
+type VerifyCommandOptions = CommonOptions & {
+  market: string | null
+  seq: bigint | null
+  method: TwapMethod
+  json: boolean
+}
+
+/** `lyra verify`: recomputes every TWAP. */
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .summary('recompute every TWAP, from event files or a store')
+    .description('Recomputes the TWAP of every data point and funding period, from event files or a store.')
+    .argument('[path...]', 'event files, directories of them, or - for standard input; none: the store')
+    .addOption(storeOption())
+    .addOption(
+      new Option('--market <id>', 'of this market only')
+        .env('LYRA_VERIFY_MARKET')
+        .default(null, 'all')
+        .argParser(parseMarket),
+    )
+    .addOption(
+      new Option('--seq <number>', 'of this funding period only')
+        .env('LYRA_VERIFY_SEQ')
+        .default(null, 'all')
+        .argParser(parseSeq),
+    )
+    .addOption(
+      new Option('--method <name>', 'how means are computed: as the core does, or anew for each')
+        .env('LYRA_VERIFY_METHOD')
+        .choices(METHODS)
+        .default('running-sum'),
+    )
+    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(verify)
+}
+
+function parseMarket(text: string): string {
+  if (!MARKET_ID.test(text)) throw new InvalidArgumentError('It must be 64 hex digits.')
+  return text.toLowerCase()
+}
+
+function parseSeq(text: string): bigint {
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) > MAX_INT64) {
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MAX_INT64}.`)
+  }
+  return BigInt(text)
+}
+
+async function verify(paths: string[], options: VerifyCommandOptions, command: Command): Promise<void> {
+  if (paths.length > 0 && command.getOptionValueSource('store') === 'cli') {
+    throw new InvalidSettingError('event files and --store name two things to verify; give one of them')
+  }
+  const log = createLogger(options.logLevel)
+  const signal = stopOnSignals()
+  const { method, json } = options
+  const filter = { marketId: options.market, seq: options.seq }
+  let shownAt = performance.now()
+  const onProgress: VerifyProgress = ({ dataPoints, differenceCount }) => {
+    if (performance.now() - shownAt < PROGRESS_INTERVAL_MS) return
+    shownAt = performance.now()
+    const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
+    log.info(`${points.toLocaleString('en')} data points so far, ${differenceCount} differences`)
+  }
+  let report: VerifyReport
+  let failure: Error | null = null
+  try {
+    if (paths.length === 0) {
+      report = await verifyStore(findStore(options.store), { method, filter, signal, onProgress })
+    } else {
+      const input = findEventFiles(paths)
+      for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+      const result = await verifyFiles({ input, method, filter, log, signal, onProgress })
+      report = result.report
+      failure = result.failure
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info('interrupted')
+    process.exitCode = EXIT.interrupted
+    return
+  }
+  if (failure === null) refuseNothing(report, options)
+  if (json) console.log(JSON.stringify({ method, ...report, error: failure?.message ?? null }, null, 2))
+  else console.log(describeVerification(report, method))
+  if (failure !== null) console.error(`lyra: ${failure.message}`)
+  if (report.differenceCount > 0 || failure !== null) process.exitCode = EXIT.failure
+  else if (signal.aborted) process.exitCode = EXIT.interrupted
+}
+
+/** A market or period that is not there is rather a slip than all right. */
+function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptions): void {
+  if (market === null && seq === null) return
+  const { dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength } = report
+  const total = [dataPoints, closingTwaps, openingTwaps, closingTwapsOfNoLength].reduce(
+    (sum, { agree, differ, unknown }) => sum + agree + differ + unknown,
+    0,
+  )
+  if (total > 0) return
+  const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
+  throw new StoreError(`there is no TWAP of ${of.filter((name) => name !== null).join(', ')}`)
+}
