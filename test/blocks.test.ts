@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ChainError, GapError, StrictError } from '../src/blocks/block.ts'
+import { EVENT_KIND } from '../src/events/bus-event.ts'
+import { EventStreamError } from '../src/records/place.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import {
+  auction,
+  busEvent,
+  type Content,
+  checkpoint,
+  dataPoint,
+  eventsOf,
+  fileOf,
+  frame,
+  fundingPeriod,
+  idOf,
+  MARKET,
+  type MadeBlock,
+  marketData,
+  message,
+  PARTY,
+  provision,
+  timeUpdate,
+} from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
+
+/** A block with a checkpoint of its own height. */
+const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock: height }))
+
+const genesis = (...events: Content[]): MadeBlock => ({ height: 1, hash: 'genesis', events })
+
+const checkpointHeights = (dump: StoreDump): number[] =>
+  dump.checkpoints!.map((row) => Number((JSON.parse(row) as string[])[0])).sort((a, b) => a - b)
+
+for (const kind of STORE_KINDS) {
+  describe(`what counts as a block (${kind.name})`, () => {
+    test('half a block at the end is not committed, and comes whole another time', async (t) => {
+      const store = kind.create(t)
+      const events = eventsOf([marked(2), marked(3)])
+      const report = await ingestWell(t, store, frame(events.slice(0, -1)))
+      assert.equal(report.height, '2')
+      assert.equal(report.pendingHeight, '3')
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
+      const whole = await ingestWell(t, store, frame(events))
+      assert.equal(whole.height, '3')
+      assert.equal(whole.pendingHeight, null)
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
+    })
+
+    test('half a block that is held already is not told as pending', async (t) => {
+      const store = kind.create(t)
+      const events = eventsOf([marked(2)])
+      await ingestWell(t, store, frame(events))
+      assert.equal((await ingestWell(t, store, frame(events.slice(0, -1)))).pendingHeight, null)
+    })
+
+    test('a block that begins anew is taken from its second beginning', async (t) => {
+      const store = kind.create(t)
+      const half: MadeBlock = { ...block(3, checkpoint({ atBlock: 77 })), ends: false }
+      const report = await ingestWell(t, store, fileOf(marked(2), half, marked(3), marked(4)))
+      assert.equal(report.unfinishedBlocks, 1)
+      assert.deepEqual(report.gaps, [])
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3, 4])
+    })
+
+    test('block 1 comes twice, and both are block 1', async (t) => {
+      const store = kind.create(t)
+      const stream = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' })), block(2)]
+      const report = await ingestWell(t, store, fileOf(...stream))
+      assert.equal(report.blocks, 2)
+      const { checkpoints, stream: position } = await dumpStore(store)
+      // The indexes of block 1 itself go on behind those of genesis, which has three events.
+      assert.deepEqual(
+        checkpoints!.map((row) => (JSON.parse(row) as string[]).slice(1)),
+        [
+          ['aa', 'BABE', '1000000000', '1', '2'],
+          ['bb', 'BABE', '1000000000', '1', '5'],
+        ],
+      )
+      assert.deepEqual(position, ['["1","test-chain","1","2","2000000000"]'])
+    })
+
+    /** Streams of which nothing may be committed: block 1 is not whole before block 2 begins. */
+    const unsure: [what: string, stream: MadeBlock[]][] = [
+      ['genesis alone', [genesis(checkpoint())]],
+      ['genesis and the beginning of block 1', [genesis(checkpoint()), { ...marked(1), ends: false }]],
+      ['genesis and block 1', [genesis(checkpoint()), marked(1)]],
+      ['block 1 alone', [marked(1)]],
+      ['genesis again and again', [genesis(checkpoint()), genesis(checkpoint()), genesis(checkpoint())]],
+    ]
+    for (const [what, stream] of unsure) {
+      test(`input that ends after ${what} commits nothing of it`, async (t) => {
+        const store = kind.create(t)
+        const report = await ingestWell(t, store, fileOf(...stream))
+        assert.equal(report.pendingHeight, '1')
+        assertSameDump(await dumpStore(store), emptyDump(), what)
+        const whole = fileOf(genesis(checkpoint()), marked(1), block(2))
+        assert.equal((await ingestWell(t, store, whole)).height, '2')
+      })
+    }
+
+    test('genesis or block 1 that comes again before block 2 is taken once', async (t) => {
+      const once = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' }))]
+      const [store, twice] = [kind.create(t), kind.create(t)]
+      await ingestWell(t, store, fileOf(...once, block(2)))
+      await ingestWell(t, twice, fileOf(...once, ...once, block(2)))
+      assertSameDump(await dumpStore(twice), await dumpStore(store), 'twice')
+    })
+
+    test('block 1 that begins anew after genesis is taken once', async (t) => {
+      const [store, again] = [kind.create(t), kind.create(t)]
+      const start = genesis(checkpoint({ hash: 'aa' }))
+      await ingestWell(t, store, fileOf(start, marked(1), block(2)))
+      await ingestWell(t, again, fileOf(start, { ...marked(1), ends: false }, marked(1), block(2)))
+      assertSameDump(await dumpStore(again), await dumpStore(store), 'begun anew')
+    })
+
+    test('block 1 without its end is missing whole, genesis too', async (t) => {
+      const store = kind.create(t)
+      const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, block(2)]
+      const { failure } = await ingestBytes(t, store, fileOf(...stream))
+      assert.ok(failure instanceof GapError)
+      assertSameDump(await dumpStore(store), emptyDump(), 'before the gap')
+    })
+
+    test('a third block 1 is an error', async (t) => {
+      const third = { ...marked(1), hash: 'third' }
+      const { failure } = await ingestBytes(t, kind.create(t), fileOf(genesis(), marked(1), third, block(2)))
+      assert.match(failure!.message, /record 6, offset \d+: block 1 begins a third time/)
+    })
+
+    test('heights that are held are passed over, whatever they hold', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, fileOf(marked(2), marked(3)))
+      const before = await dumpStore(store)
+      const other = (height: number) => block(height, checkpoint({ hash: 'other', atBlock: height }))
+      // Not one of these would be taken in by an empty store without a gap.
+      const report = await ingestWell(t, store, fileOf(other(1), other(3), { ...other(2), without: [2] }))
+      assertSameDump(await dumpStore(store), before, 'held heights')
+      assert.equal(report.heldBlocks, 3)
+      assert.equal(report.blocks, 0)
+    })
+
+    test('records that come again within a block are passed over and counted', async (t) => {
+      const [store, doubled] = [kind.create(t), kind.create(t)]
+      const events = eventsOf([block(2, checkpoint(), dataPoint(), marketData()), block(3, provision())])
+      await ingestWell(t, store, frame(events))
+      const report = await ingestWell(t, doubled, frame(events.flatMap((event) => [event, event])))
+      assertSameDump(await dumpStore(doubled), await dumpStore(store), 'doubled')
+      assert.ok(report.passedOver.repeated + report.passedOver.outsideBlocks > 0)
+    })
+
+    test('events before the first block and between blocks are left out and counted', async (t) => {
+      const store = kind.create(t)
+      const events = eventsOf([marked(2), marked(3)])
+      const stray = (id: string) => busEvent({ id, ...checkpoint() }, checkpoint({ atBlock: 99 }).body)
+      const stream = [stray('1-9'), stray('1-10'), ...events.slice(0, 3), stray('2-4'), ...events.slice(3)]
+      const report = await ingestWell(t, store, frame(stream))
+      assert.deepEqual(report.passedOver, { beforeFirstBlock: 2, outsideBlocks: 1, repeated: 0 })
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
+    })
+
+    test('an event of another height ends the block that it stands in, unfinished', async (t) => {
+      const store = kind.create(t)
+      const events = eventsOf([marked(2), marked(3), marked(4)])
+      const stray = busEvent({ id: '9-2', ...checkpoint() }, checkpoint({ atBlock: 99 }).body)
+      const { failure, report } = await ingestBytes(
+        t,
+        store,
+        frame([...events.slice(0, 4), stray, ...events.slice(4)]),
+      )
+      assert.match(failure!.message, /height 3 missing or not ended/)
+      assert.equal(report.height, '2')
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
+    })
+  })
+
+  describe(`one chain for each store (${kind.name})`, () => {
+    test('another chain than the store’s is refused before anything is written', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, fileOf(marked(2)))
+      const before = await dumpStore(store)
+      const { failure, report } = await ingestBytes(t, store, fileOf({ ...marked(3), chain: 'other' }))
+      assert.ok(failure instanceof ChainError)
+      assert.match(
+        failure.message,
+        /some\.evts, record 1, offset 0: .*"other".*the store holds.*"test-chain"/,
+      )
+      assert.equal(report.blocks, 0)
+      assertSameDump(await dumpStore(store), before, 'after another chain')
+    })
+
+    test('a chain that changes within the input is an error there', async (t) => {
+      const store = kind.create(t)
+      const stream = fileOf(marked(2), { ...marked(3), chain: 'other' })
+      const { failure } = await ingestBytes(t, store, stream)
+      assert.ok(failure instanceof ChainError)
+      assert.match(failure.message, /record 4, offset \d+: .*"other".*the input began with.*"test-chain"/)
+      assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
+    })
+
+    const unusable: [what: string, chain: string, message: RegExp][] = [
+      ['no chain id', '', /a chain id of ""/],
+      ['a chain id of 257 characters', 'x'.repeat(257), /a chain id of "x{80}"/],
+      ['a chain id with a NUL', 'a\0b', /a chain id of "a\\u0000b"/],
+    ]
+    for (const [what, chain, message] of unusable) {
+      test(`an event with ${what} is none`, async (t) => {
+        const { failure } = await ingestBytes(t, kind.create(t), fileOf({ ...marked(2), chain }))
+        assert.match(failure!.message, message)
+      })
+    }
+  })
+
+  describe(`events that are not as they should be (${kind.name})`, () => {
+    /** `2^63` and above as protobuf writes them: the same bits as a negative number. */
+    const BEYOND = 2n ** 63n
+    const bad = 'a'.repeat(63)
+    const long = 'a'.repeat(257)
+
+    /** Events that are left out whole. */
+    const leftOut: [what: string, event: Content, reason: string][] = [
+      ['a point of a short market id', dataPoint({ marketId: bad }), 'invalid market ID'],
+      ['a point of no market', dataPoint({ marketId: '' }), 'invalid market ID'],
+      ['a point of the market "network"', dataPoint({ marketId: 'network' }), 'invalid market ID'],
+      ['a point of source 3', dataPoint({ source: 3 }), 'unknown source'],
+      ['a point of seq 2^63', dataPoint({ seq: BEYOND }), 'seq of 2^63 or more'],
+      ['a point of seq 2^64 - 1', dataPoint({ seq: 2n ** 64n - 1n }), 'seq of 2^63 or more'],
+      ['a point without a price', dataPoint({ price: '' }), 'price is no decimal number'],
+      ['a point with the price " 1"', dataPoint({ price: ' 1' }), 'price is no decimal number'],
+      ['a point with the price NaN', dataPoint({ price: 'NaN' }), 'price is no decimal number'],
+      ['a point with the price 1e', dataPoint({ price: '1e' }), 'price is no decimal number'],
+      ['a point with the price .', dataPoint({ price: '.' }), 'price is no decimal number'],
+      ['a point with the price 0x1', dataPoint({ price: '0x1' }), 'price is no decimal number'],
+      ['a point without a twap', dataPoint({ twap: '' }), 'twap is no decimal number'],
+      ['a point with the twap abc', dataPoint({ twap: 'abc' }), 'twap is no decimal number'],
+      ['a period of a bad market', fundingPeriod({ marketId: bad }), 'invalid market ID'],
+      ['a period of seq 2^63', fundingPeriod({ seq: BEYOND }), 'seq of 2^63 or more'],
+      ['a period with a bad twap', fundingPeriod({ twap: 'x' }), 'twap is no decimal number'],
+      ['a period with a NUL', fundingPeriod({ payment: '1\0' }), 'text that cannot be kept'],
+      ['an auction of a bad market', auction({ marketId: bad }), 'invalid market ID'],
+      ['a checkpoint of height 2^63', checkpoint({ atBlock: BEYOND }), 'height of 2^63 or more'],
+      ['a checkpoint with a NUL', checkpoint({ hash: 'a\0' }), 'text that cannot be kept'],
+      ['a checkpoint with a long hash', checkpoint({ hash: long }), 'text that cannot be kept'],
+      ['a provision of a bad market', provision({ marketId: bad }), 'invalid market ID'],
+      ['a provision of a bad party', provision({ partyId: bad }), 'invalid party ID'],
+      ['a provision of no party', provision({ partyId: '' }), 'invalid party ID'],
+      ['a provision of status 7', provision({ status: 7 }), 'unknown provision status'],
+      ['a provision with a long id', provision({ provisionId: long }), 'text that cannot be kept'],
+      ['market data of a bad market', marketData({ marketId: bad }), 'invalid market ID'],
+    ]
+    for (const [what, event, reason] of leftOut) {
+      test(`${what} is left out, and the rest of its block is kept`, async (t) => {
+        const [store, without] = [kind.create(t), kind.create(t)]
+        const around = (content: Content) =>
+          fileOf(block(2, checkpoint({ hash: 'aa' }), content, dataPoint({ timestamp: 9 })))
+        const report = await ingestWell(t, store, around(event))
+        assert.deepEqual(report.leftOut, { [reason]: 1 })
+        await ingestWell(t, without, around(timeUpdate()))
+        assertSameDump(await dumpStore(store), await dumpStore(without), what)
+      })
+
+      test(`${what} stops a strict intake, with nothing of its block committed`, async (t) => {
+        const store = kind.create(t)
+        const file = fileOf(marked(2), block(3, checkpoint({ atBlock: 3 }), event))
+        const { failure } = await ingestBytes(t, store, file, { strict: true })
+        assert.ok(failure instanceof StrictError)
+        assert.match(
+          failure.message,
+          new RegExp(`some\\.evts, record 6, offset \\d+: ${reason.replace('^', '\\^')}`),
+        )
+        assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
+      })
+    }
+
+    test('of a list of providers only the elements are left out that are not as they should be', async (t) => {
+      const store = kind.create(t)
+      const parties = [bad, PARTY, '', 'network', idOf('d').toUpperCase()]
+      const report = await ingestWell(t, store, fileOf(block(2, marketData({ parties }))))
+      // Each of the two bad parties stands in both lists.
+      assert.deepEqual(report.leftOut, { 'invalid party ID': 4 })
+      const { liquidity_providers: rows } = await dumpStore(store)
+      assert.deepEqual(
+        rows!.map((row) => (JSON.parse(row) as string[])[1]),
+        [PARTY, idOf('d'), 'network'],
+      )
+    })
+
+    test('every reason is counted by itself', async (t) => {
+      const events = leftOut.map(([, event]) => event)
+      const report = await ingestWell(t, kind.create(t), fileOf(block(2, ...events)))
+      const expected = Object.groupBy(leftOut, ([, , reason]) => reason)
+      assert.deepEqual(
+        report.leftOut,
+        Object.fromEntries(Object.entries(expected).map(([reason, all]) => [reason, all!.length])),
+      )
+    })
+
+    /** Events at the edge of what is kept. */
+    const kept: [what: string, event: Content, table: string][] = [
+      ['a point of source 0', dataPoint({ source: 0 }), 'funding_period_data_points'],
+      ['a point of seq 2^63 - 1', dataPoint({ seq: BEYOND - 1n }), 'funding_period_data_points'],
+      ['a point before 1970', dataPoint({ timestamp: -(2n ** 63n) }), 'funding_period_data_points'],
+      ['a point with the price -0', dataPoint({ price: '-0' }), 'funding_period_data_points'],
+      ['a point with the price 1.', dataPoint({ price: '1.' }), 'funding_period_data_points'],
+      ['a point with the price +.5E-10', dataPoint({ price: '+.5E-10' }), 'funding_period_data_points'],
+      ['a period without a twap', fundingPeriod({ twap: null }), 'funding_periods'],
+      ['a checkpoint of height 2^63 - 1', checkpoint({ atBlock: BEYOND - 1n }), 'checkpoints'],
+      ['a checkpoint without a hash', checkpoint({ hash: '' }), 'checkpoints'],
+      ['a provision of the network', provision({ partyId: 'network' }), 'liquidity_provisions'],
+      ['market data without providers', marketData({ parties: [] }), 'liquidity_provider_lists'],
+    ]
+    for (const [what, event, table] of kept) {
+      test(`${what} is kept`, async (t) => {
+        const store = kind.create(t)
+        const report = await ingestWell(t, store, fileOf(block(2, event)), { strict: true })
+        assert.deepEqual(report.leftOut, {})
+        assert.equal((await dumpStore(store))[table]!.length, 1)
+      })
+    }
+
+    for (const status of [0, 1, 2, 3, 4, 5, 6]) {
+      test(`a provision of status ${status} is kept with it`, async (t) => {
+        const store = kind.create(t)
+        await ingestWell(t, store, fileOf(block(2, provision({ status }))))
+        const { liquidity_provisions: rows } = await dumpStore(store)
+        assert.deepEqual(rows, [JSON.stringify([idOf('c'), MARKET, PARTY, String(status), '2', '2'])])
+      })
+    }
+
+    test('ids are kept in lower case, and are the same in any', async (t) => {
+      const [lower, upper] = [kind.create(t), kind.create(t)]
+      const events = (marketId: string, party: string, provisionId: string): Content[] => [
+        dataPoint({ marketId }),
+        fundingPeriod({ marketId }),
+        auction({ marketId }),
+        provision({ marketId, partyId: party, provisionId }),
+        marketData({ marketId, parties: [party] }),
+      ]
+      await ingestWell(t, lower, fileOf(block(2, ...events(MARKET, PARTY, idOf('c')))))
+      const shouted = [MARKET, PARTY, idOf('c')].map((id) => id.toUpperCase()) as [string, string, string]
+      await ingestWell(t, upper, fileOf(block(2, ...events(...shouted))))
+      assertSameDump(await dumpStore(upper), await dumpStore(lower), 'upper case')
+    })
+  })
+
+  describe(`bytes that are no events (${kind.name})`, () => {
+    const good = eventsOf([marked(2), marked(3)])
+    const withId = (id: string) => busEvent({ id, kind: EVENT_KIND.checkpoint }, checkpoint().body)
+    const withBody = (body: Uint8Array) => busEvent({ id: '3-2', kind: EVENT_KIND.checkpoint }, body)
+
+    const wrong: [what: string, event: Uint8Array, message: RegExp][] = [
+      ['an empty event', new Uint8Array(), /an event of version 0/],
+      ['noise', Buffer.from('no protobuf at all'), /no BusEvent/],
+      ['a field of number 0', Buffer.from([0, 0]), /a field number of 0/],
+      ['a varint without an end', Buffer.alloc(20, 0xff), /a varint that does not end/],
+      [
+        'an event of version 2',
+        busEvent({ id: '2-2', version: 2, ...checkpoint() }, message({})),
+        /version 2/,
+      ],
+      ['an id without a dash', withId('22'), /its id is "22"/],
+      ['no id', withId(''), /its id is ""/],
+      ['an id with letters', withId('2-x'), /its id is "2-x"/],
+      ['an index of ten digits', withId('2-1234567890'), /its id is "2-1234567890"/],
+      ['a body that is cut', withBody(Buffer.from([10, 9, 65])), /a field that is longer than its message/],
+      ['a text that is not UTF-8', withBody(Buffer.from([10, 1, 0xff])), /a text that is not UTF-8/],
+      ['a field of wire type 3', withBody(Buffer.from([11])), /a field of wire type 3/],
+    ]
+    for (const [what, event, message] of wrong) {
+      test(`${what} is told with file, record and offset, and what was whole before it stays`, async (t) => {
+        const store = kind.create(t)
+        const events = good.slice(0, 4)
+        const { failure, report } = await ingestBytes(t, store, frame([...events, event, ...good.slice(4)]))
+        assert.ok(failure instanceof EventStreamError, String(failure))
+        assert.equal(failure.place.record, 5)
+        assert.equal(failure.place.offset, frame(events).length)
+        assert.match(failure.message, /some\.evts, record 5, offset \d+: /)
+        assert.match(failure.message, message)
+        assert.equal(report.height, '2')
+        assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
+      })
+    }
+  })
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { send } from './fixtures/http.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+describe('the command line', () => {
+  test('--help names every command, and each command explains itself', async (t) => {
+    const { stdout, code } = await runLyra(t, ['--help'])
+    assert.equal(code, 0)
+    for (const command of ['ingest', 'serve', 'status', 'check', 'verify', 'prune', 'backup', 'generate']) {
+      assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
+      const help = await runLyra(t, [command, '--help'])
+      assert.equal(help.code, 0)
+      assert.match(help.stdout, new RegExp(`Usage: (lyra )?${command}`))
+      for (const flag of help.stdout.matchAll(/^ {2}--(?!help)([a-z-]+)/gm)) {
+        assert.match(
+          help.stdout.slice(flag.index).replaceAll(/\s+/g, ' '),
+          /env: LYRA_/,
+          `--${flag[1]} has an environment variable`,
+        )
+      }
+    }
+  })
+
+  test('--version prints the package version', async (t) => {
+    const { stdout, code } = await runLyra(t, ['--version'])
+    assert.equal(code, 0)
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  const wrong: [what: string, args: string[], env: Record<string, string>, message: RegExp, code: number][] =
+    [
+      ['an unknown command', ['fly'], {}, /unknown command 'fly'/, 2],
+      ['an unknown flag', ['ingest', '--fast', 'x'], {}, /unknown option '--fast'/, 2],
+      ['a missing argument', ['ingest'], {}, /missing required argument 'path'/, 2],
+      ['a port that is none', ['serve', '--port', '70000'], {}, /--port.*70000.*0 to 65535/, 2],
+      ['a port in the environment', ['serve'], { LYRA_PORT: 'x' }, /LYRA_PORT/, 2],
+      ['a flag in the environment', ['serve'], { LYRA_STRICT: 'maybe' }, /LYRA_STRICT is "maybe"/, 2],
+      ['a rate limit of 0', ['serve', '--rate-limit', '0'], {}, /--rate-limit/, 2],
+      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /no origin/, 2],
+      ['an unknown log level', ['serve', '--log-level', 'loud'], {}, /--log-level.*loud/, 2],
+      ['a missing file', ['ingest', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
+      ['a missing file to serve', ['serve', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
+      ['a store in no folder', ['serve', '--store', 'a/b/c.db'], {}, /a\/b\/c\.db: .*cannot be opened/, 1],
+      ['a generator without blocks', ['generate'], {}, /--blocks/, 2],
+      ['a generator out of range', ['generate', '--blocks', '0'], {}, /--blocks must be from 1/, 2],
+    ]
+  for (const [what, args, env, message, code] of wrong) {
+    test(`${what} is told in one line`, async (t) => {
+      const outcome = await runLyra(t, args, { cwd: temporaryFolder(t), env })
+      assert.match(outcome.stderr, message)
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
+      assert.equal(outcome.code, code)
+      assert.equal(outcome.stdout, '')
+    })
+  }
+
+  test('a port in use is told in one line', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1')
+    t.after(() => other.close())
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as AddressInfo
+    const outcome = await runLyra(t, ['serve', '--port', String(port)], { cwd: temporaryFolder(t) })
+    assert.equal(outcome.code, 1)
+    assert.match(outcome.stderr, new RegExp(`^lyra: 127\\.0\\.0\\.1:${port}: the port is in use.*\n$`))
+  })
+
+  test('ingest reports what it did, for people and as JSON', async (t) => {
+    const store = join(temporaryFolder(t), 'a.db')
+    const people = await runLyra(t, ['ingest', '--store', store, SAMPLE])
+    assert.equal(people.code, 0)
+    assert.match(people.stdout, /^905 blocks taken in, 7,881 records seen/)
+    assert.match(people.stdout, /funding period data points: 2,298 rows written/)
+    const machines = await runLyra(t, ['ingest', '--json', SAMPLE], { env: { LYRA_STORE: store } })
+    const report = JSON.parse(machines.stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>
+    assert.equal(report.type, 'report')
+    assert.equal(report.blocks, 0)
+    assert.equal(report.heldBlocks, 905)
+    assert.equal(report.height, '905')
+    assert.equal(report.error, null)
+  })
+
+  test('serve takes files in while it serves, and a signal stops it', async (t) => {
+    const store = join(temporaryFolder(t), 'a.db')
+    const service = startLyra(t, ['serve', '--port', '0', '--store', store, SAMPLE])
+    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    await service.printed(/intake ended/)
+    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['x-block-height'], '905')
+    service.child.kill('SIGTERM')
+    const outcome = await service.outcome
+    assert.deepEqual([outcome.code, outcome.signal], [0, null])
+  })
+})

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { startProgram } from './fixtures/program.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const CLIENTS = join(import.meta.dirname, 'clients')
+
+/** What is used of the network's published client (CommonJS, generated from the reference's own description). */
+type Operation = (...args: (string | number | boolean | undefined)[]) => Promise<Record<string, PageAnswer>>
+type RestClients = {
+  TradingData: {
+    OpenAPI: { BASE: string }
+    ApiError: new () => Error & { status: number; body: { code: number; details: { code: number }[] } }
+    NetworkService: { tradingDataServiceListCheckpoints: Operation }
+    MarketsService: { tradingDataServiceListFundingPeriodDataPoints: Operation }
+    LiquidityService: { tradingDataServiceListLiquidityProviders: Operation }
+  }
+}
+
+/** Each operation by the arguments that stand before those of paging. */
+type List = { path: string; params: [string, string][]; operation: Operation; args: (string | undefined)[] }
+
+test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const base = await serve(t, store)
+  const { TradingData } = createRequire(import.meta.url)('@vegaprotocol/rest-clients') as RestClients
+  TradingData.OpenAPI.BASE = base
+  const { NetworkService, MarketsService, LiquidityService } = TradingData
+
+  const party = (await getPage(base, PROVIDERS, [['marketId', MARKET]])).edges[0]!.node.partyId as string
+  const points = MarketsService.tradingDataServiceListFundingPeriodDataPoints
+  const providers = LiquidityService.tradingDataServiceListLiquidityProviders
+  const lists: List[] = [
+    { path: CHECKPOINTS, params: [], operation: NetworkService.tradingDataServiceListCheckpoints, args: [] },
+    // Without a source it sends SOURCE_UNSPECIFIED.
+    {
+      path: POINTS,
+      params: [],
+      operation: points,
+      args: [MARKET, undefined, undefined, undefined, undefined],
+    },
+    {
+      path: POINTS,
+      params: [
+        ['source', 'SOURCE_EXTERNAL'],
+        ['seq', '2'],
+      ],
+      operation: points,
+      args: [MARKET, undefined, undefined, 'SOURCE_EXTERNAL', '2'],
+    },
+    {
+      path: POINTS,
+      params: [
+        ['dateRange.startTimestamp', '1696500100000000000'],
+        ['dateRange.endTimestamp', '1696500400000000000'],
+      ],
+      operation: points,
+      args: [MARKET, '1696500100000000000', '1696500400000000000', undefined, undefined],
+    },
+    { path: PROVIDERS, params: [['marketId', MARKET]], operation: providers, args: [MARKET, undefined] },
+    { path: PROVIDERS, params: [['partyId', party]], operation: providers, args: [undefined, party] },
+  ]
+  for (const { path, params, operation, args } of lists) {
+    const whole = await getPage(base, path, params)
+    assert.notEqual(whole.edges.length, 0)
+    const page = Object.values(await operation(...args))[0]!
+    assert.deepEqual(page, whole, path)
+
+    const nodes: unknown[] = []
+    let after: string | undefined
+    for (let more = true; more; ) {
+      const next = Object.values(await operation(...args, 100, after, undefined, undefined, true))[0]!
+      nodes.push(...next.edges.map(({ node }) => node))
+      more = next.pageInfo.hasNextPage
+      after = next.pageInfo.endCursor
+    }
+    const all = await getPage(base, path, [...params, ['pagination.first', '5000']])
+    assert.deepEqual(
+      nodes,
+      all.edges.map(({ node }) => node),
+      path,
+    )
+  }
+
+  await assert.rejects(providers(), (error) => {
+    assert.ok(error instanceof TradingData.ApiError)
+    assert.equal(error.status, 400)
+    assert.equal(error.body.code, 3)
+    assert.equal(error.body.details[0]!.code, 10015)
+    return true
+  })
+})
+
+test('Python scripts that paste cursors into addresses walk every page of every list', async (t) => {
+  if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not there')
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const base = await serve(t, store)
+  for (const [path, query] of [
+    [CHECKPOINTS, ''],
+    [POINTS, ''],
+    [POINTS, '?source=SOURCE_EXTERNAL&dateRange.startTimestamp=1696500100000000000'],
+    [PROVIDERS, `?marketId=${MARKET}`],
+  ] as const) {
+    for (const newestFirst of ['true', 'false']) {
+      const params = [...new URLSearchParams(query), ['pagination.newestFirst', newestFirst]] as [
+        string,
+        string,
+      ][]
+      const { edges } = await getPage(base, path, [...params, ['pagination.first', '5000']])
+      assert.notEqual(edges.length, 0)
+      for (const direction of ['forward', 'backward']) {
+        const pageSize = String(Math.ceil(edges.length / 4))
+        const route = `${path.slice('/api/v2/'.length)}${query}`
+        const script = [join(CLIENTS, 'walk_pages.py'), route, pageSize, direction, newestFirst]
+        const env = { DATA_NODE_URL_REST: `${base}/api/v2` }
+        const { stdout, stderr } = await startProgram(t, 'python3', script, { env }).outcome
+        assert.equal(stderr, '')
+        assert.deepEqual(
+          JSON.parse(stdout),
+          edges.map(({ node }) => node),
+          `${route} ${direction}, newest first ${newestFirst}`,
+        )
+      }
+    }
+  }
+})
+
+test('schemathesis finds nothing but what is written down', async (t) => {
+  const command = process.env.LYRA_SCHEMATHESIS ?? 'schemathesis'
+  if (spawnSync(command, ['--version']).status !== 0) {
+    return skip(t, 'schemathesis is not there; LYRA_SCHEMATHESIS may name it')
+  }
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const base = await serve(t, store)
+  const examples = String(scaled(20, 2_000))
+  const { code, stdout, stderr } = await startProgram(
+    t,
+    command,
+    [
+      ...['run', `${base}/openapi.json`, '--checks', 'all', '--max-examples', examples, '--seed', '1'],
+      ...['--generation-database', 'none', '--continue-on-failure', '--no-color'],
+    ],
+    { cwd: temporaryFolder(t), env: { SCHEMATHESIS_HOOKS: join(CLIENTS, 'schemathesis_hooks.py') } },
+  ).outcome
+  assert.equal(code, 0, `${stdout}${stderr}`)
+  const cases = Number(/([\d,]+) generated/.exec(stdout)?.[1]?.replaceAll(',', ''))
+  assert.ok(cases >= scaled(500, 5_000), stdout)
+  t.diagnostic(`${cases} requests`)
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { query, send } from './fixtures/http.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import {
+  type GoldenCase,
+  type GoldenValue,
+  goldenNames,
+  readGolden,
+  recordingPath,
+  skip,
+} from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+type Edge = { node: object; cursor: string }
+
+for (const store of STORE_KINDS) {
+  describe(`the right answers on the recordings (${store.name})`, () => {
+    test('the golden files are there', (t) => {
+      if (goldenNames().length === 0) skip(t, 'the folder of golden files is not there')
+    })
+
+    for (const name of goldenNames()) {
+      test(`every case of ${name}`, async (t) => {
+        const golden = readGolden(name)
+        const recording = recordingPath(golden.events)
+        if (recording === null) return skip(t, `${golden.events} is not there`)
+        const place = store.create(t)
+        await ingestWhole(place, recording)
+        const base = await serve(t, place)
+        const edgesOf = new Map<string, Edge[]>()
+        const paramText = (value: GoldenValue): string =>
+          typeof value === 'string' ? value : edgesOf.get(value.cursorOf[0])!.at(value.cursorOf[1])!.cursor
+
+        for (const asked of golden.cases) {
+          const params = asked.params.map(([key, value]): [string, string] => [key, paramText(value)])
+          const target = `${asked.path}${query(params)}`
+          const answer = await send(base, target)
+          const where = `${asked.id}: ${target}\n${answer.text.slice(0, 500)}`
+          assert.equal(answer.status, asked.status, where)
+          assert.equal(answer.headers['content-type'], 'application/json', where)
+          assert.equal(answer.headers['x-block-height'], golden.height, where)
+          assert.equal(answer.headers['x-block-timestamp'], golden.timestamp, where)
+          const body = JSON.parse(answer.text) as Record<string, unknown>
+          if (asked.status === 200) edgesOf.set(asked.id, checkPage(body, asked, golden.nodes, where))
+          else checkError(body, asked, where)
+        }
+        assert.ok(golden.cases.length > 0)
+      })
+    }
+  })
+}
+
+function checkPage(body: Record<string, unknown>, asked: GoldenCase, nodes: object[], where: string): Edge[] {
+  assert.deepEqual(Object.keys(body), [asked.key], where)
+  const { edges, pageInfo } = body[asked.key!] as { edges: Edge[]; pageInfo: Record<string, unknown> }
+  assert.deepEqual(
+    edges.map(({ node }) => node),
+    asked.rows!.map((row) => nodes[row]),
+    where,
+  )
+  assert.deepEqual(
+    pageInfo,
+    {
+      hasNextPage: asked.hasNextPage,
+      hasPreviousPage: asked.hasPreviousPage,
+      startCursor: edges[0]?.cursor ?? '',
+      endCursor: edges.at(-1)?.cursor ?? '',
+    },
+    where,
+  )
+  const cursors = edges.map(({ cursor }) => cursor)
+  assert.equal(new Set(cursors).size, cursors.length, where)
+  for (const cursor of cursors) assert.match(cursor, /^[A-Za-z0-9_-]+$/, where)
+  return edges
+}
+
+function checkError(body: Record<string, unknown>, asked: GoldenCase, where: string): void {
+  assert.equal(body.code, asked.code, where)
+  const details = body.details as { '@type': string; code: number }[]
+  assert.equal(details[0]?.code, asked.detailCode, where)
+  for (const detail of details) assert.equal(detail['@type'], 'type.googleapis.com/vega.ErrorDetail')
+}

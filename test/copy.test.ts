@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { copyStore } from '../src/store/copy-store.ts'
+import { StoreError } from '../src/store/store.ts'
+import { TABLES } from '../src/store/tables.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { runLyra } from './fixtures/program.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+for (const fromKind of STORE_KINDS) {
+  for (const toKind of STORE_KINDS) {
+    describe(`a copy from ${fromKind.name} to ${toKind.name}`, () => {
+      test('holds every row of every table, and taking in goes on from it', async (t) => {
+        const from = fromKind.create(t)
+        const to = toKind.create(t)
+        await ingestWhole(from, SAMPLE)
+        const copied = await copyStore(openStore(from), openStore(to))
+        assert.ok(copied.some(({ rows }) => rows > 2_000))
+        assert.deepEqual(await digestStore(to), await digestStore(from))
+        const { report } = await ingestWhole(to, SAMPLE)
+        assert.equal(report.heldBlocks, 905)
+      })
+
+      test('that was interrupted goes on, and mends what has come to differ', async (t) => {
+        const from = fromKind.create(t)
+        const to = toKind.create(t)
+        await ingestWhole(from, SAMPLE)
+        const stop = new AbortController()
+        await assert.rejects(
+          copyStore(openStore(from), openStore(to), {
+            signal: stop.signal,
+            onProgress: ({ table }) => {
+              if (table === 'funding_period_data_points') stop.abort()
+            },
+          }),
+          { name: 'AbortError' },
+        )
+        const reader = await openStore(to).openReader()
+        assert.equal(await reader.position(), null, 'half a copy is an empty store')
+        await reader.close()
+        const tables = await openStore(to).openTableWriter()
+        await tables.replace(TABLES[0]!, { after: null, upTo: null }, [])
+        await tables.close()
+        await copyStore(openStore(from), openStore(to))
+        assert.deepEqual(await digestStore(to), await digestStore(from))
+      })
+
+      test('is refused where it would mix chains, or go back', async (t) => {
+        const synthetic = recordingPath('synthetic.evts.gz')
+        if (synthetic === null) return skip(t, 'the recordings are not there')
+        const from = fromKind.create(t)
+        const to = toKind.create(t)
+        await assert.rejects(copyStore(openStore(from), openStore(to)), StoreError)
+        await ingestWhole(from, SAMPLE)
+        await ingestWhole(to, synthetic)
+        await assert.rejects(copyStore(openStore(from), openStore(to)), /holds chain testnet-001/)
+      })
+    })
+  }
+}
+
+test('lyra copy prints counts and digests', async (t) => {
+  const [kind] = STORE_KINDS
+  const from = kind!.create(t)
+  const to = kind!.create(t)
+  await ingestWhole(from, SAMPLE)
+  const { code, stdout, stderr } = await runLyra(t, ['copy', '--from', from, '--to', to])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /funding_period_data_points: 2,298 rows, sha256 [0-9a-f]{64}/)
+})

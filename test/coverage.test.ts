@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { CoverageBody } from '../src/api/coverage-body.ts'
+import { coverageBody } from '../src/api/coverage-body.ts'
+import { COVERAGE_SCHEMA } from '../src/api/openapi-coverage.ts'
+import type { Gap } from '../src/domain/coverage.ts'
+import { pruneStore } from '../src/upkeep/prune-store.ts'
+import { dataPoint, fileOf } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { ask } from './fixtures/raw-http.ts'
+import { assertRefusal, NOT_ALLOWED, UNAVAILABLE } from './fixtures/refusals.ts'
+import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
+import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const PATH = '/api/v2/coverage'
+
+const isDocumented = new Ajv2020({ strict: true }).compile(COVERAGE_SCHEMA)
+
+async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
+  const answer = await send(base, PATH)
+  assert.equal(answer.status, 200, answer.text)
+  const body = JSON.parse(answer.text) as CoverageBody
+  assert.ok(isDocumented(body), JSON.stringify(isDocumented.errors))
+  return body.coverage
+}
+
+/** What the sample holds (sample/README.md). */
+const SAMPLE_COVERAGE = {
+  chainId: 'core-scenarios',
+  blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], lastTimestamp: TIMESTAMP },
+  checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
+  fundingPeriodDataPoints: [
+    {
+      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
+      count: '921',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+    {
+      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
+      count: '931',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+    {
+      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
+      count: '446',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+  ],
+  liquidityProviders: [
+    {
+      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
+      count: '3',
+      atBlock: HEIGHT,
+    },
+    {
+      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
+      count: '4',
+      atBlock: HEIGHT,
+    },
+    {
+      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
+      count: '2',
+      atBlock: HEIGHT,
+    },
+  ],
+  prunedBefore: null,
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`GET ${PATH} on ${kind.name}`, () => {
+    test('tells blocks, rows and times by market, of the snapshot that its headers name', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      assert.deepEqual(await getCoverage(base), SAMPLE_COVERAGE)
+      const answer = await send(base, PATH)
+      assert.equal(answer.headers['x-block-height'], HEIGHT)
+      assert.equal(answer.headers['x-block-timestamp'], TIMESTAMP)
+      assert.equal(answer.headers['content-type'], 'application/json')
+    })
+
+    test('answers as every path of the API does', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const got = await ask(base, `GET ${PATH}`)
+      const head = await ask(base, `HEAD ${PATH}`)
+      assert.deepEqual([head.status, head.body], [200, ''])
+      assert.deepEqual(head.headers.get('content-length'), got.headers.get('content-length'))
+      assert.deepEqual(head.headers.get('etag'), got.headers.get('etag'))
+      const held = await ask(base, `GET ${PATH}`, { 'If-None-Match': got.headers.get('etag')![0]! })
+      assert.equal(held.status, 304)
+      assertRefusal(await ask(base, `POST ${PATH}`), NOT_ALLOWED, 'POST')
+      const options = await ask(base, `OPTIONS ${PATH}`)
+      assert.deepEqual([options.status, options.headers.get('allow')], [204, ['GET, HEAD, OPTIONS']])
+      const pretty = await ask(base, `GET ${PATH}?pretty&unknown=1`)
+      assert.equal(pretty.body, JSON.stringify(JSON.parse(got.body), null, 2))
+    })
+
+    test('an empty store has none: 503, as for pages', async (t) => {
+      const base = await serve(t, kind.create(t))
+      assertRefusal(await ask(base, `GET ${PATH}`), UNAVAILABLE, 'empty store')
+    })
+
+    test('blocks that are missing or incomplete are gaps, and every other height lies in a range', async (t) => {
+      const store = kind.create(t)
+      const file = join(temporaryFolder(t), 'holes.evts')
+      const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
+      writeFileSync(file, fileOf(block(5), block(6), block(9), { ...block(10), without: [2] }, block(11)))
+      const { failure } = await ingest(store, file, { allowGap: true })
+      assert.equal(failure, null)
+      const base = await serve(t, store)
+      const { blocks, fundingPeriodDataPoints } = await getCoverage(base)
+      assert.deepEqual(blocks, {
+        ranges: [
+          { from: '5', to: '6' },
+          { from: '9', to: '9' },
+          { from: '11', to: '11' },
+        ],
+        gaps: [
+          { from: '7', to: '8', kind: 'missing' },
+          { from: '10', to: '10', kind: 'incomplete' },
+        ],
+        lastTimestamp: '11000000000',
+      })
+      assert.equal(fundingPeriodDataPoints[0]!.count, '4')
+      writeFileSync(file, fileOf(block(7), block(8), block(10)))
+      await ingestWhole(store, file)
+      const filled = await getCoverage(base)
+      assert.deepEqual(filled.blocks.ranges, [{ from: '5', to: '11' }])
+      assert.deepEqual(filled.blocks.gaps, [])
+      assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
+    })
+
+    test('what was taken out is told, and no longer counted', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      await pruneStore(openStore(store), { by: 'height', before: 900n })
+      const base = await serve(t, store)
+      const byHeight = await getCoverage(base)
+      assert.deepEqual(byHeight.prunedBefore, { timestamp: null, height: '900' })
+      assert.equal(byHeight.checkpoints.count, '1')
+      const all = BigInt(TIMESTAMP)
+      await pruneStore(openStore(store), { by: 'time', before: all })
+      const byTime = await getCoverage(base)
+      assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
+      assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
+      assert.deepEqual(byTime.fundingPeriodDataPoints, [])
+      assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
+    })
+  })
+}
+
+describe('ranges and gaps', () => {
+  const of = (gaps: [from: bigint, to: bigint][]) => {
+    const coverage = {
+      chainId: 'test',
+      first: 1n,
+      height: 9n,
+      timestamp: 0n,
+      gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
+    }
+    const none = { count: '0', firstTimestamp: null, lastTimestamp: null }
+    const rows = { fundingPeriodDataPoints: [], liquidityProviders: [], prunedBefore: null }
+    return coverageBody({ coverage, checkpoints: none, ...rows }).coverage.blocks.ranges.map(
+      ({ from, to }) => `${from}-${to}`,
+    )
+  }
+  const cases: [gaps: [bigint, bigint][], ranges: string[]][] = [
+    [[], ['1-9']],
+    [[[2n, 3n]], ['1-1', '4-9']],
+    [[[1n, 3n]], ['4-9']],
+    [[[8n, 9n]], ['1-7']],
+    [[[1n, 9n]], []],
+    [
+      [
+        [2n, 3n],
+        [4n, 4n],
+        [6n, 8n],
+      ],
+      ['1-1', '5-5', '9-9'],
+    ],
+  ]
+  for (const [gaps, ranges] of cases) {
+    test(`gaps ${gaps.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'} of blocks 1-9`, () => {
+      assert.deepEqual(of(gaps), ranges)
+    })
+  }
+})

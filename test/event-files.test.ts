@@ -1,0 +1,427 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { EventStreamError } from '../src/records/place.ts'
+import { RecordFramer } from '../src/records/record-framer.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import { checkpoint, fileOf, readRecording } from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { asNobody } from './fixtures/nobody.ts'
+import { type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+/** Blocks 2 to 5 with a checkpoint each. */
+const FILE = fileOf(...[2, 3, 4, 5].map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
+
+/** The bytes of one record of {@link FILE}, the first. */
+const RECORD = FILE.subarray(0, 4 + FILE.readUInt32BE(0))
+
+/** A record with a forged size. */
+function withSize(size: number): Buffer {
+  const bytes = Buffer.from(RECORD)
+  bytes.writeUInt32BE(size)
+  return bytes
+}
+
+describe('records', () => {
+  test('records come out the same however the bytes are cut', () => {
+    const framed = (cuts: (at: number) => number): string[] => {
+      const found: string[] = []
+      const framer = new RecordFramer('test', (bytes, start, end, place) => {
+        found.push(`${place.record} ${place.offset} ${bytes.toString('hex', start, end)}`)
+      })
+      for (let at = 0; at < FILE.length; ) {
+        const end = Math.min(FILE.length, at + cuts(at))
+        framer.push(Buffer.from(FILE.subarray(at, end)))
+        at = end
+      }
+      assert.equal(framer.end(), null)
+      return found
+    }
+    const whole = framed(() => FILE.length)
+    assert.equal(whole.length, 12)
+    const random = createRandom(1)
+    const ways = [() => 1, () => 3, () => RECORD.length, () => RECORD.length + 4, () => random.integer(300)]
+    for (const cuts of ways) assert.deepEqual(framed(cuts), whole)
+  })
+
+  const sizes: [size: number, allowed: boolean][] = [
+    [0, false],
+    [7, false],
+    [8, true],
+    [64 * 1024 * 1024, true],
+    [64 * 1024 * 1024 + 1, false],
+    [0xffff_ffff, false],
+  ]
+  for (const [size, allowed] of sizes) {
+    test(`a size of ${size} is ${allowed ? 'read on' : 'refused'}`, () => {
+      const framer = new RecordFramer('test', () => {})
+      const push = () => framer.push(withSize(size).subarray(0, 4))
+      if (allowed) return push()
+      assert.throws(
+        push,
+        (error) => error instanceof EventStreamError && /record 1, offset 0: .*size/.test(error.message),
+      )
+    })
+  }
+
+  test('sequence numbers that do not follow on are counted', () => {
+    const framer = new RecordFramer('test', () => {})
+    for (const sequence of [7n, 8n, 0xffff_ffffn, 0x1_0000_0000n, 3n]) {
+      const record = Buffer.alloc(12)
+      record.writeUInt32BE(8)
+      record.writeBigUInt64BE(sequence, 4)
+      framer.push(record)
+    }
+    assert.equal(framer.sequenceBreaks, 2)
+  })
+})
+
+for (const kind of STORE_KINDS) {
+  describe(`event files (${kind.name})`, () => {
+    /** The tables with all of {@link FILE} in them. */
+    async function expectedDump(test: TestContext): Promise<StoreDump> {
+      const store = kind.create(test)
+      await ingestWell(test, store, FILE)
+      return dumpStore(store)
+    }
+
+    const half = Math.floor(FILE.length / 2)
+    const forms: [what: string, bytes: Buffer][] = [
+      ['as it is', FILE],
+      ['gzipped', gzipSync(FILE)],
+      ['gzipped without compression', gzipSync(FILE, { level: 0 })],
+      [
+        'in two gzip members',
+        Buffer.concat([gzipSync(FILE.subarray(0, half)), gzipSync(FILE.subarray(half))]),
+      ],
+      [
+        'in a gzip member for every byte',
+        Buffer.concat(Array.from(FILE, (byte) => gzipSync(Buffer.from([byte])))),
+      ],
+      [
+        'with an empty gzip member between',
+        Buffer.concat([
+          gzipSync(FILE.subarray(0, half)),
+          gzipSync(Buffer.alloc(0)),
+          gzipSync(FILE.subarray(half)),
+        ]),
+      ],
+    ]
+    for (const [what, bytes] of forms) {
+      test(`a file ${what} is told by its content, whatever its name`, async (t) => {
+        for (const name of ['a.evts', 'a.evts.gz', 'a.bevt', 'a.txt']) {
+          const store = kind.create(t)
+          const path = join(temporaryFolder(t), name)
+          writeFileSync(path, bytes)
+          const { report } = await ingestWhole(store, path)
+          assert.deepEqual(report.cutOff, [])
+          assertSameDump(await dumpStore(store), await expectedDump(t), name)
+        }
+      })
+    }
+
+    test('a gzip member that ends where a chunk of reading ends is followed by the next', async (t) => {
+      const expected = await expectedDump(t)
+      const CHUNK = 256 * 1024
+      for (const length of [CHUNK - 1, CHUNK, CHUNK + 1]) {
+        const store = kind.create(t)
+        const first = paddedGzip(FILE.subarray(0, half), length)
+        await ingestWell(t, store, Buffer.concat([first, gzipSync(FILE.subarray(half))]))
+        assertSameDump(await dumpStore(store), expected, `a member of ${length} bytes`)
+        const { failure } = await ingestBytes(
+          t,
+          kind.create(t),
+          Buffer.concat([first, Buffer.from('rubbish')]),
+        )
+        assert.match(failure!.message, /gzip/, `rubbish behind a member of ${length} bytes`)
+      }
+    })
+
+    test('a gzip stream cut short gives its good records, and the cut is told', async (t) => {
+      const expected = await expectedDump(t)
+      const gzipped = gzipSync(FILE)
+      for (let length = 2; length < gzipped.length; length += scaled(7, 1)) {
+        const store = kind.create(t)
+        const { report, failure } = await ingestBytes(t, store, gzipped.subarray(0, length))
+        assert.equal(failure, null, `cut to ${length} bytes`)
+        assert.equal(report.cutOff.length, 1, `cut to ${length} bytes`)
+        await ingestWell(t, store, gzipped)
+        assertSameDump(await dumpStore(store), expected, `cut to ${length} bytes, then whole`)
+      }
+      // The checksum at its end is all that the longest lacks.
+      const store = kind.create(t)
+      const { report } = await ingestBytes(t, store, gzipped.subarray(0, -1))
+      assert.deepEqual(report.cutOff, [{ source: report.cutOff[0]!.source, offset: FILE.length, bytes: 0 }])
+      assertSameDump(await dumpStore(store), expected, 'all but the last byte')
+    })
+
+    const rubbish: [what: string, behind: Buffer][] = [
+      ['text', Buffer.from('rubbish')],
+      ['one byte', Buffer.from([65])],
+      ['zeros', Buffer.alloc(100)],
+      ['event records', FILE],
+      ['a great deal', Buffer.alloc(600_000, 65)],
+    ]
+    for (const [what, behind] of rubbish) {
+      test(`${what} behind a gzip stream: an error that names the file, and the good data stay`, async (t) => {
+        const store = kind.create(t)
+        const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), behind]))
+        assert.ok(failure instanceof EventStreamError, String(failure))
+        assert.match(failure.message, /some\.evts, record 12, offset \d+: .*gzip/)
+        assertSameDump(await dumpStore(store), await expectedDump(t), what)
+      })
+    }
+
+    const damages: [what: string, damage: (gzipped: Buffer) => void, message: RegExp][] = [
+      [
+        'noise in the middle',
+        (gzipped) => {
+          const random = createRandom(5)
+          for (let at = gzipped.length >> 1; at < gzipped.length; at++) gzipped[at] = random.integer(256)
+        },
+        // What comes out before the noise is found to be none may be no event either.
+        /some\.evts, record \d+, offset \d+: (the gzip data is damaged|no BusEvent|a record's size)/,
+      ],
+      [
+        'a wrong check sum',
+        (gzipped) => gzipped.writeUInt32LE(1, gzipped.length - 8),
+        /some\.evts, record \d+, offset \d+: the gzip data is damaged before byte \d+ .*check sum/,
+      ],
+      [
+        'a wrong length',
+        (gzipped) => gzipped.writeUInt32LE(1, gzipped.length - 4),
+        /some\.evts, record \d+, offset \d+: the gzip data is damaged before byte \d+ .*check sum/,
+      ],
+    ]
+    for (const [what, damage, message] of damages) {
+      test(`gzip data with ${what} are an error, and what was whole before it stays`, async (t) => {
+        const recording = readRecording(SAMPLE)
+        const gzipped = gzipSync(recording)
+        damage(gzipped)
+        const [store, whole] = [kind.create(t), kind.create(t)]
+        const { failure, report } = await ingestBytes(t, store, gzipped)
+        assert.match(failure!.message, message)
+        assert.ok(report.blocks > 100)
+        await ingestWhole(store, SAMPLE)
+        await ingestWhole(whole, SAMPLE)
+        assertSameDump(await dumpStore(store), await dumpStore(whole), what)
+      })
+    }
+
+    test('an empty file changes nothing, and one byte is told as cut off', async (t) => {
+      const store = kind.create(t)
+      for (const [bytes, cutOff] of [
+        [Buffer.alloc(0), 0],
+        [gzipSync(Buffer.alloc(0)), 0],
+        [Buffer.from([0]), 1],
+        [Buffer.from([0x1f]), 1],
+      ] as const) {
+        const report = await ingestWell(t, store, bytes)
+        assert.equal(report.records, 0)
+        assert.equal(report.cutOff.length, cutOff)
+      }
+      assertSameDump(await dumpStore(store), emptyDump(), 'after empty files')
+    })
+
+    test('a directory of buffer files is one stream in the order of the numbers in their names', async (t) => {
+      const folder = temporaryFolder(t)
+      // Cut in the middle of blocks, of records of blocks even: each record is whole in one file.
+      const recording = recordsBetween(FILE, [2, 4, 7, 8, 11])
+      const names = ['9-99', '100-199', '200-999', '1000-1199', '1200-9999', '10000-20000']
+      for (const [index, bytes] of recording.entries()) {
+        const gzip = index % 2 === 1
+        const name = `datanode-buffer-${names[index]}.bevt${gzip ? '.gz' : ''}`
+        writeFileSync(join(folder, name), gzip ? gzipSync(bytes) : bytes)
+      }
+      const store = kind.create(t)
+      const { report } = await ingestWhole(store, folder)
+      assertSameDump(await dumpStore(store), await expectedDump(t), 'buffer files')
+      assert.deepEqual(report.foreignFiles, [])
+    })
+
+    test('several files and directories are one stream in the order of their naming', async (t) => {
+      const folder = temporaryFolder(t)
+      const [first, second, third] = recordsBetween(FILE, [4, 7]) as [Buffer, Buffer, Buffer]
+      writeFileSync(join(folder, 'z.evts'), first)
+      mkdirSync(join(folder, 'buffer'))
+      writeFileSync(join(folder, 'buffer', 'some.EVT'), second)
+      writeFileSync(join(folder, 'a.evts'), third)
+      const store = kind.create(t)
+      await ingestWhole(
+        store,
+        ['z.evts', 'buffer', 'a.evts'].map((name) => join(folder, name)),
+      )
+      assertSameDump(await dumpStore(store), await expectedDump(t), 'three paths')
+    })
+
+    const streams: [
+      what: string,
+      start: (test: TestContext, store: string, bytes: Buffer) => Promise<Outcome>,
+    ][] = [
+      [
+        'standard input',
+        (test, store, bytes) => {
+          const run = startLyra(test, ['ingest', '--store', store, '-'], { stdio: ['pipe', 'pipe', 'pipe'] })
+          run.child.stdin!.end(bytes)
+          return run.outcome
+        },
+      ],
+      [
+        'standard input byte by byte',
+        (test, store, bytes) => {
+          const run = startLyra(test, ['ingest', '--store', store, '-'], { stdio: ['pipe', 'pipe', 'pipe'] })
+          void (async () => {
+            for (const byte of bytes.subarray(0, 3)) {
+              run.child.stdin!.write(Buffer.from([byte]))
+              await new Promise((resolve) => setTimeout(resolve, 5))
+            }
+            run.child.stdin!.end(bytes.subarray(3))
+          })()
+          return run.outcome
+        },
+      ],
+      [
+        'a named pipe',
+        async (test, store, bytes) => {
+          const path = join(temporaryFolder(test), 'pipe')
+          await startProgram(test, 'mkfifo', [path]).outcome
+          const run = startLyra(test, ['ingest', '--store', store, path])
+          const writer = spawn('sh', ['-c', 'cat > "$1"', 'sh', path], {
+            stdio: ['pipe', 'ignore', 'ignore'],
+          })
+          test.after(() => writer.kill('SIGKILL'))
+          writer.stdin.end(bytes)
+          return run.outcome
+        },
+      ],
+    ]
+    for (const [what, start] of streams) {
+      for (const [form, bytes] of [
+        ['', FILE],
+        [', gzipped', gzipSync(FILE)],
+      ] as const) {
+        test(`${what}${form} is taken in like a file`, async (t) => {
+          const store = kind.create(t)
+          const outcome = await start(t, store, bytes)
+          assert.equal(outcome.code, 0, outcome.stderr)
+          assertSameDump(await dumpStore(store), await expectedDump(t), what)
+        })
+      }
+    }
+  })
+}
+
+describe('paths of event files', () => {
+  test('files of other names in a directory are passed over, and named', async (t) => {
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, 'a.evts'), FILE)
+    for (const name of ['README.md', 'b.evts.bak', 'evts', '.a.evts.swp'])
+      writeFileSync(join(folder, name), 'text')
+    mkdirSync(join(folder, 'more.evts'))
+    symlinkSync('nowhere', join(folder, 'gone.evts'))
+    await startProgram(t, 'mkfifo', [join(folder, 'pipe.evts')]).outcome
+    const { files, foreign } = findEventFiles([folder])
+    assert.deepEqual(
+      files.map(({ path }) => path),
+      [join(folder, 'a.evts')],
+    )
+    assert.deepEqual(
+      foreign.sort(),
+      ['.a.evts.swp', 'README.md', 'b.evts.bak', 'evts', 'gone.evts', 'more.evts', 'pipe.evts']
+        .map((name) => join(folder, name))
+        .sort(),
+    )
+  })
+
+  const unusable: [what: string, path: string, make: (folder: string) => void, message: RegExp][] = [
+    ['a path that is not there', 'gone.evts', () => {}, /gone\.evts: no such file or directory$/],
+    ['a path below a file', 'a/b', (folder) => writeFileSync(join(folder, 'a'), ''), /a\/b: no such file/],
+    ['an empty directory', 'none', (folder) => mkdirSync(join(folder, 'none')), /none: holds no event file/],
+    [
+      'a directory of other files',
+      '.',
+      (folder) => writeFileSync(join(folder, 'x.txt'), ''),
+      /holds no event file/,
+    ],
+    [
+      'a link in a circle',
+      'loop',
+      (folder) => symlinkSync('loop', join(folder, 'loop')),
+      /links that lead in a circle/,
+    ],
+    ['a name too long', 'x'.repeat(300), () => {}, /x{300}: /],
+  ]
+  for (const [what, path, make, message] of unusable) {
+    test(`${what} is told in one line`, async (t) => {
+      const folder = temporaryFolder(t)
+      make(folder)
+      const outcome = await runLyra(t, ['ingest', '--store', 'a.db', path], { cwd: folder })
+      assert.equal(outcome.code, 1)
+      assert.match(outcome.stderr.trimEnd(), message)
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
+    })
+  }
+
+  for (const [what, name] of [
+    ['file', 'closed.evts'],
+    ['directory', 'closed'],
+  ] as const) {
+    test(`a ${what} that may not be read is told in one line`, async (t) => {
+      const folder = temporaryFolder(t)
+      const nobody = asNobody(t, folder)
+      if (nobody === null) return
+      if (what === 'file') writeFileSync(join(folder, name), FILE, { mode: 0 })
+      else mkdirSync(join(folder, name), { mode: 0 })
+      const args = ['ingest', '--log-level', 'error', '--store', 'a.db', name]
+      const outcome = await runLyra(t, args, { cwd: folder, ...nobody })
+      assert.equal(outcome.code, 1, outcome.stderr)
+      assert.match(outcome.stderr, /^lyra: closed(\.evts)?: no permission to read it\n$/)
+    })
+  }
+
+  test('a pipe that nobody writes to can be interrupted', async (t) => {
+    const folder = temporaryFolder(t)
+    await startProgram(t, 'mkfifo', [join(folder, 'pipe')]).outcome
+    for (const command of ['ingest', 'serve']) {
+      const port = command === 'serve' ? ['--port', '0'] : []
+      const run = startLyra(t, [command, ...port, '--store', 'a.db', '--log-level', 'debug', 'pipe'], {
+        cwd: folder,
+      })
+      await run.printed(/pipe: reading/)
+      run.child.kill('SIGINT')
+      const { code } = await run.outcome
+      assert.equal(code, command === 'ingest' ? 130 : 0)
+    }
+  })
+})
+
+/** The bytes of a file of records, cut behind as many records as told. */
+function recordsBetween(bytes: Buffer, counts: readonly number[]): Buffer[] {
+  const offsets = [0]
+  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
+    offsets.push(at + 4 + bytes.readUInt32BE(at))
+  }
+  const cuts = [0, ...counts.map((count) => offsets[count]!), bytes.length]
+  return cuts.slice(1).map((cut, index) => bytes.subarray(cuts[index], cut))
+}
+
+/** A gzip member of a length, made longer by a comment in its header. */
+function paddedGzip(bytes: Buffer, length: number): Buffer {
+  const plain = gzipSync(bytes)
+  const comment = Buffer.alloc(length - plain.length - 1, 0x78)
+  const header = Buffer.from(plain.subarray(0, 10))
+  // FCOMMENT: text that ends with a zero byte stands between header and data.
+  header[3] = 16
+  const padded = Buffer.concat([header, comment, Buffer.from([0]), plain.subarray(10)])
+  if (!gunzipSync(padded).equals(bytes)) throw new Error('the padded gzip member is damaged')
+  return padded
+}

@@ -1,0 +1,608 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { before, describe, test } from 'node:test'
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import fc from 'fast-check'
+import type {
+  FundingPeriodDataPointEvent,
+  FundingPeriodEvent,
+  MarketDataEvent,
+  MarketEvent,
+} from '../src/events/event.ts'
+import { ByteWriter } from '../src/generate/byte-writer.ts'
+import { fundingRate } from '../src/generate/funding-events.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
+import { writeTo } from '../src/generate/write-to.ts'
+import { createMarketVerifier, type MarketVerifier } from '../src/twap/market-verifier.ts'
+import { type DecodedEvent, decodedEvents } from './decoded-events.ts'
+
+/** A field as it stands in a message: its number, and its value as a number, text or bytes. */
+type Field = { no: number; value: bigint | Uint8Array }
+
+/** Every field of a message, read to its last byte by a decoder that is none of ours. */
+function fieldsOf(message: Uint8Array): Field[] {
+  const reader = new BinaryReader(message)
+  const fields: Field[] = []
+  while (reader.pos < reader.len) {
+    const [no, type] = reader.tag()
+    if (type === WireType.Varint) fields.push({ no, value: BigInt(reader.uint64()) })
+    else if (type === WireType.LengthDelimited) fields.push({ no, value: reader.bytes() })
+    else throw new Error(`field ${no} has wire type ${type}`)
+  }
+  return fields
+}
+
+type RawEvent = {
+  sequence: bigint
+  id: string
+  block: string
+  type: number
+  version: number
+  chainId: string
+  txHash: string
+  kind: number
+  body: Uint8Array
+  bytes: number
+}
+
+function rawEvents(options: GenerateOptions): RawEvent[] {
+  const bytes = Buffer.concat([...generateRecords(options)])
+  const events: RawEvent[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 4 + bytes.readUInt32BE(at)
+    const message = bytes.subarray(at + 12, end)
+    const fields = fieldsOf(message)
+    const text = (no: number) =>
+      Buffer.from(fields.find((field) => field.no === no)!.value as Uint8Array).toString()
+    const number = (no: number) => Number(fields.find((field) => field.no === no)!.value)
+    const { no: kind, value } = fields.at(-1)!
+    events.push({
+      sequence: bytes.readBigUInt64BE(at + 4),
+      id: text(1),
+      block: text(2),
+      type: number(3),
+      version: number(4),
+      chainId: text(5),
+      txHash: text(6),
+      kind,
+      body: value as Uint8Array,
+      bytes: message.length,
+    })
+    at = end
+  }
+  return events
+}
+
+const uintOf = ({ body }: RawEvent, no: number): bigint =>
+  (fieldsOf(body).find((field) => field.no === no)?.value as bigint | undefined) ?? 0n
+const textOf = ({ body }: RawEvent, no: number): string =>
+  Buffer.from(fieldsOf(body).find((field) => field.no === no)!.value as Uint8Array).toString()
+
+/** Cuts events into blocks, from one BeginBlock to the next. */
+function blocksOf(events: RawEvent[]): RawEvent[][] {
+  const blocks: RawEvent[][] = []
+  for (const event of events) {
+    if (event.kind === 148) blocks.push([])
+    blocks.at(-1)!.push(event)
+  }
+  return blocks
+}
+
+const digest = (options: GenerateOptions) => {
+  const hash = createHash('sha256')
+  for (const chunk of generateRecords(options)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+describe('the bytes of a generated stream', () => {
+  const options = { blocks: 300, markets: 5, points: 4.5, parties: 9, events: 7.25, seed: 42 }
+
+  test('are the same for the same options, on every machine', () => {
+    assert.equal(digest(options), digest({ ...options }))
+    // To be renewed when the generator is changed on purpose.
+    assert.equal(digest(options), '08b0a39eac8017aa019d13d64f5858f9795707f327793345500597ae47f024c5')
+  })
+
+  test('differ from seed to seed in ids, hashes and prices', () => {
+    const [first, second] = [rawEvents(options), rawEvents({ ...options, seed: 43 })]
+    const texts = (events: RawEvent[], kind: number, field: number) =>
+      new Set(events.filter((event) => event.kind === kind).map((event) => textOf(event, field)))
+    for (const [what, kind, field] of [
+      ['market', 160, 1],
+      ['price', 160, 4],
+      ['block hash', 148, 3],
+      ['party', 124, 2],
+      ['checkpoint', 135, 1],
+    ] as const) {
+      const others = texts(second, kind, field)
+      assert.ok(![...texts(first, kind, field)].some((found) => others.has(found)), what)
+    }
+  })
+
+  test('come in chunks of about 256 KB that hold whole records', () => {
+    const chunks = [...generateRecords({ blocks: 500 })]
+    for (const chunk of chunks.slice(0, -1)) {
+      assert.ok(chunk.length >= 256 * 1024 && chunk.length < 320 * 1024, String(chunk.length))
+    }
+    for (const chunk of chunks) {
+      const bytes = Buffer.from(chunk)
+      let at = 0
+      while (at < bytes.length) at += 4 + bytes.readUInt32BE(at)
+      assert.equal(at, bytes.length)
+    }
+  })
+})
+
+describe('the blocks of a generated stream', () => {
+  const options = { blocks: 200, events: 12, chain: 'test chain 7' }
+  const events = rawEvents(options)
+  const blocks = blocksOf(events)
+
+  test('number their records without a break', () => {
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      events.map((_, index) => BigInt(index)),
+    )
+  })
+
+  test('number their events 1, 2, 3 and hold one hash', () => {
+    for (const block of blocks) {
+      const height = uintOf(block[0]!, 1)
+      assert.deepEqual(
+        block.map(({ id }) => id),
+        block.map((_, index) => `${height}-${index + 1}`),
+      )
+      assert.equal(new Set(block.map((event) => event.block)).size, 1)
+    }
+  })
+
+  test('begin with their begin and their time, and end with their end', () => {
+    for (const block of blocks) {
+      const kinds = block.map(({ kind }) => kind)
+      assert.deepEqual(kinds.slice(0, 2), [148, 101])
+      assert.equal(kinds.at(-1), 149)
+      assert.equal(kinds.filter((kind) => kind === 148 || kind === 101 || kind === 149).length, 3)
+      assert.equal(uintOf(block[0]!, 2), uintOf(block[1]!, 1))
+      assert.equal(uintOf(block[0]!, 1), uintOf(block.at(-1)!, 1))
+    }
+  })
+
+  test('carry version, chain id and upper-case hashes in every event, and the lower-case hash in the begin', () => {
+    for (const event of events) {
+      assert.equal(event.version, 1)
+      assert.equal(event.chainId, 'test chain 7')
+      assert.match(event.block, /^[0-9A-F]{64}$/)
+      assert.match(event.txHash, /^[0-9A-F]{64}$/)
+    }
+    for (const [begin] of blocks) assert.equal(textOf(begin!, 3), begin!.block.toLowerCase())
+  })
+
+  test('have the event type that belongs to their kind', () => {
+    const types = new Map(events.map(({ kind, type }) => [kind, type]))
+    for (const [kind, type] of [
+      [101, 2],
+      [111, 12],
+      [121, 22],
+      [124, 25],
+      [135, 35],
+      [148, 49],
+      [149, 50],
+      [159, 61],
+      [160, 62],
+    ] as const) {
+      assert.equal(types.get(kind), type)
+    }
+  })
+
+  test('come one after another, a second or a little more apart, their times not cut to the second', () => {
+    const ofBlocks = blocks
+      .slice(1)
+      .map(([begin]) => ({ height: uintOf(begin!, 1), time: uintOf(begin!, 2) }))
+    assert.equal(ofBlocks.length, 200)
+    for (const [index, { height, time }] of ofBlocks.entries()) {
+      assert.equal(height, BigInt(index + 1))
+      const apart = time - (ofBlocks[index - 1]?.time ?? time - 1_000_000_000n)
+      assert.ok(apart >= 1_000_000_000n && apart < 1_150_000_000n, String(apart))
+    }
+    assert.ok(ofBlocks.some(({ time }) => time % 1_000_000_000n !== 0n))
+  })
+
+  test('hold height 1 twice, the first time with another hash, and its ids begin anew', () => {
+    const [genesis, first, second] = blocks
+    assert.deepEqual(
+      [genesis, first, second].map((block) => block![0]!.id),
+      ['1-1', '1-1', '2-1'],
+    )
+    assert.notEqual(genesis![0]!.block, first![0]!.block)
+  })
+
+  test('begin once at any other height', () => {
+    const later = blocksOf(rawEvents({ blocks: 3, start: 5_000_000 }))
+    assert.deepEqual(
+      later.map(([begin]) => begin!.id),
+      ['5000000-1', '5000001-1', '5000002-1'],
+    )
+  })
+
+  test('hold a checkpoint of their own every 25 heights', () => {
+    const checkpoints = events.filter(({ kind }) => kind === 135)
+    assert.deepEqual(
+      checkpoints.map((event) => uintOf(event, 3)),
+      [25n, 50n, 75n, 100n, 125n, 150n, 175n, 200n],
+    )
+    for (const checkpoint of checkpoints) {
+      assert.match(textOf(checkpoint, 1), /^[0-9a-f]{64}$/)
+      assert.equal(textOf(checkpoint, 2), checkpoint.block)
+    }
+  })
+
+  test('hold every kind as messages that another decoder reads, one of them with a three-byte tag', () => {
+    const many = rawEvents({ blocks: 100, events: 200 })
+    for (const { body } of many) fieldsOf(body)
+    assert.ok(many.some(({ kind }) => kind === 2001))
+  })
+})
+
+describe('the mix of a generated stream', () => {
+  test('follows the options on average', () => {
+    const blocks = 2_000
+    const events = rawEvents({ blocks, markets: 20, points: 3.5, events: 20.5, parties: 0 })
+    const own = new Set([101, 111, 121, 124, 135, 148, 149, 159, 160])
+    const others = events.filter(({ kind }) => !own.has(kind)).length
+    assert.ok(Math.abs(others / blocks - 20.5) < 0.02, `other kinds: ${others / blocks}`)
+    const points = events.filter(({ kind, body }) => kind === 160 && !isCarriedOver(body)).length
+    assert.ok(Math.abs(points / blocks - 3.5) < 0.05, `points: ${points / blocks}`)
+    const marketData = events.filter(({ kind }) => kind === 111).length
+    assert.ok(
+      Math.abs(marketData / events.length - 0.16) < 0.02,
+      `market data: ${marketData / events.length}`,
+    )
+  })
+
+  test('has one external point to about sixty internal ones, some late and some early', () => {
+    const events = rawEvents({ blocks: 6_000, markets: 2, points: 2, events: 0, parties: 0 })
+    const offsets: bigint[] = []
+    let internal = 0
+    let time = 0n
+    for (const event of events) {
+      if (event.kind === 101) time = uintOf(event, 1)
+      if (event.kind !== 160 || isCarriedOver(event.body)) continue
+      if (uintOf(event, 3) === 2n) internal++
+      else offsets.push((uintOf(event, 6) - time) / 1_000_000_000n)
+    }
+    const ratio = internal / offsets.length
+    assert.ok(ratio > 50 && ratio < 75, String(ratio))
+    assert.ok(offsets.some((offset) => offset < -30n))
+    assert.ok(offsets.some((offset) => offset > 2n))
+  })
+
+  test('has market data of some 500 bytes where a market has few providers', () => {
+    const marketData = rawEvents({ blocks: 20, parties: 0 }).filter(({ kind }) => kind === 111)
+    for (const { bytes } of marketData.slice(-3)) assert.ok(bytes > 400 && bytes < 700, String(bytes))
+  })
+
+  /** A point sent again in a new period has its own price for TWAP; a new one only when it is its source's first. */
+  function isCarriedOver(body: Uint8Array): boolean {
+    const fields = new Map(fieldsOf(body).map(({ no, value }) => [no, value]))
+    return Buffer.compare(fields.get(4) as Uint8Array, fields.get(7) as Uint8Array) === 0
+  }
+})
+
+describe('the markets of a generated stream', () => {
+  const decoded: DecodedEvent[] = []
+  before(async () => {
+    const options = { blocks: 6_000, points: 3, events: 0, seed: 5 }
+    for await (const each of decodedEvents(generateRecords(options))) decoded.push(each)
+  })
+  const ofKind = <K extends MarketEvent['kind']>(kind: K) =>
+    decoded.map(({ event }) => event).filter((event) => event.kind === kind) as Extract<
+      MarketEvent,
+      { kind: K }
+    >[]
+
+  for (const method of ['plain-formula', 'running-sum'] as const) {
+    test(`have the TWAPs that the ${method} gives, in every point and period`, () => {
+      const verifiers = new Map<string, MarketVerifier>()
+      const judged = { 'data-point': 0, 'period-closed': 0, 'period-opened': 0 }
+      for (const { event, blockTime } of decoded) {
+        if (event.kind === 'checkpoint' || event.kind === 'liquidity-provision') continue
+        const verifier = verifiers.get(event.marketId) ?? createMarketVerifier(method)
+        verifiers.set(event.marketId, verifier)
+        if (event.kind === 'market-data') {
+          verifier.marketDataSent(blockTime)
+          continue
+        }
+        const verdict = verifier.take(event)
+        if (verdict === null) {
+          assert.notEqual(event.kind, 'funding-period-data-point')
+          continue
+        }
+        judged[verdict.of]++
+        const twaps =
+          verdict.of === 'data-point' ? [verdict.twap] : [verdict.internalTwap, verdict.externalTwap]
+        for (const twap of twaps) assert.ok(twap.agrees, JSON.stringify(twap))
+      }
+      assert.equal(verifiers.size, 3)
+      assert.ok(judged['data-point'] > 17_000 && judged['period-closed'] > 40, JSON.stringify(judged))
+    })
+  }
+
+  test('begin with an opening auction, and their first period at its end', () => {
+    for (const [marketId, events] of byMarket(decoded)) {
+      const periods = events.filter(({ kind }) => kind !== 'market-data' && kind !== 'liquidity-provision')
+      const [enter, first, point, leave] = periods as MarketEvent[]
+      assert.ok(enter?.kind === 'auction' && enter.openingAuction && !enter.leave, marketId)
+      assert.ok(first?.kind === 'funding-period' && first.seq === 0n && first.end === null)
+      assert.ok(point?.kind === 'funding-period-data-point' && point.timestamp === first.start)
+      assert.ok(leave?.kind === 'auction' && leave.openingAuction && leave.leave)
+    }
+  })
+
+  test('go into monitoring auctions now and then, also from one straight into the next', () => {
+    let straight = 0
+    for (const [, events] of byMarket(decoded)) {
+      const auctions = events.filter((event) => event.kind === 'auction')
+      assert.ok(auctions.length > 6)
+      assert.deepEqual(
+        auctions.map(({ leave }) => leave),
+        auctions.map((_, index) => index % 2 === 1),
+      )
+      for (const [index, { leave, end }] of auctions.entries())
+        if (leave && auctions[index + 1]?.start === end) straight++
+    }
+    assert.ok(straight > 0)
+  })
+
+  test('send in each new period the points that it takes along: external first, from the latest to the oldest', () => {
+    const found = new Set<string>()
+    for (const [, events] of byMarket(decoded)) {
+      const periodic = events.filter(
+        (event): event is FundingPeriodEvent | FundingPeriodDataPointEvent =>
+          event.kind === 'funding-period' || event.kind === 'funding-period-data-point',
+      )
+      let points: FundingPeriodDataPointEvent[] = []
+      for (const [index, event] of periodic.entries()) {
+        if (event.kind === 'funding-period-data-point') points.push(event)
+        else if (event.end !== null) {
+          const carried = takenAlong(points, event.end)
+          const [opening, ...next] = periodic.slice(index + 1, index + 2 + carried.length)
+          assert.deepEqual(opening, { ...opening, seq: event.seq + 1n, start: event.end, end: null })
+          const seq = event.seq + 1n
+          assert.deepEqual(
+            next,
+            carried.map((point) => ({ ...point, seq, twap: point.price })),
+          )
+          found.add(carried.map(({ source }) => source).join())
+          points = []
+        }
+      }
+    }
+    assert.ok(found.has('1,2'))
+    assert.ok(
+      [...found].some((sources) => sources.startsWith('1,1')),
+      [...found].join(' '),
+    )
+  })
+
+  /** Of each source the points later than the cue and the last one that is not (docs/twap.md, "A new period"). */
+  function takenAlong(points: FundingPeriodDataPointEvent[], cue: bigint): FundingPeriodDataPointEvent[] {
+    return [1, 2].flatMap((source) => {
+      const latestFirst = points
+        .filter((point) => point.source === source)
+        .sort((a, b) => (a.timestamp > b.timestamp ? -1 : 1))
+      const first = latestFirst.findIndex(({ timestamp }) => timestamp <= cue)
+      return first === -1 ? latestFirst : latestFirst.slice(0, first + 1)
+    })
+  }
+
+  test('have a payment and a rate in every period that closes with both TWAPs and a length', () => {
+    let paid = 0
+    for (const period of ofKind('funding-period')) {
+      const { end, start, internalTwap, externalTwap, fundingPayment, fundingRate: rate } = period
+      const due = end !== null && end > start && internalTwap !== null && externalTwap !== null
+      assert.equal(fundingPayment, due ? String(BigInt(internalTwap) - BigInt(externalTwap)) : null)
+      assert.equal(rate !== null, due)
+      if (due) paid++
+    }
+    assert.ok(paid > 20)
+    assert.ok(ofKind('funding-period').some(({ start, end }) => start === end))
+  })
+
+  test('have providers whose provisions are amended, undeployed, cancelled, and come back', () => {
+    assert.deepEqual(
+      [...new Set(ofKind('liquidity-provision').map(({ status }) => status))].sort(),
+      [1, 2, 3, 4, 5, 6],
+    )
+    const live = new Map<string, boolean>()
+    const returned = new Set<string>()
+    for (const { marketId, partyId, status } of ofKind('liquidity-provision')) {
+      const place = `${marketId} ${partyId}`
+      const isLive = status === 1 || status === 5 || status === 6
+      if (live.get(place) === false && isLive) returned.add(place)
+      live.set(place, isLive)
+    }
+    assert.ok(returned.size > 3)
+  })
+
+  test('list providers whose rows differ from market to market, and sometimes none', () => {
+    const lists = ofKind('market-data')
+    const full = lists.filter(({ feeShares }) => feeShares.length > 0)
+    assert.ok(lists.length - full.length > 3)
+    assert.ok(full.some(({ feeShares, slas }) => slas.length < feeShares.length))
+    const last = new Map(full.map((event) => [event.marketId, event]))
+    let compared = 0
+    for (const first of last.values()) {
+      for (const second of last.values()) if (first !== second) compared += compareSlas(first, second)
+    }
+    assert.ok(compared > 0)
+  })
+
+  function compareSlas(first: MarketDataEvent, second: MarketDataEvent): number {
+    let compared = 0
+    for (const sla of first.slas) {
+      const other = second.slas.find(({ party }) => party === sla.party)
+      if (other === undefined) continue
+      assert.notDeepEqual(sla, other)
+      compared++
+    }
+    return compared
+  }
+
+  test('list only parties that have a provision on that market', () => {
+    const provisions = new Set(
+      ofKind('liquidity-provision').map(({ marketId, partyId }) => `${marketId} ${partyId}`),
+    )
+    for (const { marketId, feeShares, slas } of ofKind('market-data')) {
+      for (const { party } of [...feeShares, ...slas]) assert.ok(provisions.has(`${marketId} ${party}`))
+    }
+  })
+})
+
+function byMarket(decoded: DecodedEvent[]) {
+  const events = decoded.map(({ event }) => event).filter((event) => event.kind !== 'checkpoint')
+  return Map.groupBy(events, ({ marketId }) => marketId)
+}
+
+test('a funding rate has 16 decimals, rounded half away from zero, and no trailing zeros', () => {
+  const rows: [payment: bigint, externalTwap: bigint, rate: string][] = [
+    [-10_000_000_000_000n, 9_770_000_000_000_000n, '-0.0010235414534289'],
+    [70_000_000_000_000n, 9_750_000_000_000_000n, '0.0071794871794872'],
+    [1n, 2n, '0.5'],
+    [-1n, 2n, '-0.5'],
+    [3n, 1n, '3'],
+    [0n, 7n, '0'],
+    [1n, 2n * 10n ** 16n, '0.0000000000000001'],
+    [-1n, 10n ** 18n, '0'],
+    [5n, 0n, '0'],
+  ]
+  for (const [payment, externalTwap, rate] of rows) assert.equal(fundingRate(payment, externalTwap), rate)
+})
+
+test('integers are written as another encoder writes them', () => {
+  fc.assert(
+    fc.property(
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+      fc.maxSafeNat(),
+      (signed, unsigned) => {
+        const own = new ByteWriter(64)
+        own.int64(3, signed)
+        own.uint(2001, unsigned)
+        const other = new BinaryWriter()
+        if (signed !== 0n) other.tag(3, WireType.Varint).int64(signed)
+        if (unsigned !== 0) other.tag(2001, WireType.Varint).uint64(unsigned)
+        assert.deepEqual(new Uint8Array(own.take(0)), other.finish())
+      },
+    ),
+  )
+})
+
+test('nested messages of any size are written as another encoder writes them', () => {
+  for (const size of [0, 1, 127, 128, 16_383, 16_384, 3_000_000]) {
+    const own = new ByteWriter(size + 16)
+    const start = own.open(31)
+    own.raw(Buffer.alloc(size, 7))
+    own.close(start)
+    const other = new BinaryWriter().tag(31, WireType.LengthDelimited).bytes(Buffer.alloc(size, 7))
+    assert.deepEqual(new Uint8Array(own.take(0)), other.finish(), String(size))
+  }
+})
+
+describe('the options of the generator', () => {
+  const refused: [options: GenerateOptions, says: RegExp][] = [
+    [{ blocks: 0 }, /^--blocks must be from 1 to 1000000000, not 0$/],
+    [{ blocks: 1.5 }, /^--blocks must be a whole number, not 1.5$/],
+    [{ blocks: Number.NaN }, /^--blocks /],
+    [{ blocks: 1, markets: 0 }, /^--markets /],
+    [{ blocks: 1, markets: 10_001 }, /^--markets /],
+    [{ blocks: 1, parties: -1 }, /^--parties /],
+    [{ blocks: 1, points: -0.1 }, /^--points /],
+    [
+      { blocks: 1, markets: 3, points: 3.1 },
+      /^--points must be from 0 to the number of markets \(3\), not 3.1/,
+    ],
+    [{ blocks: 1, points: Number.NaN }, /^--points /],
+    [{ blocks: 1, events: Number.POSITIVE_INFINITY }, /^--events /],
+    [{ blocks: 1, seed: -1 }, /^--seed /],
+    [{ blocks: 1, seed: 2 ** 53 }, /^--seed /],
+    [{ blocks: 1, start: 0 }, /^--start /],
+    [{ blocks: 1, chain: '' }, /^--chain /],
+    [{ blocks: 1, chain: 'ä' }, /^--chain /],
+  ]
+  for (const [options, says] of refused) {
+    test(`refuse ${JSON.stringify(options)} at once, naming the option`, () => {
+      assert.throws(
+        () => generateRecords(options),
+        (error) => error instanceof GenerateOptionError && says.test(error.message),
+      )
+    })
+  }
+
+  test('are filled in where they are left out, and one market takes one point a block', () => {
+    assert.deepEqual(resolveOptions({ blocks: 7 }), {
+      blocks: 7,
+      markets: 3,
+      parties: 20,
+      points: 2,
+      events: 5,
+      seed: 1,
+      start: 1,
+      chain: 'lyra-generated',
+    })
+    assert.equal(resolveOptions({ blocks: 7, markets: 1 }).points, 1)
+  })
+
+  test('may all stand at their least', () => {
+    const events = rawEvents({ blocks: 1, markets: 1, parties: 0, points: 0, events: 0, seed: 0 })
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      [148, 101, 149, 148, 101, 121, 111, 149],
+    )
+  })
+})
+
+describe('writing a generated stream', () => {
+  const options = { blocks: 1_000 }
+
+  test('waits for the reader, and gives all bytes in order', async () => {
+    const hash = createHash('sha256')
+    let most = 0
+    const slow = new Writable({
+      highWaterMark: 1,
+      write(chunk, _encoding, done) {
+        most = Math.max(most, slow.writableLength)
+        hash.update(chunk)
+        setTimeout(done, 1)
+      },
+    })
+    await writeTo(slow, options)
+    assert.equal(hash.digest('hex'), digest(options))
+    assert.ok(most < 320 * 1024, String(most))
+    assert.ok(slow.writable)
+  })
+
+  const failing = (code: string) => {
+    let chunks = 0
+    return new Writable({
+      write(_chunk, _encoding, done) {
+        done(++chunks < 3 ? null : Object.assign(new Error(`write ${code}`), { code }))
+      },
+    })
+  }
+
+  test('ends quietly when the reader has gone away', async () => {
+    await writeTo(failing('EPIPE'), options)
+  })
+
+  test('fails with any other fault of the stream', async () => {
+    await assert.rejects(writeTo(failing('ENOSPC'), options), { code: 'ENOSPC' })
+  })
+
+  test('ends when it is aborted, also while it waits for the reader', async () => {
+    const stop = new AbortController()
+    const stuck = new Writable({ write: () => setTimeout(() => stop.abort(), 5) })
+    await writeTo(stuck, options, stop.signal)
+    await writeTo(stuck, options, AbortSignal.abort())
+  })
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { ChainError, GapError } from '../src/blocks/block.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import type { IntakeResult } from '../src/intake/take-in.ts'
+import { EventStreamError } from '../src/records/place.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import { readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { mutate } from './fixtures/mutations.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { recordingPath, skip } from './fixtures/shared.ts'
+import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { StreamModel } from './fixtures/stream-model.ts'
+
+/** A stream of a few blocks that begins with genesis, with everything in it. */
+const GENERATED = Buffer.concat([...generateRecords({ blocks: 30, markets: 2, parties: 4, events: 2 })])
+
+/** Recordings that are harmed, by name; null where one is not there. */
+const BASES: [name: string, bytes: Buffer | null][] = [
+  ['generated', GENERATED],
+  ...['synthetic', 'four-periods'].map((name): [string, Buffer | null] => {
+    const path = recordingPath(`${name}.evts.gz`)
+    return [name, path === null ? null : readRecording(path)]
+  }),
+]
+
+/** Where an intake stopped: the number of the record that it did not take. */
+function stopOf({ failure }: IntakeResult): number {
+  if (failure === null) return Number.POSITIVE_INFINITY
+  assert.ok(failure instanceof EventStreamError, String(failure))
+  assert.match(failure.message, /some\.evts, record \d+, offset \d+: ./)
+  assert.ok(failure.message.length < 600 && !failure.message.includes('\n'), failure.message)
+  return failure.place.record
+}
+
+/** Takes a harmed file in, then the unharmed one; after each the store holds what the model says. */
+async function checkHarmed(
+  scope: TestContext,
+  kind: StoreKind,
+  unharmed: Buffer,
+  harmed: Buffer,
+  allowGap: boolean,
+): Promise<{ model: StoreDump; finished: boolean }> {
+  const store = kind.create(scope)
+  const model = new StreamModel()
+  const first = await ingestBytes(scope, store, harmed, { allowGap })
+  model.takeIn(harmed, { stoppedAt: stopOf(first), allowGap })
+  assertSameDump(await dumpStore(store), model.dump(), 'after the harmed file')
+  assert.equal(first.report.height, lastHeight(model.dump()))
+  const second = await ingestBytes(scope, store, unharmed)
+  // The harmed file may have begun another chain, or put the position where the unharmed one does not reach.
+  if (second.failure !== null) {
+    assert.ok(
+      second.failure instanceof ChainError || second.failure instanceof GapError,
+      String(second.failure),
+    )
+  }
+  model.takeIn(unharmed, { stoppedAt: stopOf(second) })
+  assertSameDump(await dumpStore(store), model.dump(), 'after the unharmed file')
+  return { model: model.dump(), finished: second.failure === null }
+}
+
+function lastHeight({ stream }: StoreDump): string | null {
+  return stream!.length === 0 ? null : (JSON.parse(stream![0]!) as string[])[3]!
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`harmed files (${kind.name})`, () => {
+    for (const [name, bytes] of BASES) {
+      const wholeDump = async (scope: TestContext): Promise<StoreDump> => {
+        const store = kind.create(scope)
+        await ingestBytes(scope, store, bytes!)
+        return dumpStore(store)
+      }
+
+      test(`the model says what the store holds after ${name}`, async (t) => {
+        if (bytes === null) return skip(t, `${name} is not there`)
+        const model = new StreamModel()
+        model.takeIn(bytes)
+        const dump = await wholeDump(t)
+        assertSameDump(dump, model.dump(), name)
+        assert.notDeepEqual(dump, emptyDump())
+      })
+
+      test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
+        if (bytes === null) return skip(t, `${name} is not there`)
+        const expected = await wholeDump(t)
+        const step = name === 'four-periods' ? scaled(173, 1) : scaled(1999, 101)
+        for (let length = 0; length <= bytes.length; length += step) {
+          await inScope(async (scope) => {
+            const { model } = await checkHarmed(scope, kind, bytes, bytes.subarray(0, length), false)
+            assertSameDump(model, expected, `cut to ${length} bytes`)
+          })
+        }
+      })
+
+      test(`random harm to ${name} leaves whole blocks and a clear error`, async (t) => {
+        if (bytes === null) return skip(t, `${name} is not there`)
+        const records = recordsOf(bytes)
+        const expected = await wholeDump(t)
+        // Where another block comes first the store begins there, or takes the parts of block 1 the other way round.
+        const beginsAlike = (harmed: Buffer) =>
+          harmed.subarray(0, records[0]!.bytes.length).equals(records[0]!.bytes)
+        for (let turn = 0; turn < scaled(60, Math.ceil(10_000 / BASES.length)); turn++) {
+          const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
+          for (const allowGap of [false, true]) {
+            await inScope(async (scope) => {
+              try {
+                const { model, finished } = await checkHarmed(scope, kind, bytes, harmed, allowGap)
+                if (!changesContent && finished && beginsAlike(harmed)) {
+                  assertSameDump(model, expected, 'the full state')
+                }
+              } catch (error) {
+                const where = `turn ${turn}: ${what}, gaps allowed: ${allowGap}`
+                throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
+              }
+            })
+          }
+        }
+      })
+    }
+  })
+}

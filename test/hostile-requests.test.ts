@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { appendFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { createBacklog } from '../src/api/backlog.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import { decodedEvents } from './decoded-events.ts'
+import { hostileBytes } from './fixtures/hostile-requests.ts'
+import { getPage, send } from './fixtures/http.ts'
+import { startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { closed, openSocket, requestText } from './fixtures/raw-http.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { LONG, scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const MB = 1024 * 1024
+
+/** What a service may take of memory, whatever its clients do: its own 120 MB, 64 MB kept for them, and slack. */
+const MAX_RESIDENT_MB = 512
+
+/** The codes of the details that each status of the table of errors has; null for none. */
+const ROWS: Record<number, { code: number; details: (number | null)[] }> = {
+  400: { code: 3, details: [null, 10000, 10003, 10015, 10028] },
+  404: { code: 5, details: [null] },
+  405: { code: 12, details: [null] },
+  431: { code: 3, details: [null] },
+}
+
+/** An answer taken apart by its own words: whether it has a body depends on requests that may be garbage. */
+function readHostileAnswers(bytes: Buffer): { status: number; type: string | null; body: Buffer }[] {
+  const text = bytes.toString('latin1')
+  const answers: { status: number; type: string | null; body: Buffer }[] = []
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\r\n\r\n', at)
+    assert.notEqual(end, -1, `half an answer: ${JSON.stringify(text.slice(at, at + 200))}`)
+    const head = text.slice(at, end)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
+    assert.ok(status >= 100, `no answer: ${JSON.stringify(head.slice(0, 200))}`)
+    const gzipped = /\r\ncontent-encoding: gzip/i.test(head)
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+    at = end + 4
+    // To HEAD comes the head alone.
+    const bodiless = at === text.length || text.startsWith('HTTP/1.1 ', at)
+    const body = bodiless ? Buffer.alloc(0) : bytes.subarray(at, at + length)
+    assert.equal(body.length, bodiless ? 0 : length, 'a body is cut')
+    at += body.length
+    const type = /\r\ncontent-type: ([^\r]*)/i.exec(head)?.[1] ?? null
+    if (status >= 200) answers.push({ status, type, body: gzipped && !bodiless ? gunzipSync(body) : body })
+  }
+  return answers
+}
+
+/** Checks that an answer is a page, one of the service's own, or a row of the table of errors. */
+function assertLawful(
+  { status, type, body }: { status: number; type: string | null; body: Buffer },
+  where: string,
+) {
+  const shown = `${status} ${body.toString().slice(0, 300)} to ${where}`
+  if (status === 200) {
+    if (type === 'application/json' && body.length > 0) JSON.parse(body.toString())
+    return
+  }
+  if (status === 204 || status === 304) return assert.equal(body.length, 0, shown)
+  const row = ROWS[status]
+  assert.ok(row !== undefined, shown)
+  assert.equal(type, 'application/json', shown)
+  if (body.length === 0) return
+  const error = JSON.parse(body.toString()) as { code: number; message: string; details: { code: number }[] }
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'details'], shown)
+  assert.equal(error.code, row.code, shown)
+  assert.ok(error.details.length <= 1 && row.details.includes(error.details[0]?.code ?? null), shown)
+  assert.ok(error.message.length > 0 && error.message.length < 1_000, shown)
+  assert.doesNotMatch(body.toString(), /node_modules|\.ts:\d|select /i, shown)
+}
+
+/** Sends bytes and the end of the stream, and takes all that comes until the server closes the connection. */
+async function hostileExchange(base: string, bytes: Buffer): Promise<Buffer> {
+  const socket = openSocket(base)
+  const chunks: Buffer[] = []
+  let hangs = false
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const timer = setTimeout(() => {
+    hangs = true
+    socket.destroy()
+  }, 20_000)
+  socket.end(bytes)
+  await closed(socket)
+  clearTimeout(timer)
+  assert.ok(!hangs, `no end: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`)
+  return Buffer.concat(chunks)
+}
+
+/** A service in a process of its own. */
+type Served = {
+  base: string
+  /** Megabytes of memory that the process takes. */
+  residentMb(): Promise<number>
+}
+
+async function serveApart(t: TestContext, store: string): Promise<Served> {
+  const { printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store, '--log-level', 'info'])
+  const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
+  void outcome.then(({ code, stderr }) => assert.equal(code, null, stderr))
+  return {
+    base,
+    residentMb: async () => {
+      const { text } = await send(base, '/metrics')
+      return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)![1]) / MB
+    },
+  }
+}
+
+test('Of what is kept for clients, that which lies there longest goes first, with its connection', () => {
+  const backlog = createBacklog(100)
+  const [first, second, third] = [new PassThrough(), new PassThrough(), new PassThrough()] as const
+  const closed = () => [first, second, third].map((connection) => connection.destroyed)
+  const release = backlog.hold(first, 60)
+  release()
+  backlog.hold(first, 40)
+  release()
+  const taken = backlog.hold(second, 60)
+  assert.deepEqual(closed(), [false, false, false])
+  taken()
+  backlog.hold(second, 50)
+  backlog.hold(third, 10)
+  assert.deepEqual(closed(), [false, false, false])
+  backlog.hold(third, 1)
+  assert.deepEqual(closed(), [true, false, false])
+  // What is kept last stays, however large it is: somebody is to get it.
+  const fourth = new PassThrough()
+  backlog.hold(fourth, 1_000)
+  assert.deepEqual(closed(), [true, true, true])
+  assert.equal(fourth.destroyed, false)
+})
+
+for (const kind of STORE_KINDS) {
+  test(`Harmed requests get an answer of the table or a closed connection (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const { base, residentMb } = await serveApart(t, store)
+    const cursors: Record<string, string> = {}
+    for (const [path, params] of [
+      [CHECKPOINTS, []],
+      [POINTS, []],
+      [PROVIDERS, [['marketId', MARKET]]],
+    ] as [string, [string, string][]][]) {
+      cursors[path] = (await getPage(base, path, params)).pageInfo.startCursor
+    }
+    const page = await getPage(base, POINTS, [['pagination.first', '10']])
+
+    const statuses = new Map<number, number>()
+    const told: string[] = []
+    const one = async (seed: number): Promise<string> => {
+      const bytes = hostileBytes(createRandom(seed), cursors)
+      const where = `seed ${seed}: ${JSON.stringify(bytes.toString('latin1').slice(0, 300))}`
+      const answers = readHostileAnswers(await hostileExchange(base, bytes))
+      for (const answer of answers) {
+        assertLawful(answer, where)
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+      }
+      return answers.map(({ status, body }) => `${status} ${body}`).join('\n')
+    }
+    const round = async (from: number, to: number) => {
+      let next = from
+      const worker = async () => {
+        while (next < to) {
+          const seed = next++
+          told[seed] = await one(seed)
+        }
+      }
+      await Promise.all(Array.from({ length: 8 }, worker))
+      return residentMb()
+    }
+    const count = scaled(800, 10_000)
+    const warm = await round(0, count / 2)
+    const end = await round(count / 2, count)
+    t.diagnostic(
+      `${count} connections; ${[...statuses]
+        .sort()
+        .map((pair) => pair.join(' x'))
+        .join(', ')}`,
+    )
+    t.diagnostic(`${Math.round(warm)} MB after half of them, ${Math.round(end)} MB after all`)
+    assert.ok(end < warm + 100, `${warm} MB, then ${end} MB`)
+    for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
+    assert.deepEqual(await getPage(base, POINTS, [['pagination.first', '10']]), page)
+    // The same request gets the same answer, where that is none of the service's own figures.
+    for (let seed = 0; seed < scaled(100, 2_000); seed++) {
+      if (!/process_cpu/.test(told[seed]!)) assert.equal(await one(seed), told[seed], `seed ${seed}`)
+    }
+  })
+
+  test(`Slow clients are waited for, then cut off, and nobody else waits for them (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const { base } = await serveApart(t, store)
+    const page = await getPage(base, POINTS, [['pagination.first', '10']])
+    const target = `${POINTS}?pagination.first=10`
+
+    /** Sends a byte a second; resolves with what came, and after how many seconds the connection was closed. */
+    const dribble = async (bytes: string, start: number) => {
+      const socket = openSocket(base)
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      const openedAt = performance.now()
+      socket.write(bytes.slice(0, start))
+      let at = start
+      const timer = setInterval(() => socket.write(bytes.charAt(at++)), 1_000)
+      await closed(socket)
+      clearInterval(timer)
+      return { text: Buffer.concat(chunks).toString(), seconds: (performance.now() - openedAt) / 1000 }
+    }
+    const head = `GET ${target} HTTP/1.1\r\nHost: lyra\r\nX: ${'x'.repeat(1_000)}`
+    const body = requestText(`GET ${target}`, { 'Content-Length': '1000' }, 'x'.repeat(1_000))
+    const slow = Promise.all([
+      ...Array.from({ length: 40 }, () => dribble(head, 0)),
+      ...Array.from({ length: 40 }, () => dribble(head, 100)),
+      // A connection on which nothing comes at all.
+      ...Array.from({ length: 40 }, () => dribble('', 0)),
+    ])
+    const slower = LONG ? Promise.all(Array.from({ length: 40 }, () => dribble(body, body.length - 999))) : []
+
+    let answered = 0
+    const waits: number[] = []
+    let ended = false
+    const others = (async () => {
+      while (!ended) {
+        const since = performance.now()
+        assert.deepEqual(await getPage(base, POINTS, [['pagination.first', '10']]), page)
+        waits.push(performance.now() - since)
+        answered += 1
+        await delay(20)
+      }
+    })()
+    for (const { text, seconds } of await slow) {
+      assert.equal(text, '')
+      assert.ok(seconds > 10 && seconds < 25, `closed after ${seconds} s`)
+    }
+    for (const { text, seconds } of await slower) {
+      assert.equal(text, '')
+      assert.ok(seconds > 25 && seconds < 45, `closed after ${seconds} s`)
+    }
+    ended = true
+    await others
+    assert.ok(answered > 100, `${answered} answers meanwhile`)
+    const slowest = Math.max(...waits)
+    assert.ok(slowest < 2_000, `${slowest} ms`)
+  })
+
+  test(`Clients that read nothing cost a bounded memory (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    const events = join(temporaryFolder(t), 'points.evts')
+    const options = { blocks: 7_000, markets: 1, points: 1, parties: 0, events: 0 }
+    for (const chunk of generateRecords(options)) appendFileSync(events, chunk)
+    await ingestWhole(store, events)
+    const { base, residentMb } = await serveApart(t, store)
+    const target = `/api/v2/funding-periods/data-points/${await marketOf(generateRecords(options))}?pagination.first=5000`
+    const page = await send(base, target)
+    assert.equal(page.status, 200)
+    assert.ok(page.body.length > MB, 'a page that is worth the trouble')
+    const idleMb = await residentMb()
+
+    const sockets: Socket[] = []
+    const mute = (bytes: string) => {
+      const socket = openSocket(base)
+      socket.pause()
+      socket.write(bytes)
+      sockets.push(socket)
+    }
+    let mostMb = 0
+    let slowestMs = 0
+    const watch = async (seconds: number) => {
+      for (const end = performance.now() + seconds * 1_000; performance.now() < end; ) {
+        const since = performance.now()
+        const { status } = await send(base, '/health')
+        assert.equal(status, 200)
+        slowestMs = Math.max(slowestMs, performance.now() - since)
+        mostMb = Math.max(mostMb, await residentMb())
+        await delay(100)
+      }
+    }
+    // Whole pages that nobody takes, several asked for on each connection.
+    for (let count = 0; count < scaled(150, 1_000); count++) {
+      const headers = count % 3 === 0 ? { 'Accept-Encoding': 'gzip' } : {}
+      mute(requestText(`GET ${target}`, { Connection: 'keep-alive', ...headers }).repeat(8))
+    }
+    // Others take a byte a second.
+    const sipping = setInterval(() => {
+      for (const socket of sockets.slice(0, 20)) socket.read(1)
+    }, 1_000)
+    t.after(() => clearInterval(sipping))
+    await watch(scaled(8, 60))
+    const pagesMb = mostMb
+    // Requests that do not end.
+    for (let count = 0; count < scaled(300, 2_500); count++) {
+      mute(`GET ${target} HTTP/1.1\r\nHost: lyra\r\nX: ${'x'.repeat(15_000)}`)
+    }
+    await watch(scaled(2, 10))
+    t.diagnostic(`${Math.round(idleMb)} MB idle, ${Math.round(pagesMb)} MB with pages that are not read, `)
+    t.diagnostic(
+      `${Math.round(mostMb)} MB with half requests as well; /health within ${Math.round(slowestMs)} ms`,
+    )
+    assert.ok(mostMb < MAX_RESIDENT_MB, `${mostMb} MB`)
+    assert.ok(slowestMs < 3_000, `${slowestMs} ms`)
+
+    clearInterval(sipping)
+    for (const socket of sockets) socket.destroy()
+    assert.deepEqual((await send(base, target)).body, page.body)
+  })
+}
+
+/** The market of a generated stream that has one. */
+async function marketOf(records: Iterable<Uint8Array>): Promise<string> {
+  for await (const { event } of decodedEvents(records)) {
+    if (event.kind === 'funding-period-data-point') return event.marketId
+  }
+  throw new Error('a stream without data points')
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startLyra } from './fixtures/program.ts'
+import { ask, closed, exchange, openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
+import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from './fixtures/refusals.ts'
+import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
+import { LONG, scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const KEEP = { Connection: 'keep-alive' }
+const PAGE = `${POINTS}?pagination.first=2`
+
+/** A request that leaves its connection open. */
+const request = (line: string, headers: Record<string, string> = {}, body = '') =>
+  requestText(line, { ...KEEP, ...headers }, body)
+
+for (const kind of STORE_KINDS) {
+  test(`Connections on ${kind.name}`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const page = (await ask(base, `GET ${PAGE}`)).body
+
+    await t.test('requests sent ahead are answered in their order', async () => {
+      const lines = [
+        `GET ${PAGE}`,
+        'GET /nope',
+        `HEAD ${PAGE}`,
+        'GET /health',
+        `DELETE ${PAGE}`,
+        `GET ${PAGE}`,
+      ]
+      const { answers, rest } = await exchange(base, lines.map((line) => request(line)).join(''), {
+        methods: lines.map((line) => line.slice(0, line.indexOf(' '))),
+        until: lines.length,
+      })
+      assert.equal(rest, '')
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 404, 200, 200, 405, 200],
+      )
+      assert.equal(answers[0]!.body, page)
+      assert.equal(answers[2]!.body, '')
+      assert.equal(answers[5]!.body, page)
+    })
+
+    await t.test('sixteen requests may be sent ahead; with more the connection is closed', async () => {
+      const some = await exchange(base, request(`GET ${PAGE}`).repeat(17), { until: 17 })
+      assert.equal(some.answers.length, 17)
+      for (const { body } of some.answers) assert.equal(body, page)
+      const many = await exchange(base, request(`GET ${PAGE}`).repeat(200))
+      assert.ok(many.closed)
+      assert.ok(many.answers.length < 200)
+      for (const { status } of many.answers) assert.equal(status, 200)
+    })
+
+    for (const [what, bytes, expected] of [
+      ['bytes that are no HTTP', '\x00\x01\x02 garbage\r\n\r\n', MALFORMED],
+      ['an unknown method', request(`BREW ${PAGE}`), NOT_ALLOWED],
+      ['CONNECT', request('CONNECT lyra:1'), NOT_FOUND],
+      [
+        'a chunk without a size',
+        request(`GET ${PAGE}`, { 'Transfer-Encoding': 'chunked' }, 'zz\r\n'),
+        MALFORMED,
+      ],
+      ['no Host', `GET ${PAGE} HTTP/1.1\r\n\r\n`, MALFORMED],
+    ] as const) {
+      await t.test(
+        `${what} behind good requests is answered after them, and ends the connection`,
+        async () => {
+          const {
+            answers,
+            rest,
+            closed: ended,
+          } = await exchange(base, request(`GET ${PAGE}`).repeat(3) + bytes)
+          assert.equal(rest, '')
+          assert.equal(answers.length, 4)
+          for (const answer of answers.slice(0, 3)) assert.equal(answer.body, page)
+          assertRefusal(answers[3]!, expected, what)
+          assert.deepEqual(answers[3]!.headers.get('connection'), ['close'])
+          assert.ok(ended)
+        },
+      )
+    }
+
+    for (const [what, headers, body] of [
+      ['a body', { 'Content-Length': '3' }, 'abc'],
+      ['a body of a kind that is not known', { 'Content-Length': '3', 'Content-Type': 'x/y' }, 'abc'],
+      ['a body that is no JSON', { 'Content-Length': '3', 'Content-Type': 'application/json' }, '{a}'],
+      ['a body in chunks', { 'Transfer-Encoding': 'chunked' }, '3\r\nabc\r\n0\r\n\r\n'],
+      ['a body of two megabytes', { 'Content-Length': '2000000' }, 'x'.repeat(2_000_000)],
+      ['a length of 0', { 'Content-Length': '0' }, ''],
+    ] as [string, Record<string, string>, string][]) {
+      await t.test(`${what} is thrown away, whatever the request, and the next one is read`, async () => {
+        const lines = [`GET ${PAGE}`, `POST ${PAGE}`, 'PUT /nope', 'GET /health', `QUERY ${CHECKPOINTS}`]
+        const bytes = lines.map((line) => request(line, headers, body)).join('') + request(`GET ${PAGE}`)
+        const { answers } = await exchange(base, bytes, { until: 6 })
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [200, 405, 404, 200, 405, 200],
+        )
+        assert.equal(answers[0]!.body, page)
+        assert.equal(answers[5]!.body, page)
+      })
+    }
+
+    await t.test('a client that waits for leave to send its body gets it', async () => {
+      const socket = openSocket(base)
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
+      socket.write(request(`POST ${PAGE}`, { Expect: '100-continue', 'Content-Length': '3' }))
+      while (chunks.length === 0) await delay(5)
+      assert.match(chunks[0]!.toString(), /^HTTP\/1\.1 100 Continue\r\n\r\n$/)
+      socket.write(`abc${requestText(`GET ${PAGE}`)}`)
+      await closed(socket)
+      const { answers } = readAnswers(Buffer.concat(chunks))
+      assertRefusal(answers[0]!, NOT_ALLOWED, 'POST')
+      assert.equal(answers[1]!.body, page)
+    })
+
+    await t.test('a request may come in single bytes', async () => {
+      const socket = openSocket(base)
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
+      for (const character of requestText(`GET ${PAGE}`)) {
+        socket.write(character)
+        await delay(1)
+      }
+      await closed(socket)
+      assert.equal(readAnswers(Buffer.concat(chunks)).answers[0]!.body, page)
+    })
+
+    await t.test('a client that has ended its side is answered', async () => {
+      const { answers, closed: ended } = await exchange(base, request(`GET ${PAGE}`).repeat(2), {
+        half: true,
+      })
+      assert.deepEqual(
+        answers.map(({ body }) => body),
+        [page, page],
+      )
+      assert.ok(ended)
+    })
+
+    for (const [what, bytes] of [
+      ['its request line', 'GET /api/v2/check'],
+      ['its headers', `GET ${PAGE} HTTP/1.1\r\nHost: ly`],
+      ['its body', request(`GET ${PAGE}`, { 'Content-Length': '9' }, 'abc')],
+    ] as const) {
+      await t.test(`a client that ends its side within ${what} is refused`, async () => {
+        const { answers, closed: ended } = await exchange(base, bytes, { half: true })
+        assert.equal(answers.length, 1)
+        assertRefusal(answers[0]!, MALFORMED, what)
+        assert.ok(ended)
+      })
+    }
+
+    await t.test('HTTP/1.0 is answered, and closes the connection unless it is to be kept', async () => {
+      const once = await exchange(base, `GET ${PAGE} HTTP/1.0\r\n\r\n`)
+      assert.equal(once.answers[0]!.body, page)
+      assert.ok(once.closed)
+      const kept = `GET ${PAGE} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`
+      const twice = await exchange(base, kept + kept, { until: 2 })
+      assert.deepEqual(
+        twice.answers.map(({ body }) => body),
+        [page, page],
+      )
+      assert.deepEqual(twice.answers[0]!.headers.get('connection'), ['keep-alive'])
+    })
+
+    await t.test('a client that asks for another protocol stays with this one', async () => {
+      const headers = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' }
+      const { answers } = await exchange(base, request(`GET ${PAGE}`, headers), { until: 1 })
+      assert.equal(answers[0]!.body, page)
+    })
+  })
+
+  test(`A service that stops answers what is in flight (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const { child, printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
+    const page = (await ask(base, `GET ${PAGE}`)).body
+
+    const open = (bytes: string) => {
+      const socket = openSocket(base)
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
+      const ended = closed(socket)
+      socket.write(bytes)
+      return { socket, ended, answers: () => readAnswers(Buffer.concat(chunks)).answers }
+    }
+    const idle = open(request(`GET ${PAGE}`))
+    const unfinished = request(`GET ${PAGE}`, { 'Content-Length': '3' }, 'ab')
+    const inFlight = open(unfinished)
+    const stuck = LONG ? open(unfinished) : null
+    while (idle.answers().length === 0) await delay(5)
+    await delay(50)
+
+    const stoppedAt = performance.now()
+    child.kill('SIGTERM')
+    await idle.ended
+    await assert.rejects(ask(base, 'GET /health'), 'no new connection is taken')
+    assert.equal(inFlight.answers().length, 0)
+    // The end of the request, and one more behind it.
+    inFlight.socket.write(`c${request(`GET ${PAGE}`)}`)
+    await inFlight.ended
+    assert.equal(inFlight.answers()[0]!.body, page)
+    for (const { status } of inFlight.answers()) assert.equal(status, 200)
+
+    const { code, stderr } = await outcome
+    assert.equal(code, 0, stderr)
+    const seconds = (performance.now() - stoppedAt) / 1000
+    assert.ok(seconds < scaled(3, 12), `${seconds} s`)
+    if (stuck !== null) assert.ok(seconds > 9, `${seconds} s`)
+  })
+}

@@ -1,0 +1,483 @@
+import assert from 'node:assert/strict'
+import { METHODS } from 'node:http'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { type Reader, StoreUnavailableError } from '../src/store/store.ts'
+import { send } from './fixtures/http.ts'
+import { ask, type RawAnswer } from './fixtures/raw-http.ts'
+import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
+import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const PAGES = [
+  `${CHECKPOINTS}?pagination.first=3`,
+  `${POINTS}?pagination.first=3`,
+  `${PROVIDERS}?marketId=${MARKET}`,
+]
+const SERVICE_PATHS = ['/health', '/ready', '/metrics']
+const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, '/openapi.json']
+
+const EXPOSED =
+  'ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
+
+/** Asks with headers, over a connection that is kept, and takes the body as text of single bytes. */
+async function get(base: string, target: string, headers: Record<string, string> = {}, method = 'GET') {
+  const answer = await send(base, target, { headers, method })
+  return { ...answer, bytes: answer.body.toString('latin1') }
+}
+
+/** The headers that differ between two equal requests. */
+const OF_ONE_REQUEST = new Set(['x-request-id', 'date', 'connection', 'keep-alive'])
+
+function lasting(answer: RawAnswer): [string, string[]][] {
+  return [...answer.headers].filter(([name]) => !OF_ONE_REQUEST.has(name)).sort()
+}
+
+for (const kind of STORE_KINDS) {
+  test(`HTTP on ${kind.name}`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+
+    await t.test('a page says once what it is and where the store stands, and nothing odd', async () => {
+      for (const target of [...PAGES, `${PAGES[0]}&pretty`]) {
+        const answer = await ask(base, `GET ${target}`)
+        assert.equal(answer.status, 200, target)
+        const tag = answer.headers.get('etag')?.[0]
+        assert.match(tag!, /^"[\w-]{27}"$/)
+        assert.deepEqual(
+          lasting(answer),
+          [
+            ['access-control-allow-origin', ['*']],
+            ['access-control-expose-headers', [EXPOSED]],
+            ['cache-control', ['no-cache']],
+            ['content-length', [String(Buffer.byteLength(answer.body))]],
+            ['content-type', ['application/json']],
+            ['etag', [tag]],
+            ['vary', ['Accept-Encoding']],
+            ['x-block-height', [HEIGHT]],
+            ['x-block-timestamp', [TIMESTAMP]],
+          ],
+          target,
+        )
+      }
+    })
+
+    await t.test('HEAD answers as GET does, without the body', async () => {
+      const refused = ['/nope', `${CHECKPOINTS}?pagination.first=0`, `${CHECKPOINTS}?a=%zz`]
+      for (const target of [...PAGES, '/health', '/ready', '/openapi.json', ...refused]) {
+        for (const encoding of ['identity', 'gzip']) {
+          const headers = { 'Accept-Encoding': encoding }
+          const got = await ask(base, `GET ${target}`, headers)
+          const head = await ask(base, `HEAD ${target}`, headers)
+          assert.equal(head.status, got.status, target)
+          assert.equal(head.body, '')
+          assert.deepEqual(lasting(head), lasting(got), target)
+        }
+      }
+    })
+
+    await t.test('every other method gets 405 on a known path, and 404 on an unknown one', async () => {
+      for (const method of [...METHODS, 'BREW', 'get']) {
+        if (['GET', 'HEAD', 'OPTIONS'].includes(method)) continue
+        for (const path of KNOWN_PATHS) {
+          assertRefusal(await ask(base, `${method} ${path}`), NOT_ALLOWED, `${method} ${path}`)
+        }
+        assertRefusal(await ask(base, `${method} /nope`), NOT_FOUND, `${method} /nope`)
+      }
+    })
+
+    await t.test('OPTIONS that is no preflight names the methods of a known path', async () => {
+      for (const path of [...KNOWN_PATHS, '*']) {
+        for (const headers of [{}, { Origin: 'http://a' }, { 'Access-Control-Request-Method': 'GET' }]) {
+          const answer = await ask(base, `OPTIONS ${path}`, headers)
+          assert.equal(answer.status, 204, path)
+          assert.deepEqual(answer.headers.get('allow'), ['GET, HEAD, OPTIONS'])
+          assert.deepEqual(answer.headers.get('x-block-height'), [HEIGHT])
+          assert.equal(answer.headers.get('access-control-allow-methods'), undefined)
+        }
+      }
+      assertRefusal(await ask(base, 'OPTIONS /nope', { Origin: 'http://a' }), NOT_FOUND, 'OPTIONS /nope')
+    })
+
+    await t.test('a preflight is answered on every path', async () => {
+      const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }
+      for (const path of [...KNOWN_PATHS, '/nope', `${CHECKPOINTS}?a=%zz`]) {
+        const answer = await ask(base, `OPTIONS ${path}`, {
+          ...preflight,
+          'Access-Control-Request-Headers': 'x-a, x-b',
+        })
+        assert.equal(answer.status, 204, path)
+        assert.deepEqual(lasting(answer), [
+          ['access-control-allow-headers', ['x-a, x-b']],
+          ['access-control-allow-methods', ['GET, HEAD, OPTIONS']],
+          ['access-control-allow-origin', ['*']],
+          ['access-control-expose-headers', [EXPOSED]],
+          ['access-control-max-age', ['7200']],
+          ['vary', ['Access-Control-Request-Method, Access-Control-Request-Headers']],
+        ])
+      }
+      const answer = await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)
+      assert.deepEqual(answer.headers.get('access-control-allow-headers'), ['*'])
+    })
+
+    await t.test('a list of origins lets their scripts read answers, and no others', async (t) => {
+      const listed = await serve(t, store, { corsOrigins: ['http://a.example', 'http://b.example:8080'] })
+      for (const [origin, allowed] of [
+        ['http://a.example', true],
+        ['http://b.example:8080', true],
+        ['http://b.example', false],
+        ['http://A.example', false],
+        ['https://a.example', false],
+        ['null', false],
+        ['', false],
+      ] as const) {
+        for (const [line, headers, vary] of [
+          [`GET ${PAGES[0]}`, {}, 'Origin, Accept-Encoding'],
+          ['GET /nope', {}, 'Origin, Accept-Encoding'],
+          [`OPTIONS ${CHECKPOINTS}`, {}, 'Origin'],
+          [
+            'OPTIONS /nope',
+            { 'Access-Control-Request-Method': 'GET' },
+            'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+          ],
+        ] as const) {
+          const answer = await ask(listed, line, { ...headers, Origin: origin })
+          const where = `${line} from ${origin}`
+          assert.deepEqual(
+            answer.headers.get('access-control-allow-origin'),
+            allowed ? [origin] : undefined,
+            where,
+          )
+          assert.equal(answer.headers.has('access-control-expose-headers'), allowed, where)
+          assert.deepEqual(answer.headers.get('vary'), [vary], where)
+        }
+      }
+      // What is no HTTP names no origin.
+      const refusal = await ask(listed, `GET ${CHECKPOINTS}`, { 'A b': 'c', Origin: 'http://a.example' })
+      assert.equal(refusal.status, 400)
+      assert.equal(refusal.headers.has('access-control-allow-origin'), false)
+    })
+
+    await t.test('Accept-Encoding decides on gzip, q=0 being a no', async () => {
+      const plain = await get(base, PAGES[1]!)
+      for (const [accepted, gzipped] of [
+        ['gzip', true],
+        ['GZIP', true],
+        ['br, gzip', true],
+        ['deflate, gzip;q=1.0, *;q=0.5', true],
+        ['gzip;q=0.001', true],
+        ['gzip ; q=0.3', true],
+        ['*', true],
+        ['identity;q=0, *', true],
+        ['identity;q=0.5, gzip;q=1.0', true],
+        ['gzip, identity', true],
+        ['identity, gzip', false],
+        ['gzip;q=0.5, identity;q=1', false],
+        ['gzip;q=0', false],
+        ['gzip;q=0.000', false],
+        ['gzip;Q=0', false],
+        ['gzip;q=0, *', false],
+        ['gzip;q=x', false],
+        ['*;q=0', false],
+        ['identity;q=0', false],
+        ['gzip;q=0, identity;q=0', false],
+        ['identity', false],
+        ['br', false],
+        ['gzipped', false],
+        ['', false],
+        [',;,', false],
+      ] as const) {
+        const answer = await get(base, PAGES[1]!, { 'Accept-Encoding': accepted })
+        assert.equal(answer.status, 200)
+        assert.equal(answer.headers['content-encoding'], gzipped ? 'gzip' : undefined, accepted)
+        assert.equal(answer.headers.vary, 'Accept-Encoding', accepted)
+        assert.equal(answer.headers['content-length'], String(answer.body.length), accepted)
+        assert.deepEqual(gzipped ? gunzipSync(answer.body) : answer.body, plain.body, accepted)
+        assert.equal(answer.headers.etag === plain.headers.etag, !gzipped, 'each encoding has its own tag')
+      }
+    })
+
+    await t.test('what a client holds already is not sent again', async () => {
+      for (const target of [...PAGES, '/openapi.json']) {
+        for (const encoding of ['identity', 'gzip']) {
+          const headers = { 'Accept-Encoding': encoding }
+          const { headers: first } = await get(base, target, headers)
+          const tag = first.etag!
+          for (const [given, held] of [
+            [tag, true],
+            [`W/${tag}`, true],
+            [`"x", ${tag}`, true],
+            [`"x",${tag},"y"`, true],
+            ['*', true],
+            ['"x"', false],
+            [tag.slice(1, -1), false],
+            [tag.toUpperCase(), false],
+            ['', false],
+          ] as const) {
+            for (const method of ['GET', 'HEAD']) {
+              const answer = await get(base, target, { ...headers, 'If-None-Match': given }, method)
+              assert.equal(answer.status, held ? 304 : 200, `${target} ${given}`)
+              assert.equal(answer.headers.etag, tag)
+              for (const name of ['vary', 'cache-control', 'x-block-height', 'access-control-allow-origin']) {
+                assert.equal(answer.headers[name], first[name], name)
+              }
+              if (!held) continue
+              assert.equal(answer.text, '')
+              for (const name of ['content-type', 'content-encoding', 'content-length']) {
+                assert.equal(answer.headers[name], undefined, name)
+              }
+            }
+          }
+        }
+      }
+      const other = await get(base, PAGES[0]!, {
+        'If-None-Match': (await get(base, PAGES[1]!)).headers.etag!,
+      })
+      assert.equal(other.status, 200)
+    })
+
+    await t.test('a request keeps its id, where that is printable and short', async () => {
+      for (const [given, kept] of [
+        ['a', true],
+        ['request 7 of {client}: "x"', true],
+        ['~'.repeat(64), true],
+        ['x'.repeat(65), false],
+        ['', false],
+        ['caf\xe9', false],
+        ['tab\there', false],
+      ] as const) {
+        for (const line of [`GET ${PAGES[0]}`, 'GET /nope', `GET ${CHECKPOINTS}?a=%zz`, 'GET /health']) {
+          const answer = await ask(base, line, { 'X-Request-Id': given })
+          const [id, ...more] = answer.headers.get('x-request-id')!
+          assert.deepEqual(more, [])
+          if (kept) assert.equal(id, given)
+          else assert.match(id!, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, given)
+        }
+      }
+      const one = await ask(base, 'GET /nope')
+      const another = await ask(base, 'GET /nope')
+      assert.notDeepEqual(one.headers.get('x-request-id'), another.headers.get('x-request-id'))
+    })
+
+    await t.test('?pretty indents every body, with any value, and changes nothing else', async () => {
+      for (const target of [
+        ...PAGES,
+        '/nope',
+        '/openapi.json',
+        `${CHECKPOINTS}?pagination.first=x`,
+        `${CHECKPOINTS}?pagination.after=x`,
+        `${CHECKPOINTS}?a=%zz`,
+      ]) {
+        const compact = await get(base, target)
+        assert.equal(compact.text, JSON.stringify(JSON.parse(compact.text)), target)
+        for (const pretty of ['pretty', 'pretty=', 'pretty=false', '%70retty=0', 'pretty&pretty=1']) {
+          const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${pretty}`)
+          assert.equal(answer.status, compact.status, pretty)
+          assert.equal(answer.text, JSON.stringify(JSON.parse(compact.text), null, 2), `${target} ${pretty}`)
+          assert.equal(answer.headers['content-type'], 'application/json')
+        }
+        for (const other of ['Pretty', 'prettyfy', 'x=pretty']) {
+          const answer = await get(base, `${target}${target.includes('?') ? '&' : '?'}${other}`)
+          assert.equal(answer.text, compact.text, other)
+        }
+      }
+    })
+
+    await t.test('a target may be escaped, or absolute', async () => {
+      const expected = (await get(base, PAGES[1]!)).text
+      for (const target of [
+        PAGES[1]!.replace('data-points', '%64ata-points'),
+        PAGES[1]!.replace(MARKET, MARKET.toUpperCase()),
+        PAGES[1]!.replace(MARKET, MARKET.replace('a', '%61')),
+        `http://lyra${PAGES[1]}`,
+        `http://elsewhere:1${PAGES[1]}`,
+        `${PAGES[1]}&&`,
+        `${PAGES[1]}&unknown=%F0%9F%98%80&=`,
+      ]) {
+        assert.equal((await ask(base, `GET ${target}`)).body, expected, target)
+      }
+    })
+
+    await t.test('headers that ask for something else change nothing', async () => {
+      const expected = (await get(base, PAGES[0]!)).text
+      for (const headers of [
+        { Accept: 'text/html' },
+        { Accept: 'application/json+pretty' },
+        { Accept: '' },
+        { 'Accept-Version': '2.x' },
+        { 'X-HTTP-Method-Override': 'DELETE' },
+        { Range: 'bytes=0-1' },
+        { 'If-Modified-Since': 'Sat, 01 Jan 2050 00:00:00 GMT' },
+        { Expect: 'wonders' },
+        { Upgrade: 'websocket' },
+      ] as Record<string, string>[]) {
+        const answer = await ask(base, `GET ${PAGES[0]}`, headers)
+        assert.equal(answer.status, 200, JSON.stringify(headers))
+        assert.equal(answer.body, expected)
+      }
+    })
+
+    await t.test('the service reports on itself', async () => {
+      const health = await get(base, '/health')
+      assert.equal(health.status, 200)
+      assert.equal(health.text, '{"status":"ok"}')
+      const ready = await get(base, '/ready')
+      assert.equal(ready.status, 200)
+      assert.equal(ready.text, '{"status":"ready"}')
+      const metrics = await get(base, '/metrics')
+      assert.equal(metrics.status, 200)
+      assert.match(metrics.headers['content-type']!, /^text\/plain; version=/)
+      assert.match(metrics.text, /^lyra_block_height 905$/m)
+      assert.match(metrics.text, /^lyra_http_request_duration_seconds_count\{.*status="200"\} \d+$/m)
+      for (const { headers } of [health, ready, metrics]) assert.equal(headers['cache-control'], 'no-store')
+    })
+  })
+
+  test(`A store without a block gets 503, and errors of the request before that (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    const base = await serve(t, store)
+    for (const target of PAGES) {
+      const answer = await ask(base, `GET ${target}`)
+      assertRefusal(answer, UNAVAILABLE, target)
+      assert.equal(answer.headers.has('x-block-height'), false)
+    }
+    assertRefusal(await ask(base, `GET ${CHECKPOINTS}?pagination.first=0`), PAGINATION, 'first=0')
+    assert.equal((await ask(base, 'GET /health')).status, 200)
+    const ready = await ask(base, 'GET /ready')
+    assert.equal(ready.status, 503)
+    const { reasons } = JSON.parse(ready.body) as { reasons: { reason: string }[] }
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ['empty store'],
+    )
+    assert.match((await ask(base, 'GET /metrics')).body, /^lyra_block_height 0$/m)
+
+    await ingestWhole(store, SAMPLE)
+    const page = await ask(base, `GET ${PAGES[0]}`)
+    assert.equal(page.status, 200)
+    assert.deepEqual(page.headers.get('x-block-height'), [HEIGHT])
+    assert.equal((await ask(base, 'GET /ready')).status, 200)
+  })
+
+  test(`A store that cannot be read gets 503, a fault of ours 500 (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const reader = await openStore(store).openReader()
+    t.after(() => reader.close())
+    let fault: Error | null = null
+    const failing = async <T>(read: () => Promise<T>): Promise<T> => {
+      if (fault !== null) throw fault
+      return read()
+    }
+    const broken: Reader = {
+      ...reader,
+      page: (query) => failing(() => reader.page(query)),
+      position: () => failing(() => reader.position()),
+      coverage: () => failing(() => reader.coverage()),
+    }
+    const base = await serve(t, store, { reader: broken })
+
+    fault = new StoreUnavailableError('SELECT secret: the database is gone')
+    for (const target of PAGES) {
+      const answer = await ask(base, `GET ${target}`)
+      assertRefusal(answer, UNAVAILABLE, target)
+      assert.equal(answer.headers.has('x-block-height'), false)
+      assert.doesNotMatch(answer.body, /SELECT/)
+    }
+    for (const line of ['GET /nope', `OPTIONS ${CHECKPOINTS}`, 'GET /health', 'GET /openapi.json']) {
+      assert.ok((await ask(base, line)).status < 500, line)
+    }
+    const ready = await ask(base, 'GET /ready')
+    assert.equal(ready.status, 503)
+    assert.match(ready.body, /"reason":"store unreachable"/)
+    assert.equal((await ask(base, 'GET /metrics')).status, 200)
+
+    fault = new TypeError('SELECT secret: cannot read properties of undefined')
+    for (const target of PAGES) {
+      const answer = await ask(base, `GET ${target}`, { 'X-Request-Id': 'mine-7' })
+      assertRefusal(answer, { status: 500, code: 13, message: 'Internal error', detail: 10000 }, target)
+      const [detail] = (JSON.parse(answer.body) as { details: { message: string; inner: string }[] }).details
+      assert.equal(detail!.message, 'internal error')
+      assert.equal(detail!.inner, 'mine-7')
+      assert.doesNotMatch(answer.body, /SELECT|TypeError/)
+    }
+
+    fault = null
+    assert.equal((await ask(base, `GET ${PAGES[0]}`)).status, 200)
+  })
+
+  test(`Headers and rows are of one snapshot, and move on with each commit (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    const base = await serve(t, store)
+    const ingest = ingestWhole(store, SAMPLE)
+    let ended = false
+    void ingest.finally(() => {
+      ended = true
+    })
+    // Every 25th block has a checkpoint, so the newest one tells the height of its snapshot to within 24.
+    const heights = new Set<number>()
+    for (let after = 0; after < 2; after += ended ? 1 : 0) {
+      const answer = await get(base, `${CHECKPOINTS}?pagination.first=1`)
+      if (answer.status === 503) continue
+      const height = Number(answer.headers['x-block-height'])
+      const { checkpoints } = JSON.parse(answer.text) as {
+        checkpoints: { edges: { node: { atBlock: string } }[] }
+      }
+      const newest = Number(checkpoints.edges[0]?.node.atBlock ?? 0)
+      assert.ok(newest <= height && height < newest + 25 + 1, `checkpoint ${newest} at height ${height}`)
+      heights.add(height)
+    }
+    await ingest
+    assert.ok(heights.has(Number(HEIGHT)))
+  })
+}
+
+const PAGINATION = { status: 400, code: 3, detail: 10028 }
+
+test('A rate limit counts each address, tells where it stands, and lets bursts through', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const limit = 20
+  const base = await serve(t, store, { rateLimit: limit, trustProxy: true })
+  const from = (address: string, line = `GET ${PAGES[0]}`) => ask(base, line, { 'X-Forwarded-For': address })
+
+  let last: RawAnswer | null = null
+  let allowed = 0
+  for (let sent = 0; sent < 1_000; sent++) {
+    const answer = await from('10.0.0.1', sent % 2 === 0 ? `GET ${PAGES[0]}` : 'GET /nope')
+    assert.deepEqual(answer.headers.get('ratelimit-limit'), [String(limit)])
+    const remaining = Number(answer.headers.get('ratelimit-remaining')?.[0])
+    const reset = Number(answer.headers.get('ratelimit-reset')?.[0])
+    assert.ok(reset >= 0 && reset <= 5, `reset ${reset}`)
+    if (answer.status === 429) {
+      last = answer
+      break
+    }
+    allowed += 1
+    assert.ok(remaining <= limit * 5 - 1 && remaining >= 0, `remaining ${remaining}`)
+  }
+  assert.ok(allowed >= limit * 5, `${allowed} requests of a burst`)
+  assertRefusal(last!, TOO_MANY, 'the request after a burst')
+  assert.deepEqual(last!.headers.get('retry-after'), ['1'])
+  assert.deepEqual(last!.headers.get('ratelimit-remaining'), ['0'])
+  assert.deepEqual(last!.headers.get('x-block-height'), [HEIGHT])
+
+  // Another address, the service's own paths and preflights are not concerned.
+  assert.equal((await from('10.0.0.2')).status, 200)
+  for (const path of SERVICE_PATHS) assert.equal((await from('10.0.0.1', `GET ${path}`)).status, 200)
+  const preflight = {
+    Origin: 'http://a',
+    'Access-Control-Request-Method': 'GET',
+    'X-Forwarded-For': '10.0.0.1',
+  }
+  assert.equal((await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)).status, 204)
+  // An address that the client made up stands before the one that the proxy has seen.
+  const made = await from('10.9.9.9, 10.0.0.1')
+  assert.ok(Number(made.headers.get('ratelimit-remaining')![0]) < limit * 4)
+  // A second gives back a second's worth.
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  assert.equal((await from('10.0.0.1')).status, 200)
+})

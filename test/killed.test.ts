@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StoreError, StoreUnavailableError } from '../src/store/store.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { writeLargeStream } from './fixtures/large-stream.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const BLOCKS = scaled(2_000, 15_000)
+
+/** Times that one store's intake is killed before it is let run to its end. */
+const KILLS_EACH = 4
+
+/** The arguments that take a file in by each command. */
+const COMMANDS = {
+  ingest: (store: string, file: string) => ['ingest', '--log-level', 'info', '--store', store, file],
+  serve: (store: string, file: string) => ['serve', '--port', '0', '--store', store, file],
+} as const
+
+type CommandName = keyof typeof COMMANDS
+
+/** Lets a command take the file in to its end. */
+async function finish(test: TestContext, command: CommandName, args: string[]): Promise<void> {
+  if (command === 'ingest') {
+    const { code, stderr } = await runLyra(test, args)
+    assert.equal(code, 0, stderr)
+    return
+  }
+  const service = startLyra(test, args)
+  await service.printed(/intake ended/)
+  service.child.kill('SIGTERM')
+  assert.equal((await service.outcome).code, 0)
+}
+
+/** Nothing of a block behind the position is there, and every table is readable. */
+function assertWholeUpToPosition(dump: StoreDump, where: string): void {
+  const [position] = dump.stream!
+  const height = position === undefined ? 0n : BigInt((JSON.parse(position) as string[])[3]!)
+  for (const [table, column] of [
+    ['checkpoints', 4],
+    ['funding_period_data_points', 6],
+    ['auctions', 1],
+    ['liquidity_provisions', 4],
+    ['liquidity_provider_lists', 1],
+  ] as const) {
+    for (const row of dump[table]!) {
+      assert.ok(BigInt((JSON.parse(row) as string[])[column]!) <= height, `${where}: ${table} has ${row}`)
+    }
+  }
+}
+
+/** The store's position; null where it is empty, or not there yet. */
+async function heightOf(store: string): Promise<bigint | null> {
+  try {
+    const reader = await openStore(store).openReader()
+    try {
+      return (await reader.coverage())?.height ?? null
+    } finally {
+      await reader.close()
+    }
+  } catch (error) {
+    if (error instanceof StoreError || error instanceof StoreUnavailableError) return null
+    throw error
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`a process that ends before its work is done (${kind.name})`, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lyra-killed-'))
+    let file: string
+    let expected: StoreDump
+    /** How long the whole takes, the start of the program included. */
+    let wholeMs: number
+
+    before(async () => {
+      file = writeLargeStream(folder, BLOCKS)
+      await inScope(async (scope) => {
+        const store = kind.create(scope)
+        const startedAt = performance.now()
+        await finish(scope, 'ingest', COMMANDS.ingest(store, file))
+        wholeMs = performance.now() - startedAt
+        expected = await dumpStore(store)
+      })
+      assert.ok(expected.funding_period_data_points!.length > 1000)
+    })
+    after(() => rmSync(folder, { recursive: true, force: true }))
+
+    /** Kills an intake after a while; tells whether it was still at work. */
+    async function killAfter(scope: TestContext, args: string[], ms: number): Promise<boolean> {
+      const run = startLyra(scope, args)
+      await Promise.race([delay(ms), run.outcome])
+      run.child.kill('SIGKILL')
+      return (await run.outcome).signal === 'SIGKILL'
+    }
+
+    for (const command of ['ingest', 'serve'] as const) {
+      test(`${command} killed at random moments goes on, and ends with the same tables`, async (t) => {
+        const random = createRandom(command === 'ingest' ? 11 : 12)
+        let kills = 0
+        for (let chain = 0; kills < scaled(KILLS_EACH, 200); chain++) {
+          await inScope(async (scope) => {
+            const store = kind.create(scope)
+            const args = COMMANDS[command](store, file)
+            for (let kill = 0; kill < KILLS_EACH; kill++) {
+              const afterMs = wholeMs * (0.2 + (0.8 * random.integer(1000)) / 1000)
+              if (await killAfter(scope, args, afterMs)) kills++
+              const where = `chain ${chain}, kill ${kill} after ${afterMs} ms`
+              // The kill may have come before there were tables.
+              await openStore(store).migrate()
+              assertWholeUpToPosition(await dumpStore(store), where)
+            }
+            await finish(scope, command, args)
+            assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
+          })
+        }
+        t.diagnostic(`${kills} kills`)
+      })
+    }
+
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      test(`${signal} ends ingest with exit status 130, and what it has begun is committed`, async () => {
+        for (let run = 0; run < scaled(1, 20); run++) {
+          await inScope(async (scope) => {
+            const store = kind.create(scope)
+            const args = COMMANDS.ingest(store, '-')
+            const { child, outcome } = startLyra(scope, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+            // Slowly, so that it is at work for certain; the pipe breaks when it ends.
+            child.stdin!.on('error', () => {})
+            const slowly = createReadStream(file, { highWaterMark: 16 * 1024 })
+            slowly.on('data', () => {
+              slowly.pause()
+              setTimeout(() => slowly.resume(), 2)
+            })
+            slowly.pipe(child.stdin!)
+            scope.after(() => slowly.destroy())
+            while ((await heightOf(store)) === null) await delay(20)
+            child.kill(signal)
+            const { code, stdout, stderr } = await outcome
+            assert.equal(code, 130, stderr)
+            assert.match(stderr, /stopping: the running batch is committed first/)
+            const [, height] = /^The store holds blocks up to (\d+)\.$/m.exec(stdout)!
+            assert.equal(await heightOf(store), BigInt(height!))
+            await finish(scope, 'ingest', COMMANDS.ingest(store, file))
+            assertSameDump(await dumpStore(store), expected, `run ${run}`)
+          })
+        }
+      })
+    }
+
+    test('two writers at once: one is told of the other, and the store stays whole', async (t) => {
+      const store = kind.create(t)
+      const runs = [1, 2].map(() => startLyra(t, COMMANDS.ingest(store, file)))
+      const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))
+      for (const { code, stderr } of outcomes.filter(({ code }) => code !== 0)) {
+        assert.equal(code, 1)
+        assert.match(stderr, /^lyra: .*(another program writes to this store|holds it locked)/m)
+      }
+      await finish(t, 'ingest', COMMANDS.ingest(store, file))
+      assertSameDump(await dumpStore(store), expected, 'two writers')
+    })
+  })
+}

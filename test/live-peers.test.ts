@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { send } from './fixtures/http.ts'
+import { startLyra, startProgram } from './fixtures/program.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
+
+for (const kind of STORE_KINDS) {
+  test(`a real library for the protocol streams a recording (${kind.name})`, async (t) => {
+    const python = process.env.LYRA_PYTHON ?? 'python3'
+    if (spawnSync(python, ['-c', 'import pynng']).status !== 0) {
+      return skip(t, 'pynng is not there; LYRA_PYTHON may name a Python that has it')
+    }
+    const service = startLyra(t, [
+      ...['serve', '--port', '0', '--store', kind.create(t), '--listen', '127.0.0.1:0'],
+      ...['--buffer', temporaryFolder(t)],
+    ])
+    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+    const sender = startProgram(t, python, [SCRIPT, port!, SAMPLE])
+    let height = 0
+    for (let waited = 0; height < 905 && waited < 20_000; waited += 50) {
+      await sleep(50)
+      height = Number((await send(base!, '/api/v2/checkpoints')).headers['x-block-height'] ?? 0)
+    }
+    assert.equal(height, 905, service.output.stderr)
+    assert.equal((await sender.outcome).code, 0, sender.output.stderr)
+  })
+}
+
+test('nanocat shakes hands', async (t) => {
+  if (spawnSync('nanocat', ['--help']).error !== undefined) return skip(t, 'nanocat is not there')
+  const service = startLyra(t, [
+    ...['serve', '--port', '0', '--store', STORE_KINDS[0]!.create(t), '--listen', '127.0.0.1:0'],
+    ...['--buffer', temporaryFolder(t)],
+  ])
+  const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+  startProgram(t, 'nanocat', ['--pair', '--connect', `tcp://127.0.0.1:${port}`, '--data', 'no event'])
+  await service.printed(/core connected from/)
+  await service.printed(/not an event/)
+})

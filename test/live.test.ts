@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { readdirSync, statSync, truncateSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dial, eventsOf, frame, HANDSHAKE, type TestCore } from './fixtures/core.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { send } from './fixtures/http.ts'
+import { type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+/** A service that waits for a core. */
+type LiveService = { program: RunningProgram; base: string; corePort: number }
+
+/** What the tests stream: the sample's blocks, each with its events as the core sends them. */
+const blocks = await blocksOf(SAMPLE)
+
+async function startLive(
+  t: TestContext,
+  store: string,
+  buffer: string,
+  args: string[] = [],
+): Promise<LiveService> {
+  const program = startLyra(t, [
+    ...['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--buffer', buffer],
+    ...['--max-behind', '0', ...args],
+  ])
+  const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+  const [, corePort] = await program.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+  return { program, base: base!, corePort: Number(corePort) }
+}
+
+/** The events of each block. Block 1 comes twice, and counts as one here. */
+async function blocksOf(path: string): Promise<Buffer[][]> {
+  const found = new Map<string, Buffer[]>()
+  for (const event of await eventsOf(path)) {
+    const height = /^(\d+)-/.exec(event.toString('latin1', 2, 30))![1]!
+    const block = found.get(height)
+    if (block === undefined) found.set(height, [event])
+    else block.push(event)
+  }
+  return [...found.values()]
+}
+
+async function heightOf({ base }: LiveService): Promise<number> {
+  const { headers } = await send(base, '/api/v2/checkpoints?pagination.first=1')
+  return Number(headers['x-block-height'] ?? 0)
+}
+
+async function untilHeight(service: LiveService, height: number): Promise<void> {
+  for (let waited = 0; (await heightOf(service)) < height; waited += 20) {
+    if (waited > 20_000) throw new Error(`block ${height} never came:\n${service.program.output.stderr}`)
+    await sleep(20)
+  }
+}
+
+async function readyOf({ base }: LiveService): Promise<{ status: number; text: string }> {
+  return send(base, '/ready')
+}
+
+async function untilNotReady(service: LiveService, pattern: RegExp): Promise<void> {
+  for (let waited = 0; ; waited += 20) {
+    const { status, text } = await readyOf(service)
+    if (status === 503 && pattern.test(text)) return
+    if (waited > 5_000) throw new Error(`never not ready for ${pattern}: ${text}`)
+    await sleep(20)
+  }
+}
+
+async function stop({ program }: LiveService): Promise<void> {
+  program.child.kill('SIGTERM')
+  const { code } = await program.outcome
+  assert.equal(code, 0, program.output.stderr)
+}
+
+async function kill({ program }: LiveService): Promise<void> {
+  program.child.kill('SIGKILL')
+  await program.outcome
+}
+
+async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string): Promise<void> {
+  const plain = kind.create(t)
+  await ingestWhole(plain, SAMPLE)
+  assert.deepEqual(await digestStore(store), await digestStore(plain))
+}
+
+const last = blocks.length
+
+for (const kind of STORE_KINDS) {
+  describe(`a core that dials in (${kind.name})`, () => {
+    test('what it sends is what a plain ingest takes in', async (t) => {
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const service = await startLive(t, store, buffer)
+      assert.match((await readyOf(service)).text, /empty store/)
+      const core = await dial(service.corePort)
+      await core.send(blocks.flat())
+      await untilHeight(service, last)
+      assert.equal((await readyOf(service)).status, 200)
+      const metrics = (await send(service.base, '/metrics')).text
+      assert.match(metrics, /lyra_live_core_connected 1/)
+      await core.close()
+      await stop(service)
+      assert.deepEqual(readdirSync(buffer), [], 'a committed buffer is removed')
+      await assertSameAsIngest(t, kind, store)
+    })
+
+    test('what is committed is kept as event files where that is asked for', async (t) => {
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const service = await startLive(t, store, buffer, ['--keep-buffer'])
+      const core = await dial(service.corePort)
+      await core.send(blocks.flat())
+      await untilHeight(service, last)
+      await core.close()
+      await stop(service)
+      const again = kind.create(t)
+      await ingestWhole(again, join(buffer, 'archive'))
+      assert.deepEqual(await digestStore(again), await digestStore(store))
+    })
+
+    test('killed at any moment it loses nothing that was visible, and nothing that is sent again', async (t) => {
+      const random = createRandom(7)
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const kills = scaled(10, 500)
+      let from = 0
+      for (let round = 0; round < kills; round++) {
+        const service = await startLive(t, store, buffer)
+        const core = await dial(service.corePort)
+        const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
+        if (round % 2 === 0) {
+          // Wait until a block is visible: it and all before it must never be asked for again.
+          await core.send(blocks.slice(from, to).flat())
+          // The last block of the input is whole; block 1 alone waits for block 2.
+          if (to > 1) {
+            await untilHeight(service, to)
+            from = to
+          }
+          await core.send(blocks.slice(to, Math.min(last, to + 5)).flat())
+        } else {
+          // Killed in the middle of it: the core starts again from where it was sure.
+          void core.send(blocks.slice(from, to).flat()).catch(() => {})
+          await sleep(random.integer(60))
+        }
+        await kill(service)
+        core.socket.destroy()
+        if (round % 3 === 2) cutLastFile(buffer, random.integer)
+        if (from === last) from = 0
+      }
+      const service = await startLive(t, store, buffer)
+      const core = await dial(service.corePort)
+      await core.send(blocks.flat())
+      await untilHeight(service, last)
+      await core.close()
+      await stop(service)
+      await assertSameAsIngest(t, kind, store)
+    })
+
+    test('a gap stops it, and it goes on by itself once files have filled the gap', async (t) => {
+      const store = kind.create(t)
+      const service = await startLive(t, store, temporaryFolder(t))
+      const core = await dial(service.corePort)
+      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
+      await untilNotReady(service, /heights 101 to 110 missing/)
+      assert.equal(await heightOf(service), 100)
+      assert.equal((await send(service.base, '/metrics')).text.includes('lyra_live_stopped 1'), true)
+      const filled = await runLyra(t, ['ingest', '--store', store, SAMPLE])
+      assert.equal(filled.code, 0, filled.stderr)
+      await core.send(blocks.slice(200).flat())
+      await untilHeight(service, last)
+      for (let waited = 0; (await readyOf(service)).status !== 200; waited += 50) {
+        assert.ok(waited < 10_000, (await readyOf(service)).text)
+        await sleep(50)
+      }
+      await stop(service)
+      await assertSameAsIngest(t, kind, store)
+    })
+
+    test('a gap is closed by the core itself where it starts again and sends the blocks', async (t) => {
+      const store = kind.create(t)
+      const service = await startLive(t, store, temporaryFolder(t))
+      const core = await dial(service.corePort)
+      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
+      await untilNotReady(service, /heights 101 to 110 missing/)
+      await core.close()
+      const restarted = await dial(service.corePort)
+      await restarted.send(blocks.slice(80).flat())
+      await untilHeight(service, last)
+      assert.equal((await readyOf(service)).status, 200)
+      await stop(service)
+      await assertSameAsIngest(t, kind, store)
+    })
+
+    test('an event left out within a block stops it before that block', async (t) => {
+      const store = kind.create(t)
+      const service = await startLive(t, store, temporaryFolder(t))
+      const core = await dial(service.corePort)
+      const block = blocks[49]!
+      await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
+      await core.send(blocks.slice(50, 60).flat())
+      await untilNotReady(service, /event 3 of block 50 missing/)
+      assert.equal(await heightOf(service), 49)
+    })
+  })
+}
+
+/** Cuts the last file of a buffer anywhere: a loss of power leaves what was not flushed in any state. */
+function cutLastFile(buffer: string, below: (limit: number) => number): void {
+  const name = readdirSync(buffer).sort().at(-1)
+  if (name === undefined) return
+  const path = join(buffer, name)
+  // What an end of block covered was flushed: a loss of power does not take it.
+  const { size } = statSync(path)
+  truncateSync(path, size - Math.min(size, below(20)))
+}
+
+describe('a peer that is not as it should be', () => {
+  const [store] = STORE_KINDS
+  const other = (event: Buffer, from: string, to: string) =>
+    Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
+  const wrong: [what: string, bytes: Buffer, reason: RegExp, fault: string][] = [
+    ['another protocol', Buffer.from('0053500000200000', 'hex'), /not the handshake/, 'broken handshake'],
+    [
+      'no scalability protocol at all',
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      /not the handshake/,
+      'broken handshake',
+    ],
+    [
+      'a message of 4 GB',
+      Buffer.concat([HANDSHAKE, Buffer.from('0000000100000000', 'hex')]),
+      /a message of 4294967296 bytes/,
+      'message too large',
+    ],
+    [
+      'garbage',
+      Buffer.concat([HANDSHAKE, frame(Buffer.from([0xff, 0xff, 1]))]),
+      /not an event/,
+      'refused message',
+    ],
+    [
+      'another version',
+      Buffer.concat([HANDSHAKE, frame(other(blocks[0]![0]!, ' \x01*', ' \x02*'))]),
+      /an event of version 2/,
+      'refused message',
+    ],
+    [
+      'another chain',
+      Buffer.concat([HANDSHAKE, frame(other(blocks[0]![0]!, 'core-scenarios', 'core-elsewhere'))]),
+      /an event of chain .{1,2}core-elsewhere/,
+      'refused message',
+    ],
+  ]
+  for (const [what, bytes, reason, fault] of wrong) {
+    test(`${what} is refused, and seen in readiness, metrics and log`, async (t) => {
+      const place = store!.create(t)
+      await ingestWhole(place, SAMPLE)
+      const service = await startLive(t, place, temporaryFolder(t))
+      const socket = connect(service.corePort, '127.0.0.1')
+      socket.on('error', () => {})
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      socket.write(bytes)
+      socket.resume()
+      await closed
+      await untilNotReady(service, reason)
+      const metrics = (await send(service.base, '/metrics')).text
+      assert.match(metrics, new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`))
+      assert.match(service.program.output.stderr, reason)
+      // A core as it should be is welcome all the same.
+      const core = await dial(service.corePort)
+      await core.send(blocks[0]!)
+      await sleep(50)
+      assert.equal(core.socket.destroyed, false)
+    })
+  }
+
+  test('a second core is refused while the first is there, and welcome once that is gone', async (t) => {
+    const service = await startLive(t, store!.create(t), temporaryFolder(t))
+    const first = await dial(service.corePort)
+    const second = connect(service.corePort, '127.0.0.1')
+    second.on('error', () => {})
+    second.resume()
+    await new Promise((resolve) => second.once('close', resolve))
+    await service.program.printed(/another core is connected/)
+    await first.send(blocks.slice(0, 10).flat())
+    await untilHeight(service, 10)
+    await first.close()
+    let third: TestCore | null = null
+    for (let attempt = 0; third === null && attempt < 100; attempt++) {
+      third = await dial(service.corePort).catch(() => null)
+      if (third === null) await sleep(20)
+    }
+    await third!.send(blocks.slice(10, 20).flat())
+    await untilHeight(service, 20)
+  })
+
+  test('an old last block is told, where live blocks are waited for', async (t) => {
+    const place = store!.create(t)
+    await ingestWhole(place, SAMPLE)
+    const service = await startLive(t, place, temporaryFolder(t), ['--max-behind', '60'])
+    await untilNotReady(service, /behind by \d+ seconds/)
+  })
+})

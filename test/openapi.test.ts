@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { openApiDocument } from '../src/api/openapi.ts'
+import { KNOWN_PATHS } from '../src/api/paths.ts'
+import { query } from './fixtures/http.ts'
+import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+type Schema = Record<string, unknown>
+type Parameter = { name: string; in: string; required?: boolean; schema: Schema; examples?: unknown }
+type Answer = {
+  headers?: Record<string, { schema: Schema }>
+  content?: Record<string, { schema: Schema; examples?: Record<string, { value: unknown }> }>
+}
+type Operation = { operationId: string; parameters?: Parameter[]; responses: Record<string, Answer> }
+type Document = {
+  paths: Record<string, { get: Operation }>
+  components: { schemas: Record<string, Schema> }
+}
+
+const ID = 'https://lyra.invalid/openapi.json'
+
+/** Headers that stand in an answer only where there is something to say. */
+const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
+
+const document = openApiDocument('1.2.3') as Document
+const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
+// The document's own keys are no keywords of JSON Schema, and references in it are relative to it.
+ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components'])
+ajv.addSchema({ $id: ID, ...document })
+
+/** A JSON pointer's parts, as they stand in a reference. */
+const pointer = (parts: string[]) =>
+  parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+
+const validators = new Map<string, ValidateFunction>()
+
+/** Checks a value against the schema that stands at a place of the document. */
+function assertValid(value: unknown, place: string[], where: string): void {
+  const ref = `${ID}#/${pointer(place)}`
+  let validate = validators.get(ref)
+  if (validate === undefined) {
+    validate = ajv.compile({ $ref: ref })
+    validators.set(ref, validate)
+  }
+  assert.ok(validate(value), `${where}: ${ajv.errorsText(validate.errors)}`)
+}
+
+/** What a reference stands for; anything else stands for itself. */
+function resolved<T>(value: T | { $ref: string }): { value: T; place: string[] | null } {
+  if (typeof value !== 'object' || value === null || !('$ref' in value)) return { value, place: null }
+  const place = value.$ref.slice(2).split('/')
+  let found: unknown = document
+  for (const part of place) found = (found as Record<string, unknown>)[part]
+  assert.ok(found !== undefined, value.$ref)
+  return { value: found as T, place }
+}
+
+/** Every object and array within the document, with its place. */
+function* within(value: unknown, place: string[] = []): Generator<[Record<string, unknown>, string[]]> {
+  if (typeof value !== 'object' || value === null) return
+  yield [value as Record<string, unknown>, place]
+  for (const [key, inner] of Object.entries(value)) yield* within(inner, [...place, key])
+}
+
+/** The path of the document that a request's path is of, or null. */
+function documentedPath(target: string): string | null {
+  const path = target.split('?')[0]!
+  const found = Object.keys(document.paths).filter((template) =>
+    new RegExp(`^${template.replace(/\{\w+\}/, '[^/]*')}$`).test(path),
+  )
+  return found[0] ?? null
+}
+
+/** Checks an answer against what the document says of its path and status. */
+function assertDocumented(answer: RawAnswer, target: string): void {
+  // What is no path of ours has no operation; its answer is that of any other.
+  const path = documentedPath(target) ?? CHECKPOINTS
+  const where = `${target.slice(0, 300)}: ${answer.status} ${answer.body.slice(0, 300)}`
+  const { responses } = document.paths[path]!.get
+  const exact = String(answer.status)
+  const status = exact in responses ? exact : `${exact[0]}XX`
+  const place = ['paths', path, 'get', 'responses', status]
+  const documented = responses[status]
+  assert.ok(documented !== undefined, `not documented: ${where}`)
+
+  for (const [name, header] of Object.entries(documented.headers ?? {})) {
+    const values = answer.headers.get(name.toLowerCase())
+    if (values === undefined && NOT_ALWAYS.test(name.toLowerCase())) continue
+    assert.equal(values?.length, 1, `${name}: ${where}`)
+    const { place: shared } = resolved(header)
+    const { schema } = resolved(header).value
+    const value = schema.type === 'integer' ? Number(values![0]) : values![0]
+    assertValid(value, [...(shared ?? [...place, 'headers', name]), 'schema'], `${name}: ${where}`)
+  }
+  const listed = new Set(Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase()))
+  for (const name of answer.headers.keys()) {
+    if (/^(x-|ratelimit-|retry-after|etag|allow$)/.test(name))
+      assert.ok(listed.has(name), `${name}: ${where}`)
+  }
+
+  if (documented.content === undefined) {
+    assert.equal(answer.body, '', where)
+    return
+  }
+  const [type] = answer.headers.get('content-type')!
+  const [found] = Object.keys(documented.content).filter((listedType) => type!.split(';')[0] === listedType)
+  assert.ok(found !== undefined, `${type}: ${where}`)
+  const value = found === 'application/json' ? JSON.parse(answer.body) : answer.body
+  assertValid(value, [...place, 'content', found, 'schema'], where)
+}
+
+describe('The OpenAPI document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator()
+    const result = await validator.validate(structuredClone(document))
+    assert.deepEqual(result, { valid: true })
+    assert.equal(validator.version, '3.1')
+  })
+
+  test('is whole: references lead somewhere, schemas compile, names of operations are their own', () => {
+    let schemas = 0
+    for (const [value, place] of within(document)) {
+      if (typeof value.$ref === 'string') resolved(value as { $ref: string })
+      if (place.at(-1) === 'schema' || (place[1] === 'schemas' && place.length === 3)) {
+        ajv.compile({ $ref: `${ID}#/${pointer(place)}` })
+        schemas += 1
+      }
+    }
+    assert.ok(schemas > 30)
+    const ids = Object.values(document.paths).map(({ get }) => get.operationId)
+    assert.equal(new Set(ids).size, ids.length)
+    const names = KNOWN_PATHS.map((path) => path.replace(/:(\w+)/, '{$1}'))
+    assert.deepEqual(Object.keys(document.paths).sort(), names.sort())
+  })
+
+  test('shows examples and defaults that its schemas allow', () => {
+    let examples = 0
+    for (const [value, place] of within(document)) {
+      if (place.at(-1) === 'schema' && 'default' in value) assertValid(value.default, place, place.join('/'))
+      if (place.at(-1) === 'schema' && Array.isArray(value.examples)) {
+        for (const example of value.examples) assertValid(example, place, place.join('/'))
+      }
+      if (place.at(-1) !== 'examples' || place.at(-2) !== 'application/json') continue
+      for (const [name, example] of Object.entries(value)) {
+        const status = place[place.indexOf('responses') + 1]
+        const body = (example as { value: { code: number } }).value
+        assertValid(body, ['components', 'schemas', 'Error'], `${place.join('/')}/${name}`)
+        assert.ok(Number(status) >= 400)
+        examples += 1
+      }
+    }
+    assert.ok(examples >= 30)
+  })
+})
+
+/** Requests of every operation, right and wrong. */
+const TARGETS = [
+  CHECKPOINTS,
+  `${CHECKPOINTS}?pagination.first=2`,
+  `${CHECKPOINTS}?pagination.last=2&pretty`,
+  `${CHECKPOINTS}?pagination.first=0`,
+  `${CHECKPOINTS}?pagination.first=x`,
+  `${CHECKPOINTS}?pagination.after=x`,
+  `${CHECKPOINTS}?a=%zz`,
+  `${CHECKPOINTS}/`,
+  POINTS,
+  `${POINTS}?seq=18446744073709551615`,
+  `${POINTS}?source=SOURCE_EXTERNAL&dateRange.startTimestamp=0`,
+  `${POINTS}?source=x&pretty`,
+  POINTS.replace(MARKET, ''),
+  POINTS.replace(MARKET, 'x'),
+  POINTS.replace(MARKET, 'f'.repeat(64)),
+  PROVIDERS,
+  `${PROVIDERS}?marketId=${MARKET}`,
+  `${PROVIDERS}?partyId=network`,
+  `${PROVIDERS}?partyId=x`,
+  '/health',
+  '/ready',
+  '/metrics',
+  '/openapi.json',
+  '/nope',
+]
+
+for (const kind of STORE_KINDS) {
+  describe(`What is served on ${kind.name}`, () => {
+    test('is what the document says, whatever is asked', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const served = await ask(base, 'GET /openapi.json')
+      assert.deepEqual(JSON.parse(served.body), openApiDocument('0.0.0-test'))
+
+      for (const target of TARGETS) {
+        const answer = await ask(base, `GET ${target}`)
+        assertDocumented(answer, target)
+        assertDocumented(await ask(base, `DELETE ${target}`), target)
+        const tag = answer.headers.get('etag')?.[0]
+        if (tag === undefined) continue
+        const held = await ask(base, `GET ${target}`, { 'If-None-Match': tag })
+        assert.equal(held.status, 304)
+        assertDocumented(held, target)
+      }
+      const { answers } = await exchange(base, requestText(`GET ${CHECKPOINTS}?${'x'.repeat(20_000)}`))
+      assertDocumented(answers[0]!, CHECKPOINTS)
+
+      const limited = await serve(t, store, { rateLimit: 1 })
+      for (let sent = 0; sent < 8; sent++)
+        assertDocumented(await ask(limited, `GET ${CHECKPOINTS}`), CHECKPOINTS)
+      const empty = await serve(t, kind.create(t))
+      for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
+    })
+
+    test('takes the parameters that the document lists, and no others', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const targets: Record<string, string> = {
+        [CHECKPOINTS]: CHECKPOINTS,
+        '/api/v2/funding-periods/data-points/{marketId}': POINTS,
+        [PROVIDERS]: `${PROVIDERS}?market_id=${MARKET}`,
+      }
+      const listedBy = (path: string) =>
+        document.paths[path]!.get.parameters!.map((parameter) => resolved<Parameter>(parameter).value)
+      const all = new Set(
+        Object.keys(targets)
+          .flatMap((path) => listedBy(path).filter((listed) => listed.in === 'query'))
+          .map(({ name }) => name),
+      )
+      for (const [path, target] of Object.entries(targets)) {
+        const listed = new Set(
+          listedBy(path)
+            .filter((parameter) => parameter.in === 'query')
+            .map(({ name }) => name),
+        )
+        for (const name of [...all, 'offset', 'limit']) {
+          // A name that is taken may stand once.
+          const twice = `${target}${target.includes('?') ? '&' : '?'}${name}=1&${name}=1`
+          const answer = await ask(base, `GET ${twice}`)
+          const taken = listed.has(name) && name !== 'pretty'
+          assert.equal(answer.status, taken ? 400 : 200, `${twice}: ${answer.body.slice(0, 200)}`)
+        }
+      }
+    })
+
+    test('takes what the schemas of parameters allow, and refuses what they do not', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const texts = [
+        ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483647', '2147483648', '9223372036854775807'],
+        ...['1.5', 'x', 'true', 'FALSE', 'tRUE', 'SOURCE_EXTERNAL', 'source_external', 'network', 'Network'],
+        ...[MARKET, MARKET.toUpperCase(), MARKET.slice(1), `${MARKET}0`, ' ', '1 ', '日', 'a=b', '../', '%'],
+      ]
+      for (const [path, { get }] of Object.entries(document.paths)) {
+        for (const [index, reference] of (get.parameters ?? []).entries()) {
+          const { value: parameter, place } = resolved<Parameter>(reference)
+          if (parameter.in === 'header' || parameter.name === 'pretty') continue
+          const schemaPlace = [...(place ?? ['paths', path, 'get', 'parameters', String(index)]), 'schema']
+          for (const text of texts) {
+            const value = parameter.schema.type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
+            const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
+            const allowed = validate(value)
+            // That a cursor is one of ours, a pattern cannot say.
+            if (allowed && /^pagination\.(after|before)$/.test(parameter.name)) continue
+            const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
+            const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
+            const target = `${path.replace('{marketId}', market)}${query(params)}`
+            const required = path === PROVIDERS && !/Id$/.test(parameter.name)
+            const { status, body } = await ask(base, `GET ${target}${required ? `&marketId=${MARKET}` : ''}`)
+            assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
+          }
+        }
+      }
+    })
+
+    test('the golden files are there', (t) => {
+      if (goldenNames().length === 0) skip(t, 'the folder of golden files is not there')
+    })
+
+    for (const name of goldenNames()) {
+      test(`is what the document says on the recording of ${name}`, async (t) => {
+        const golden = readGolden(name)
+        const recording = recordingPath(golden.events)
+        if (recording === null) return skip(t, `${golden.events} is not there`)
+        const store = kind.create(t)
+        await ingestWhole(store, recording)
+        const base = await serve(t, store)
+        const every = scaled(5, 1)
+        for (const [index, { path, params }] of golden.cases.entries()) {
+          if (index % every !== 0) continue
+          // The cursors of other cases are replaced by a text: what matters here is the shape of the answer.
+          const texts = params.map(([key, value]): [string, string] => [
+            key,
+            typeof value === 'string' ? value : 'AQ',
+          ])
+          const target = `${path}${query(texts)}`
+          assertDocumented(await ask(base, `GET ${target}`), target)
+        }
+      })
+    }
+  })
+}

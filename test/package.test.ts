@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { send } from './fixtures/http.ts'
+import { startProgram } from './fixtures/program.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const run = promisify(execFile)
+const ROOT = dirname(import.meta.dirname)
+
+describe('the package', () => {
+  test('npm pack gives a package that runs where it is installed, without a runtime of its own', async (t) => {
+    const folder = temporaryFolder(t)
+    await run('npm', ['pack', '--pack-destination', folder], { cwd: ROOT })
+    const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+    assert.match(archive!, /^lyra-node-\d/)
+    writeFileSync(join(folder, 'package.json'), '{"private":true}')
+    try {
+      await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', archive!], { cwd: folder })
+    } catch (error) {
+      if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(String(error))) {
+        return skip(t, 'the package registry cannot be reached')
+      }
+      throw error
+    }
+    const modules = join(folder, 'node_modules')
+    assert.deepEqual(
+      readdirSync(modules).filter((name) => /^(node-|lyra-runtime)/.test(name)),
+      [],
+    )
+    assert.ok(!existsSync(join(modules, '.bin', 'node')))
+
+    const lyra = join(modules, '.bin', 'lyra')
+    const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}` }
+    const store = join(folder, 'a.db')
+    const taken = await startProgram(t, lyra, ['ingest', '--store', store, SAMPLE], { env }).outcome
+    assert.equal(taken.code, 0, taken.stderr)
+    assert.match(taken.stdout, /^905 blocks taken in/)
+
+    const other = join(folder, 'b.db')
+    const service = startProgram(t, lyra, ['serve', '--port', '0', '--store', other, SAMPLE], { env })
+    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    await service.printed(/intake ended/)
+    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['x-block-height'], '905')
+  })
+
+  test('an older Node is told so in one line', async (t) => {
+    const folder = temporaryFolder(t)
+    const script = join(folder, 'older.mjs')
+    writeFileSync(
+      script,
+      `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })
+       await import(${JSON.stringify(join(ROOT, 'bin/lyra.js'))})`,
+    )
+    const outcome = await startProgram(t, process.execPath, [script]).outcome
+    assert.equal(outcome.code, 1)
+    assert.match(outcome.stderr, /^lyra: needs Node 26 or later, .*\n$/)
+  })
+
+  test('the package asks for the Node it is tested on', () => {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      engines: { node: string }
+    }
+    assert.equal(engines.node, `>=${process.versions.node.split('.')[0]}`)
+  })
+})

@@ -1,0 +1,657 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { getPage, type PageAnswer, query } from './fixtures/http.ts'
+import { ask } from './fixtures/raw-http.ts'
+import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const MARKETS_POINTS = '/api/v2/funding-periods/data-points/'
+const PROVIDERS_OF_MARKET = `${PROVIDERS}?marketId=${MARKET}`
+
+/** The last numbers that the types of parameters hold. */
+const INT32 = 2n ** 31n - 1n
+const INT64 = 2n ** 63n - 1n
+const UINT64 = 2n ** 64n - 1n
+
+/** Texts that stand for no integer, whatever its type. */
+const NO_INTEGERS = [
+  '',
+  ' ',
+  ' 5',
+  '5 ',
+  '+',
+  '-',
+  '--5',
+  '+-5',
+  '1.0',
+  '1.',
+  '.5',
+  '1e3',
+  '0x5',
+  '0b1',
+  '1_0',
+]
+const MORE_NO_INTEGERS = [
+  '5,000',
+  'five',
+  'NaN',
+  'Infinity',
+  'null',
+  '5n',
+  '５',
+  '٣',
+  '5\0',
+  '5\n',
+  '\t5',
+  '"5"',
+  "'5'",
+]
+const BAD_INTEGERS = [...NO_INTEGERS, ...MORE_NO_INTEGERS]
+
+type Integer = { name: string; path: string; good: (string | bigint)[]; bad: (string | bigint)[] }
+
+/** The parameters that are integers, as a page's path takes them. */
+const INTEGERS: Integer[] = [
+  ...['pagination.first', 'pagination.last'].map((name) => ({
+    name,
+    path: CHECKPOINTS,
+    good: ['1', '+1', '0001', '5000', '+0005000', `${'0'.repeat(4000)}7`],
+    bad: [INT32 + 1n, -INT32 - 2n, '9'.repeat(40), `-${'9'.repeat(4000)}`],
+  })),
+  ...['dateRange.startTimestamp', 'dateRange.endTimestamp'].map((name) => ({
+    name,
+    path: POINTS,
+    good: ['0', '-0', '+0', '-1', '+5', '007', INT64, -INT64 - 1n, `+000${INT64}`, `-000${INT64 + 1n}`],
+    bad: [INT64 + 1n, -INT64 - 2n, '9'.repeat(40), '1696500000.5'],
+  })),
+  {
+    name: 'seq',
+    path: POINTS,
+    good: ['0', '1', '007', INT64, INT64 + 1n, UINT64, `000${UINT64}`],
+    bad: ['-1', '-0', '+1', UINT64 + 1n, '9'.repeat(40)],
+  },
+]
+
+const TRUE = ['1', 't', 'T', 'true', 'TRUE', 'True']
+const FALSE = ['0', 'f', 'F', 'false', 'FALSE', 'False']
+const NO_BOOLEANS = [
+  '',
+  ' ',
+  'tRUE',
+  'yes',
+  'no',
+  'on',
+  '2',
+  '-1',
+  '01',
+  '00',
+  'true ',
+  ' false',
+  'null',
+  'T\0',
+]
+
+const NO_SOURCES = [
+  '',
+  ' ',
+  '3',
+  '-1',
+  '+1',
+  '00',
+  '01',
+  '1.0',
+  'EXTERNAL',
+  'source_external',
+  'SOURCE_EXTERNAL ',
+]
+
+const NO_IDS = [
+  '',
+  ' ',
+  'abc',
+  'zz',
+  MARKET.slice(1),
+  `${MARKET}0`,
+  `0x${MARKET.slice(2)}`,
+  `${MARKET} `,
+  ` ${MARKET}`,
+]
+const MORE_NO_IDS = [
+  `${MARKET.slice(1)}g`,
+  `${MARKET}\n`,
+  '\0',
+  '😀',
+  "' or 1=1 --",
+  '../x',
+  'a'.repeat(5000),
+]
+const BAD_IDS = [...NO_IDS, ...MORE_NO_IDS]
+
+/** Names as the API has them, and every spelling that is the same parameter. */
+const SPELLINGS: [path: string, value: string, spellings: string[]][] = [
+  [CHECKPOINTS, '2', ['pagination.first', 'pagination%2Efirst', '%70agination.firs%74']],
+  [CHECKPOINTS, '2', ['pagination.last']],
+  [CHECKPOINTS, 'false', ['pagination.newestFirst', 'pagination.newest_first', 'pagination.newest%5ffirst']],
+  [
+    POINTS,
+    '1696500100000000000',
+    [
+      'dateRange.startTimestamp',
+      'date_range.start_timestamp',
+      'dateRange.start_timestamp',
+      'date_range.startTimestamp',
+    ],
+  ],
+  [
+    POINTS,
+    '1696500100000000000',
+    [
+      'dateRange.endTimestamp',
+      'date_range.end_timestamp',
+      'dateRange.end_timestamp',
+      'date_range.endTimestamp',
+    ],
+  ],
+  [POINTS, 'SOURCE_EXTERNAL', ['source', '%73ource']],
+  [POINTS, '2', ['seq']],
+  [PROVIDERS, MARKET, ['marketId', 'market_id', 'market%49d']],
+  [PROVIDERS, 'network', ['partyId', 'party_id']],
+]
+
+/** Names that are none of ours: passed over, whatever they hold and however often they stand. */
+const UNKNOWN = [
+  'Pagination.First',
+  'pagination.First',
+  'pagination.FIRST',
+  'PAGINATION.first',
+  'pagination',
+  'pagination.',
+  'pagination.first.x',
+  'pagination[first]',
+  'pagination.newest-first',
+  'pagination.newestfirst',
+  'pagination_first',
+  'first',
+  'newestFirst',
+  'dateRange',
+  'dateRange.start',
+  'daterange.startTimestamp',
+  'SEQ',
+  'sources',
+  'market-id',
+  'marketid',
+  ' seq',
+  'seq ',
+  '',
+  '__proto__',
+  'constructor',
+]
+
+function refused(field: string, name: string): Refusal {
+  return {
+    status: 400,
+    code: 3,
+    message: new RegExp(`^parsing field "${field}": ${name} is .+, allowed is .+`),
+  }
+}
+
+const invalid = (detail: number): Refusal => ({ status: 400, code: 3, detail })
+
+/** The name by which an error calls a parameter, as the reference's errors do. */
+function fieldOf(name: string): string {
+  const last = name.slice(name.lastIndexOf('.') + 1)
+  return last.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+for (const kind of STORE_KINDS) {
+  test(`Parameters on ${kind.name}`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const target = (path: string, params: [string, string | bigint][]) => {
+      const text = query(params.map(([name, value]) => [name, String(value)]))
+      return path.includes('?') ? `${path}${text.replace('?', '&')}` : `${path}${text}`
+    }
+    const get = (path: string, params: [string, string | bigint][]) =>
+      ask(base, `GET ${target(path, params)}`)
+    const assertPage = async (path: string, params: [string, string | bigint][]) => {
+      const answer = await get(path, params)
+      assert.equal(answer.status, 200, `${target(path, params).slice(0, 200)}: ${answer.body.slice(0, 300)}`)
+      return Object.values(JSON.parse(answer.body) as Record<string, PageAnswer>)[0]!
+    }
+
+    for (const { name, path, good, bad } of INTEGERS) {
+      await t.test(`${name} is an integer, of its type and nothing else`, async () => {
+        for (const value of good) await assertPage(path, [[name, value]])
+        for (const value of [...BAD_INTEGERS, ...bad]) {
+          const answer = await get(path, [[name, value]])
+          assertRefusal(answer, refused(fieldOf(name), name), `${name}=${value}`)
+          const shown = String(value).length > 100 ? `${String(value).slice(0, 100)}...` : String(value)
+          assert.ok((JSON.parse(answer.body) as { message: string }).message.includes(JSON.stringify(shown)))
+        }
+        // A plus sign in a query is a space.
+        assertRefusal(await ask(base, `GET ${path}?${name}=+5`), refused(fieldOf(name), name), '+5')
+      })
+    }
+
+    await t.test('integers of the same value are the same', async () => {
+      const one = await assertPage(POINTS, [
+        ['pagination.first', '2'],
+        ['dateRange.endTimestamp', '1696500100000000000'],
+      ])
+      for (const value of ['+1696500100000000000', '0001696500100000000000', '+01696500100000000000']) {
+        const same = await assertPage(POINTS, [
+          ['pagination.first', '+002'],
+          ['dateRange.endTimestamp', value],
+        ])
+        assert.deepEqual(same, one)
+      }
+    })
+
+    await t.test('pagination.newestFirst is one of twelve spellings', async () => {
+      const oldest = await assertPage(CHECKPOINTS, [['pagination.newestFirst', 'false']])
+      const newest = await assertPage(CHECKPOINTS, [])
+      assert.deepEqual(oldest.edges, newest.edges.toReversed())
+      for (const value of TRUE) {
+        assert.deepEqual(await assertPage(CHECKPOINTS, [['pagination.newestFirst', value]]), newest)
+      }
+      for (const value of FALSE) {
+        assert.deepEqual(await assertPage(CHECKPOINTS, [['pagination.newestFirst', value]]), oldest)
+      }
+      for (const value of NO_BOOLEANS) {
+        const answer = await get(CHECKPOINTS, [['pagination.newestFirst', value]])
+        assertRefusal(answer, refused('newest_first', 'pagination.newestFirst'), value)
+      }
+      assertRefusal(
+        await ask(base, `GET ${CHECKPOINTS}?pagination.newestFirst`),
+        refused('newest_first', 'pagination.newestFirst'),
+        'a name alone',
+      )
+    })
+
+    await t.test('source is a name or a number, and SOURCE_UNSPECIFIED restricts nothing', async () => {
+      const all = await assertPage(POINTS, [])
+      for (const [value, number, type] of [
+        ['SOURCE_EXTERNAL', '1', 'SOURCE_EXTERNAL'],
+        ['SOURCE_INTERNAL', '2', 'SOURCE_INTERNAL'],
+        ['SOURCE_UNSPECIFIED', '0', null],
+      ] as const) {
+        const page = await assertPage(POINTS, [['source', value]])
+        assert.deepEqual(await assertPage(POINTS, [['source', number]]), page)
+        assert.notEqual(page.edges.length, 0)
+        if (type === null) assert.deepEqual(page, all)
+        else for (const { node } of page.edges) assert.equal(node.dataPointType, type)
+      }
+      for (const value of NO_SOURCES) {
+        assertRefusal(await get(POINTS, [['source', value]]), refused('source', 'source'), value)
+      }
+    })
+
+    await t.test('ids are 64 hex digits in any case, and a party may be the network', async () => {
+      const page = await assertPage(PROVIDERS, [['marketId', MARKET]])
+      const upper = MARKET.toUpperCase()
+      assert.notEqual(page.edges.length, 0)
+      assert.deepEqual(await assertPage(PROVIDERS, [['marketId', upper]]), page)
+      const party = page.edges[0]!.node.partyId as string
+      const ofParty = await assertPage(PROVIDERS, [['partyId', party]])
+      assert.deepEqual(await assertPage(PROVIDERS, [['partyId', party.toUpperCase()]]), ofParty)
+      await assertPage(PROVIDERS, [['partyId', 'network']])
+      const points = await assertPage(POINTS, [['pagination.first', '3']])
+      assert.deepEqual(await assertPage(`${MARKETS_POINTS}${upper}`, [['pagination.first', '3']]), points)
+
+      for (const id of [...BAD_IDS, 'network']) {
+        assertRefusal(await get(PROVIDERS, [['marketId', id]]), invalid(10000), `marketId=${id}`)
+        if (id === '') continue
+        const answer = await ask(base, `GET ${MARKETS_POINTS}${encodeURIComponent(id)}`)
+        assertRefusal(answer, invalid(10000), `path ${id}`)
+        const { details } = JSON.parse(answer.body) as { details: { message: string; inner: string }[] }
+        assert.equal(details[0]!.message, 'invalid market ID')
+        assert.ok(
+          details[0]!.inner.includes(JSON.stringify(id.slice(0, 100)).slice(0, -1)),
+          details[0]!.inner,
+        )
+      }
+      for (const id of BAD_IDS) {
+        const answer = await get(PROVIDERS, [['partyId', id]])
+        assertRefusal(answer, invalid(10000), `partyId=${id}`)
+        assert.match(answer.body, /"message":"invalid party ID"/)
+      }
+      assertRefusal(await ask(base, `GET ${MARKETS_POINTS}`), invalid(10003), 'no market')
+      for (const path of [PROVIDERS, `${PROVIDERS}?`, `${PROVIDERS}?pagination.first=1&MarketId=${MARKET}`]) {
+        assertRefusal(await ask(base, `GET ${path}`), invalid(10015), path)
+      }
+    })
+
+    await t.test('the market of the path is never that of the query', async () => {
+      const page = await assertPage(POINTS, [['pagination.first', '3']])
+      const other = 'f'.repeat(64)
+      for (const name of ['marketId', 'market_id']) {
+        for (const value of [other, '', 'x']) {
+          assert.deepEqual(
+            await assertPage(POINTS, [
+              ['pagination.first', '3'],
+              [name, value],
+              [name, value],
+            ]),
+            page,
+          )
+        }
+        assertRefusal(await get(`${MARKETS_POINTS}x`, [[name, MARKET]]), invalid(10000), name)
+        assertRefusal(await get(MARKETS_POINTS, [[name, MARKET]]), invalid(10003), name)
+      }
+    })
+
+    for (const [path, value, spellings] of SPELLINGS) {
+      const [name] = spellings as [string]
+      await t.test(`${name} may be spelled in ${spellings.length} ways, and stand once`, async () => {
+        const pages = await Promise.all(
+          spellings.map(async (spelling) => (await ask(base, `GET ${path}?${spelling}=${value}`)).body),
+        )
+        for (const page of pages) assert.equal(page, pages[0])
+        assert.match(pages[0]!, /"pageInfo"/)
+        for (const first of spellings) {
+          for (const second of spellings) {
+            for (const other of [value, 'x', '']) {
+              const answer = await ask(base, `GET ${path}?${first}=${value}&a=b&${second}=${other}`)
+              const message = new RegExp(
+                `^too many values for field "${fieldOf(name)}": ${name} is given 2 times`,
+              )
+              assertRefusal(answer, { status: 400, code: 3, message }, `${first} ${second}`)
+            }
+          }
+        }
+      })
+    }
+
+    await t.test('unknown names are passed over', async () => {
+      for (const path of [CHECKPOINTS, POINTS, PROVIDERS_OF_MARKET]) {
+        const page = await assertPage(path, [['pagination.first', '3']])
+        for (const name of UNKNOWN) {
+          assert.deepEqual(
+            await assertPage(path, [
+              [name, 'x'],
+              ['pagination.first', '3'],
+              [name, ''],
+            ]),
+            page,
+            name,
+          )
+        }
+      }
+      // What belongs to another resource is unknown here.
+      const checkpoints = await assertPage(CHECKPOINTS, [])
+      for (const name of ['seq', 'source', 'dateRange.startTimestamp', 'marketId', 'partyId']) {
+        assert.deepEqual(
+          await assertPage(CHECKPOINTS, [
+            [name, 'x'],
+            [name, 'y'],
+          ]),
+          checkpoints,
+          name,
+        )
+      }
+      const providers = await assertPage(PROVIDERS_OF_MARKET, [])
+      for (const name of ['seq', 'source', 'dateRange.endTimestamp']) {
+        assert.deepEqual(await assertPage(PROVIDERS_OF_MARKET, [[name, 'x']]), providers, name)
+      }
+      assert.deepEqual(await assertPage(POINTS, [['partyId', 'x']]), await assertPage(POINTS, []))
+    })
+
+    await t.test('a page has 1 to 5000 rows, 1000 where the request does not say', async () => {
+      for (const name of ['pagination.first', 'pagination.last']) {
+        assert.equal((await assertPage(POINTS, [[name, '1']])).edges.length, 1)
+        const most = await assertPage(POINTS, [[name, '5000']])
+        assert.ok(most.edges.length > 0)
+        for (const size of ['0', '-0', '-1', '5001', INT32, -INT32 - 1n]) {
+          const answer = await get(POINTS, [[name, size]])
+          assertRefusal(answer, invalid(10028), `${name}=${size}`)
+          const { details } = JSON.parse(answer.body) as { details: { message: string; inner: string }[] }
+          assert.equal(details[0]!.message, 'invalid pagination')
+          assert.equal(details[0]!.inner, `${name} is ${BigInt(size)}, allowed is an integer from 1 to 5000`)
+        }
+      }
+    })
+
+    await t.test('what is passed over must parse and stand once, and nothing more', async () => {
+      const cursor = (await assertPage(CHECKPOINTS, [['pagination.first', '1']])).pageInfo.endCursor
+      const first = await assertPage(CHECKPOINTS, [['pagination.first', '2']])
+      const last = await assertPage(CHECKPOINTS, [['pagination.last', '2']])
+      // Beside `first`: `last`, whatever its range, and `before`, whatever it holds.
+      for (const passed of [
+        ['pagination.last', '0'],
+        ['pagination.last', '-1'],
+        ['pagination.last', '5001'],
+        ['pagination.last', INT32],
+        ['pagination.before', ''],
+        ['pagination.before', 'garbled'],
+        ['pagination.before', cursor],
+      ] as [string, string][]) {
+        assert.deepEqual(
+          await assertPage(CHECKPOINTS, [['pagination.first', '2'], passed]),
+          first,
+          String(passed),
+        )
+      }
+      // Beside `last` alone: `after`, whatever it holds.
+      for (const after of ['', 'garbled', cursor]) {
+        const page = await assertPage(CHECKPOINTS, [
+          ['pagination.last', '2'],
+          ['pagination.after', after],
+        ])
+        assert.deepEqual(page, last, after)
+      }
+      for (const bad of ['', 'x', '1.0', INT32 + 1n]) {
+        const answer = await get(CHECKPOINTS, [
+          ['pagination.first', '2'],
+          ['pagination.last', bad],
+        ])
+        assertRefusal(answer, refused('last', 'pagination.last'), String(bad))
+      }
+      for (const [name, other] of [
+        ['pagination.last', 'pagination.first'],
+        ['pagination.before', 'pagination.first'],
+        ['pagination.after', 'pagination.last'],
+      ] as const) {
+        const answer = await get(CHECKPOINTS, [
+          [other, '2'],
+          [name, '2'],
+          [name, '2'],
+        ])
+        const message = new RegExp(`^too many values for field "${fieldOf(name)}"`)
+        assertRefusal(answer, { status: 400, code: 3, message }, name)
+      }
+    })
+
+    await t.test('after together with before is an error, whatever else there is', async () => {
+      const cursor = (await assertPage(CHECKPOINTS, [['pagination.first', '1']])).pageInfo.endCursor
+      for (const after of ['', 'x', cursor]) {
+        for (const before of ['', 'x', cursor]) {
+          for (const more of [[], [['pagination.first', '0']], [['pagination.last', '3']]] as [
+            string,
+            string,
+          ][][]) {
+            const answer = await get(CHECKPOINTS, [
+              ['pagination.after', after],
+              ['pagination.before', before],
+              ...more,
+            ])
+            assertRefusal(answer, invalid(10028), `${after} ${before}`)
+            assert.match(answer.body, /cannot set both an after and a before cursor/)
+          }
+        }
+      }
+    })
+
+    await t.test(
+      'a cursor is one of the same resource, of a market and party that are asked for',
+      async () => {
+        const cursors = {
+          checkpoint: (await assertPage(CHECKPOINTS, [])).pageInfo.startCursor,
+          point: (await assertPage(POINTS, [])).pageInfo.startCursor,
+          provider: (await assertPage(PROVIDERS_OF_MARKET, [])).pageInfo.startCursor,
+        }
+        const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
+        const cut = (cursor: string) => cursor.slice(0, -1)
+        const changed = (cursor: string) => `${cursor[0] === 'A' ? 'B' : 'A'}${cursor.slice(1)}`
+        const GARBLED = 'is no cursor'
+        const ANOTHERS = 'is a cursor of another resource'
+        for (const [path, cursor, inner] of [
+          [CHECKPOINTS, '', 'is empty'],
+          [CHECKPOINTS, 'x', GARBLED],
+          [CHECKPOINTS, 'A'.repeat(5000), GARBLED],
+          [CHECKPOINTS, '====', GARBLED],
+          [CHECKPOINTS, ' ', GARBLED],
+          [CHECKPOINTS, '\0', GARBLED],
+          [CHECKPOINTS, '😀', GARBLED],
+          [CHECKPOINTS, `${cursors.checkpoint}=`, GARBLED],
+          [CHECKPOINTS, ` ${cursors.checkpoint}`, GARBLED],
+          [CHECKPOINTS, `${cursors.checkpoint}\n`, GARBLED],
+          [CHECKPOINTS, `${cursors.checkpoint}A`, GARBLED],
+          [CHECKPOINTS, cut(cursors.checkpoint), GARBLED],
+          [CHECKPOINTS, changed(cursors.checkpoint), GARBLED],
+          // The reference's own cursors.
+          [CHECKPOINTS, 'eyJibG9ja0hlaWdodCI6OTAwfQ==', GARBLED],
+          [CHECKPOINTS, 'e30', GARBLED],
+          [CHECKPOINTS, cursors.point, ANOTHERS],
+          [CHECKPOINTS, cursors.provider, ANOTHERS],
+          [POINTS, cursors.checkpoint, ANOTHERS],
+          [POINTS, cursors.provider, ANOTHERS],
+          [PROVIDERS_OF_MARKET, cursors.checkpoint, ANOTHERS],
+          [`${MARKETS_POINTS}${otherMarket}`, cursors.point, 'is a cursor of another market'],
+          [`${PROVIDERS}?marketId=${otherMarket}`, cursors.provider, 'is a cursor of another market'],
+          [`${PROVIDERS}?partyId=${'f'.repeat(64)}`, cursors.provider, 'is a cursor of another party'],
+        ] as const) {
+          for (const name of ['pagination.after', 'pagination.before']) {
+            const answer = await get(path, [[name, cursor]])
+            assertRefusal(answer, invalid(10028), `${path} ${name}=${cursor}`)
+            const { details } = JSON.parse(answer.body) as { details: { inner: string }[] }
+            assert.ok(details[0]!.inner.startsWith(`${name} ${inner}, allowed is `), details[0]!.inner)
+          }
+        }
+        // Under another filter of the same market, and with another size and order, it is good.
+        for (const params of [
+          [['source', '1']],
+          [['seq', '1']],
+          [['seq', UINT64]],
+          [
+            ['dateRange.startTimestamp', '5'],
+            ['dateRange.endTimestamp', '4'],
+          ],
+          [
+            ['pagination.newestFirst', 'f'],
+            ['pagination.first', '1'],
+          ],
+        ] as [string, string | bigint][][]) {
+          await assertPage(POINTS, [['pagination.after', cursors.point], ...params])
+        }
+        const party = (await assertPage(PROVIDERS_OF_MARKET, [])).edges[0]!.node.partyId as string
+        await assertPage(PROVIDERS, [
+          ['partyId', party],
+          ['pagination.after', cursors.provider],
+        ])
+        await assertPage(PROVIDERS_OF_MARKET, [
+          ['partyId', party],
+          ['pagination.after', cursors.provider],
+        ])
+      },
+    )
+
+    await t.test('the first faulty parameter by name is told, wherever it stands', async () => {
+      // In the order of their names, with a fault that the same row of the table is about.
+      const unparsed: [string, string][] = [
+        ['dateRange.endTimestamp', 'x'],
+        ['dateRange.startTimestamp', 'x'],
+        ['pagination.first', 'x'],
+        ['pagination.last', 'x'],
+        ['pagination.newestFirst', 'x'],
+        ['seq', 'x'],
+        ['source', 'x'],
+      ]
+      for (const [index, [name]] of unparsed.entries()) {
+        const faults = unparsed.slice(index)
+        for (const order of [faults, faults.toReversed()]) {
+          assertRefusal(await get(POINTS, order), refused(fieldOf(name), name), name)
+          // One that comes twice is the same kind of fault.
+          const twice = [...order, order.find(([other]) => other === name)!]
+          const message = new RegExp(`^too many values for field "${fieldOf(name)}": ${name} `)
+          assertRefusal(await get(POINTS, twice), { status: 400, code: 3, message }, `${name} twice`)
+        }
+      }
+      for (const params of [
+        [
+          ['marketId', 'x'],
+          ['partyId', 'y'],
+        ],
+        [
+          ['partyId', 'y'],
+          ['marketId', 'x'],
+        ],
+      ] as [string, string][][]) {
+        assert.match((await get(PROVIDERS, params)).body, /"invalid market ID"/)
+      }
+      for (const params of [
+        [
+          ['pagination.after', 'x'],
+          ['pagination.first', '0'],
+        ],
+        [
+          ['pagination.first', '0'],
+          ['pagination.after', 'x'],
+        ],
+      ] as [string, string][][]) {
+        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.after is no cursor/)
+      }
+      for (const params of [
+        [
+          ['pagination.before', 'x'],
+          ['pagination.last', '0'],
+        ],
+        [
+          ['pagination.last', '0'],
+          ['pagination.before', 'x'],
+        ],
+      ] as [string, string][][]) {
+        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.before is no cursor/)
+      }
+    })
+
+    await t.test(
+      'a range that is empty or reversed, and a seq that no row has, are empty pages',
+      async () => {
+        for (const params of [
+          [
+            ['dateRange.startTimestamp', '5'],
+            ['dateRange.endTimestamp', '5'],
+          ],
+          [
+            ['dateRange.startTimestamp', '6'],
+            ['dateRange.endTimestamp', '5'],
+          ],
+          [
+            ['dateRange.startTimestamp', INT64],
+            ['dateRange.endTimestamp', -INT64 - 1n],
+          ],
+          [['dateRange.startTimestamp', INT64]],
+          [['dateRange.endTimestamp', -INT64 - 1n]],
+          [['seq', INT64]],
+          [['seq', INT64 + 1n]],
+          [['seq', UINT64]],
+        ] as [string, bigint][][]) {
+          assert.deepEqual(await assertPage(POINTS, params), {
+            edges: [],
+            pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: '', endCursor: '' },
+          })
+        }
+        const all = await getPage(base, POINTS, [])
+        const whole: [string, bigint][] = [
+          ['dateRange.startTimestamp', -INT64 - 1n],
+          ['dateRange.endTimestamp', INT64],
+        ]
+        assert.deepEqual(await assertPage(POINTS, whole), all)
+      },
+    )
+  })
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { describe, type TestContext, test } from 'node:test'
+import { Client } from 'pg'
+import { generateRecords } from '../src/generate/generate.ts'
+import type { Key, Resource, Selection } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { existsStatement, pageStatement, type Statement } from '../src/store/page-statement.ts'
+import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { readerConfig } from '../src/store/postgres/connection.ts'
+import { pageScans } from '../src/store/scan.ts'
+import type { PageQuery } from '../src/store/store.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const LIMIT = 100
+
+/** A page whose plan is looked at. `marketId` and `partyId` are filled in from the data. */
+type PlannedPage = {
+  name: string
+  resource: Resource
+  selection: Selection
+  /** Where in the data the cursor lies, from 0 to 1; none for a first page. */
+  depth?: number
+}
+
+const points = RESOURCES.fundingPeriodDataPoints
+const providers = RESOURCES.liquidityProviders
+
+const PAGES: PlannedPage[] = [
+  { name: 'the first page of points', resource: points, selection: {} },
+  { name: 'a deep page of points', resource: points, selection: {}, depth: 0.5 },
+  { name: 'points of a date range', resource: points, selection: { from: 0n, to: 2n ** 62n } },
+  { name: 'the sparse source', resource: points, selection: { source: 1n } },
+  { name: 'a deep page of the sparse source', resource: points, selection: { source: 1n }, depth: 0.5 },
+  { name: 'checkpoints', resource: RESOURCES.checkpoints, selection: {} },
+  { name: 'deep checkpoints', resource: RESOURCES.checkpoints, selection: {}, depth: 0.5 },
+  { name: 'providers of a market', resource: providers, selection: { marketId: '' } },
+  { name: 'providers of a party', resource: providers, selection: { partyId: '' } },
+]
+
+/** What the pages are asked of: a market, a party, and the times of its points. */
+type Facts = { marketId: string; partyId: string; first: bigint; last: bigint; height: bigint }
+
+function queryOf(page: PlannedPage, facts: Facts, descending: boolean): PageQuery {
+  const { resource, depth } = page
+  const selection = { ...page.selection }
+  if (resource === points) selection.marketId = facts.marketId
+  if (selection.marketId === '') selection.marketId = facts.marketId
+  if (selection.partyId === '') selection.partyId = facts.partyId
+  const share = (value: bigint) => (value * BigInt(Math.round((depth ?? 0) * 1000))) / 1000n
+  const at: Key =
+    resource === points ? [facts.first + share(facts.last - facts.first), 0n, 0n] : [share(facts.height), '']
+  return { resource, selection, descending, cursor: depth === undefined ? null : at, limit: LIMIT }
+}
+
+async function fill(t: TestContext, store: string): Promise<void> {
+  const path = join(temporaryFolder(t), 'stream.evts')
+  await pipeline(
+    Readable.from(generateRecords({ blocks: scaled(3_000, 100_000), markets: 10, points: 10, events: 0 })),
+    createWriteStream(path),
+  )
+  await ingestWhole(store, path)
+}
+
+const FACTS = `
+  select market_id, (select min(party_id) from liquidity_providers),
+    cast((select min(first_timestamp) from funding_period_spans) as text),
+    cast((select max(last_timestamp) from funding_period_spans) as text),
+    cast((select height from stream) as text)
+  from markets where market = 1`
+
+function factsOf([marketId, partyId, first, last, height]: string[]): Facts {
+  return {
+    marketId: marketId!,
+    partyId: partyId!,
+    first: BigInt(first!),
+    last: BigInt(last!),
+    height: BigInt(height!),
+  }
+}
+
+function statementsOf(query: PageQuery, merge: 'lazy' | 'bounded'): [string, Statement][] {
+  const { page, behind } = pageScans(query, null)
+  return [
+    ['page', pageStatement(page, LIMIT + 1, merge)],
+    ...(behind === null ? [] : [['behind', existsStatement(behind)] as [string, Statement]]),
+  ]
+}
+
+describe('the plans of pages', () => {
+  for (const kind of STORE_KINDS) {
+    test(`every page is a walk along an index (${kind.name})`, async (t) => {
+      const store = kind.create(t)
+      await fill(t, store)
+      if (kind.name === 'sqlite') checkSqlitePlans(store)
+      else await checkPostgresPlans(store)
+    })
+  }
+})
+
+function checkSqlitePlans(path: string): void {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const facts = factsOf(Object.values(database.prepare(FACTS).get()!) as string[])
+  for (const page of PAGES) {
+    for (const descending of [true, false]) {
+      for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), 'lazy')) {
+        const plan = database
+          .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
+          .all(...values)
+          .map((step) => step.detail as string)
+        const where = `${page.name}, ${what}, ${descending ? 'newest' : 'oldest'} first:\n${plan.join('\n')}`
+        assert.ok(
+          plan.some((step) => /^(SEARCH|SCAN checkpoints)/.test(step)),
+          where,
+        )
+        for (const step of plan) {
+          assert.doesNotMatch(step, /TEMP B-TREE|^SCAN (?!\(|merged|checkpoints|CONSTANT)/, where)
+        }
+      }
+    }
+  }
+  database.close()
+}
+
+type PlanNode = {
+  'Node Type': string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  'Relation Name'?: string
+  Plans?: PlanNode[]
+}
+
+async function checkPostgresPlans(store: string): Promise<void> {
+  const client = new Client({ ...readerConfig(parsePostgresAddress(store)), pipeline: false })
+  await client.connect()
+  try {
+    const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
+    const facts = factsOf(rows[0] as string[])
+    for (const page of PAGES) {
+      for (const descending of [true, false]) {
+        for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), 'bounded')) {
+          const explained = await client.query(
+            `explain (analyze, format json) ${text}`,
+            values.map((value) => value.toString()),
+          )
+          const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
+          const where = `${page.name}, ${what}, ${descending ? 'newest' : 'oldest'} first:\n${JSON.stringify(plan, null, 1)}`
+          checkNode(plan, where)
+        }
+      }
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every table is read by an index, no more than the page's rows and one of each run. */
+function checkNode(node: PlanNode, where: string): void {
+  assert.doesNotMatch(node['Node Type'], /Seq Scan|Bitmap/, where)
+  if (/Index/.test(node['Node Type'])) {
+    assert.ok(node['Actual Rows'] <= LIMIT + 1, where)
+    assert.ok((node['Rows Removed by Filter'] ?? 0) <= LIMIT, where)
+  }
+  for (const child of node.Plans ?? []) checkNode(child, where)
+}

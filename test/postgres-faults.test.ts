@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { generateRecords } from '../src/generate/generate.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { send } from './fixtures/http.ts'
+import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, temporaryFolder } from './fixtures/stores.ts'
+
+const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
+const isInstalled = postgresProgram('initdb') !== null
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(text)).rows as Record<string, unknown>[]
+  } finally {
+    await client.end()
+  }
+}
+
+/** Kills the server as a crash would, and starts it again. */
+async function crash(server: PostgresServer): Promise<void> {
+  const pid = Number(readFileSync(join(server.folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+  process.kill(pid, 'SIGKILL')
+  await start(server)
+}
+
+/** Starts a killed server; its children take a moment to notice, and to let go of the shared memory. */
+async function start(server: PostgresServer): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await sleep(200)
+    try {
+      server.control('start')
+      return
+    } catch (error) {
+      if (attempt === 50) throw error
+    }
+  }
+}
+
+describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+  let server: PostgresServer
+  let stream: string
+  let schemas = 0
+
+  before(async () => {
+    if (!isInstalled) return
+    server = (await startPostgresServer())!
+  })
+  // A test that failed may have left it killed.
+  beforeEach(async () => {
+    if (isInstalled) await query(server.url, 'select 1').catch(() => start(server))
+  })
+  after(() => server?.remove())
+
+  const store = () => `${server.url}?schema=fault_${schemas++}`
+
+  /** A stream that takes some seconds to take in, and the digests of it taken in without faults. */
+  async function prepare(t: TestContext): Promise<{ stream: string; expected: unknown }> {
+    const folder = temporaryFolder(t)
+    stream = join(folder, 'stream.evts')
+    await pipeline(
+      Readable.from(generateRecords({ blocks: scaled(6_000, 60_000), markets: 20, points: 20, events: 2 })),
+      createWriteStream(stream),
+    )
+    const plain = join(folder, 'plain.db')
+    await ingestWhole(plain, stream)
+    return { stream, expected: await digestStore(plain) }
+  }
+
+  test('killed and started again while blocks are taken in: nothing is lost or doubled, readers get 503 at worst', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { expected } = await prepare(t)
+    const name = store()
+    const service = startLyra(t, ['serve', '--port', '0', '--store', name, stream])
+    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const statuses = new Map<number, number>()
+    let asking = true
+    const reading = (async () => {
+      while (asking) {
+        const { status } = await send(base!, '/api/v2/checkpoints?pagination.first=5').catch(
+          (error: unknown) => {
+            throw new Error(`no answer:\n${service.output.stderr.slice(-3000)}`, { cause: error })
+          },
+        )
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        await sleep(20)
+      }
+    })()
+    try {
+      for (let round = 0; round < scaled(2, 10); round++) {
+        await sleep(700)
+        await crash(server)
+      }
+      await service.printed(/intake ended/)
+    } finally {
+      asking = false
+    }
+    await reading
+    assert.deepEqual(
+      [...statuses.keys()].filter((status) => status !== 200 && status !== 503),
+      [],
+    )
+    assert.equal((await send(base!, '/api/v2/checkpoints')).status, 200)
+    service.child.kill('SIGTERM')
+    await service.outcome
+    assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('connections cut again and again: nothing is lost or doubled', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { expected } = await prepare(t)
+    const name = store()
+    const random = createRandom(3)
+    const intake = startLyra(t, ['ingest', '--store', name, stream])
+    let running = true
+    void intake.outcome.then(() => {
+      running = false
+    })
+    while (running) {
+      await sleep(500 + random.integer(500))
+      await query(
+        server.url,
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lyra'",
+      )
+    }
+    const { code, stderr } = await intake.outcome
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('a second writer stands by, and takes over when the first is killed', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { expected } = await prepare(t)
+    const name = store()
+    const first = startLyra(t, ['ingest', '--store', name, stream])
+    await sleep(600)
+    const second = startLyra(t, ['ingest', '--store', name, stream])
+    await second.printed(/another writer is at work; standing by/)
+    assert.equal(first.child.exitCode, null, 'the first one is still at work')
+    first.child.kill('SIGKILL')
+    const killedAt = performance.now()
+    let tookOver = Number.NaN
+    const schema = new URL(name).searchParams.get('schema')
+    const heightNow = async () =>
+      (await query(server.url, `select height from ${schema}.stream`))[0]?.height as string | undefined
+    const height = await heightNow()
+    while (Number.isNaN(tookOver)) {
+      if ((await heightNow()) !== height || second.child.exitCode !== null)
+        tookOver = performance.now() - killedAt
+      assert.ok(performance.now() - killedAt < 5_000, 'the standby took more than 5 s')
+      await sleep(20)
+    }
+    const { code, stderr } = await second.outcome
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('any number of processes may make the schema at once', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => runLyra(t, ['migrate', '--store', name])))
+    for (const { code, stderr } of outcomes) assert.equal(code, 0, stderr)
+  })
+
+  test('a replica that lags or is gone is taken out, and comes back by itself', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    const replica = await startReplica(t, server)
+    const readStore = name.replace(`:${server.port}/`, `:${replica.port}/`)
+    const service = startLyra(t, [
+      ...['serve', '--port', '0', '--store', name, '--read-store', readStore, '--max-lag', '5'],
+    ])
+    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const schema = new URL(name).searchParams.get('schema')
+    const heightSeen = async () =>
+      Number((await send(base!, '/api/v2/checkpoints?pagination.first=1')).headers['x-block-height'])
+    assert.equal(await heightSeen(), 905)
+
+    // The replica stops following, and the primary goes on.
+    await query(replica.url, 'select pg_wal_replay_pause()')
+    await query(server.url, `update ${schema}.stream set height = height + 100`)
+    await service.printed(/taken out, it is 100 blocks behind/)
+    assert.equal(await heightSeen(), 1005, 'the primary answers meanwhile')
+    await query(replica.url, 'select pg_wal_replay_resume()')
+    await service.printed(/: back/)
+    assert.equal(await heightSeen(), 1005)
+
+    replica.control('stop', '-m', 'immediate')
+    assert.equal(await heightSeen(), 1005, 'the primary answers while the replica is gone')
+    const before = service.output.stderr.length
+    replica.control('start')
+    for (let waited = 0; !/: back/.test(service.output.stderr.slice(before)); waited += 50) {
+      assert.ok(waited < 10_000, service.output.stderr.slice(before))
+      await sleep(50)
+    }
+    assert.equal(await heightSeen(), 1005)
+  })
+
+  test('a database that is away at the start is told in one line, without its password', async (t) => {
+    const name = 'postgres://lyra:secret-word@127.0.0.1:1/postgres'
+    for (const args of [
+      ['ingest', '--store', name, SAMPLE],
+      ['serve', '--store', name],
+      ['migrate', '--store', name],
+    ]) {
+      const { code, stdout, stderr } = await runLyra(t, args)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^lyra: postgres:\/\/lyra@127\.0\.0\.1:1\/postgres\?schema=lyra: nothing listens there\n$/,
+      )
+      assert.doesNotMatch(stdout + stderr, /secret-word/)
+    }
+  })
+
+  test('every unique key of a distributed table holds the column that it is distributed by', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { DISTRIBUTED_TABLES } = await import('../src/store/postgres/distribute.ts')
+    const name = store()
+    await openStore(name).migrate()
+    const schema = new URL(name).searchParams.get('schema')
+    for (const [table, column] of Object.entries(DISTRIBUTED_TABLES)) {
+      const keys = await query(
+        server.url,
+        `select indexrelid::regclass::text as name,
+           array(select attname::text from pg_attribute
+                 where attrelid = indrelid and attnum = any ((indkey::int2[])[0:indnkeyatts - 1])) as columns
+         from pg_index where indisunique and indrelid = '${schema}.${table}'::regclass`,
+      )
+      assert.ok(keys.length > 0, table)
+      for (const key of keys) assert.ok((key.columns as string[]).includes(column), `${key.name as string}`)
+    }
+  })
+})
+
+/** A streaming replica of a server, made by pg_basebackup. */
+async function startReplica(t: TestContext, primary: PostgresServer): Promise<PostgresServer> {
+  const replica = (await startPostgresServer(['hot_standby=on'], primary))!
+  t.after(() => replica.remove())
+  return replica
+}

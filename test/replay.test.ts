@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { GapError } from '../src/blocks/block.ts'
+import { EVENT_KIND } from '../src/events/bus-event.ts'
+import { takeIn } from '../src/intake/take-in.ts'
+import type { Writer } from '../src/store/store.ts'
+import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
+import {
+  type Content,
+  checkpoint,
+  dataPoint,
+  fileOf,
+  fundingPeriod,
+  idOf,
+  joinRecords,
+  MARKET,
+  type MadeBlock,
+  marketData,
+  PARTY,
+  provision,
+  readRecording,
+  recordsOf,
+  type StreamRecord,
+  timeUpdate,
+} from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { runLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingestWhole, SILENT } from './fixtures/service.ts'
+import { recordingPath, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+/** The bytes of a recording, or null where it is not there; the test is skipped then. */
+function recordingOf(test: TestContext, name: string): Buffer | null {
+  const path = recordingPath(`${name}.evts.gz`)
+  if (path !== null) return readRecording(path)
+  skip(test, `${name} is not there`)
+  return null
+}
+
+/** The tables after an uninterrupted intake of a file into a store of its own. */
+async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Promise<StoreDump> {
+  const store = kind.create(test)
+  await ingestWell(test, store, bytes)
+  return dumpStore(store)
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`intake again and in pieces (${kind.name})`, () => {
+    for (const name of ['synthetic', 'perps-calm', 'smoke']) {
+      test(`taking ${name} in twice changes nothing`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return skip(t, `${name} is not there`)
+        const store = kind.create(t)
+        const { report: first } = await ingestWhole(store, path)
+        const before = await dumpStore(store)
+        const { report: second } = await ingestWhole(store, path)
+        assertSameDump(await dumpStore(store), before, name)
+        assert.equal(second.blocks, 0)
+        assert.equal(second.height, first.height)
+        assert.ok(second.heldBlocks >= first.blocks)
+      })
+    }
+
+    test('a file that ends at any block is finished by the whole file', async (t) => {
+      const bytes = recordingOf(t, 'synthetic')
+      if (bytes === null) return
+      const expected = await dumpOf(t, kind, bytes)
+      const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
+      for (const { offset, height } of begins) {
+        await inScope(async (scope) => {
+          const store = kind.create(scope)
+          await ingestWell(scope, store, bytes.subarray(0, offset))
+          await ingestWell(scope, store, bytes)
+          assertSameDump(await dumpStore(store), expected, `cut before block ${height}`)
+        })
+      }
+      assert.ok(begins.length > 50)
+    })
+
+    test('a file that ends at any byte is finished by the whole file', async (t) => {
+      const bytes = recordingOf(t, 'perps-long')
+      if (bytes === null) return
+      const expected = await dumpOf(t, kind, bytes)
+      const random = createRandom(7)
+      for (let run = 0; run < scaled(5, 200); run++) {
+        const cut = random.integer(bytes.length)
+        await inScope(async (scope) => {
+          const store = kind.create(scope)
+          await ingestWell(scope, store, bytes.subarray(0, cut))
+          await ingestWell(scope, store, bytes)
+          assertSameDump(await dumpStore(store), expected, `cut at byte ${cut}`)
+        })
+      }
+    })
+
+    test('a file may be taken in piece by piece, each beginning where the last one ended', async (t) => {
+      const bytes = recordingOf(t, 'smoke')
+      if (bytes === null) return
+      const expected = await dumpOf(t, kind, bytes)
+      const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
+      // A piece that ends before block 2 begins would leave block 1 out, which is whole only then.
+      const cuts = [0, 1000, 1001, 3333].map((index) => (index === 0 ? 0 : begins[index]!.offset))
+      const store = kind.create(t)
+      for (const [index, cut] of cuts.entries()) {
+        await ingestWell(t, store, bytes.subarray(cut, cuts[index + 1]))
+      }
+      assertSameDump(await dumpStore(store), expected, 'in pieces')
+    })
+  })
+
+  describe(`gaps (${kind.name})`, () => {
+    const blocks = (...heights: number[]): MadeBlock[] =>
+      heights.map((height) => ({ height, events: [checkpoint({ atBlock: height })] }))
+
+    /** Streams that lack something, and what is missing. */
+    const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
+      ['a height', blocks(2, 4), /block 4 begins where block 3 should: height 3 missing/, '2'],
+      ['several heights', blocks(2, 9), /heights 3 to 8 missing/, '2'],
+      [
+        'the end of a block',
+        [...blocks(2), { height: 3, ends: false }, ...blocks(4)],
+        /height 3 missing or not ended/,
+        '2',
+      ],
+      [
+        'an event',
+        [...blocks(2), { height: 3, events: [checkpoint(), timeUpdate()], without: [2] }],
+        /event 2 of block 3 missing/,
+        '2',
+      ],
+      [
+        'several events',
+        [...blocks(2), { height: 3, events: [checkpoint(), timeUpdate(), timeUpdate()], without: [2, 3] }],
+        /events 2 to 3 of block 3 missing/,
+        '2',
+      ],
+      [
+        'the last event of a block',
+        [...blocks(2), { height: 3, events: [checkpoint()], without: [2] }],
+        /event 2 of block 3 missing/,
+        '2',
+      ],
+      [
+        'the end of genesis',
+        [{ height: 1, hash: 'genesis', ends: false }, ...blocks(1, 2)],
+        /the end of a part of block 1, genesis or the block itself, missing/,
+        'none',
+      ],
+    ]
+    for (const [what, stream, missing, committed] of lacking) {
+      test(`without ${what} the intake stops before the block that shows it`, async (t) => {
+        const store = kind.create(t)
+        const { report, failure } = await ingestBytes(t, store, fileOf(...stream))
+        assert.ok(failure instanceof GapError, String(failure))
+        assert.match(failure.message, /some\.evts, record \d+, offset \d+: /)
+        assert.match(failure.message, missing)
+        assert.match(failure.message, /--allow-gap/)
+        assert.equal(report.height ?? 'none', committed)
+        assert.deepEqual(report.gaps, [])
+      })
+
+      test(`without ${what} --allow-gap records the gap and goes on`, async (t) => {
+        const store = kind.create(t)
+        const report = await ingestWell(t, store, fileOf(...stream, ...blocks(20)), { allowGap: true })
+        assert.equal(report.height, '20')
+        assert.ok(report.gaps.length > 0)
+      })
+    }
+
+    test('the command line stops at a gap with exit status 3, and one line', async (t) => {
+      const folder = temporaryFolder(t)
+      const path = join(folder, 'gap.evts')
+      writeFileSync(path, fileOf(...blocks(2, 4)))
+      const store = kind.create(t)
+      const args = ['ingest', '--log-level', 'error', '--store', store, path]
+      const stopped = await runLyra(t, args)
+      assert.equal(stopped.code, 3)
+      assert.match(stopped.stderr, /^lyra: .*gap\.evts, record 4, offset \d+: block 4 begins.*\n$/)
+      const allowed = await runLyra(t, [...args, '--allow-gap'])
+      assert.equal(allowed.code, 0, allowed.stderr)
+      assert.match(allowed.stdout, /gap: height 3 missing/)
+    })
+
+    test('an empty store begins at whatever height comes first, which is no gap', async (t) => {
+      const report = await ingestWell(t, kind.create(t), fileOf(...blocks(500, 501)))
+      assert.equal(report.height, '501')
+      assert.deepEqual(report.gaps, [])
+    })
+
+    for (const name of ['synthetic', 'perps-calm', 'four-providers']) {
+      test(`${name} with random holes, filled later, equals ${name}`, async (t) => {
+        const bytes = recordingOf(t, name)
+        if (bytes === null) return
+        const records = recordsOf(bytes)
+        const expected = await dumpOf(t, kind, bytes)
+        for (let seed = 1; seed <= scaled(name === 'synthetic' ? 20 : 4, 100); seed++) {
+          await inScope((scope) => fillHoles(scope, kind, records, expected, seed))
+        }
+      })
+    }
+
+    test('a hole that is filled in part leaves the rest recorded', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, fileOf(...blocks(2, 10)), { allowGap: true })
+      const gapsAfter = async (...heights: number[]) =>
+        (await ingestWell(t, store, fileOf(...blocks(...heights)))).gaps.map(({ from, to }) => [from, to])
+      assert.deepEqual(await gapsAfter(5), [
+        ['3', '4'],
+        ['6', '9'],
+      ])
+      assert.deepEqual(await gapsAfter(9, 3), [
+        ['4', '4'],
+        ['6', '8'],
+      ])
+      assert.deepEqual(await gapsAfter(4, 6, 7), [['8', '8']])
+      assert.deepEqual(await gapsAfter(8), [])
+    })
+
+    test('gaps next to each other are one, and each kind stays its own', async (t) => {
+      const incomplete = (height: number): MadeBlock => ({ height, events: [timeUpdate()], without: [2] })
+      const stream = [
+        ...[...blocks(2), incomplete(3), incomplete(4), ...blocks(7)],
+        ...[incomplete(8), { height: 9, ends: false }, ...blocks(11)],
+      ]
+      const report = await ingestWell(t, kind.create(t), fileOf(...stream), { allowGap: true })
+      assert.deepEqual(report.gaps, [
+        { from: '3', to: '4', kind: 'incomplete' },
+        { from: '5', to: '6', kind: 'missing' },
+        { from: '8', to: '8', kind: 'incomplete' },
+        { from: '9', to: '10', kind: 'missing' },
+      ])
+    })
+
+    test('a stream full of holes is taken in without slowing down', async (t) => {
+      const heights = Array.from({ length: scaled(5_000, 100_000) }, (_, index) => 2 + 2 * index)
+      const store = kind.create(t)
+      const file = fileOf(...heights.map((height) => ({ height })))
+      const report = await ingestWell(t, store, file, { allowGap: true })
+      assert.equal(report.gaps.length, heights.length - 1)
+      assert.equal((await dumpStore(store)).gaps!.length, heights.length - 1)
+    })
+
+    /** An event, one of the same thing from an earlier block, and which table must not change with the latter. */
+    const olderAndNewer: [what: string, older: Content, newer: Content, table: string][] = [
+      ['a checkpoint', checkpoint({ blockHash: 'OLD' }), checkpoint({ blockHash: 'NEW' }), 'checkpoints'],
+      ['a data point', dataPoint({ price: '1' }), dataPoint({ price: '2' }), 'funding_period_data_points'],
+      ['a funding period', fundingPeriod(), fundingPeriod({ end: 5, twap: '7' }), 'funding_periods'],
+      ['a provision', provision({ status: 1 }), provision({ status: 3 }), 'liquidity_provisions'],
+      [
+        'a list of providers',
+        marketData({ parties: [PARTY, idOf('d')] }),
+        marketData({ share: '0.7' }),
+        'liquidity_providers',
+      ],
+      ['an empty list of providers', marketData(), marketData({ parties: [] }), 'liquidity_providers'],
+      [
+        'a list’s place',
+        marketData({ parties: [PARTY, idOf('d')] }),
+        marketData(),
+        'liquidity_provider_lists',
+      ],
+    ]
+    for (const [what, older, newer, table] of olderAndNewer) {
+      test(`${what} that comes late never replaces a newer one`, async (t) => {
+        const store = kind.create(t)
+        await ingestWell(t, store, fileOf({ height: 2 }, { height: 5, events: [newer] }), { allowGap: true })
+        const before = (await dumpStore(store))[table]
+        await ingestWell(t, store, fileOf({ height: 3, events: [older] }))
+        assert.deepEqual((await dumpStore(store))[table], before)
+        // The order of blocks decides, not the order of coming: in turn, the newer one stands as well.
+        const inTurn = fileOf(
+          { height: 2 },
+          { height: 3, events: [older] },
+          { height: 4 },
+          { height: 5, events: [newer] },
+        )
+        assert.deepEqual((await dumpOf(t, kind, inTurn))[table], before)
+      })
+
+      test(`${what} that comes late within an intake never replaces a newer one`, async (t) => {
+        const store = kind.create(t)
+        const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
+        await ingestWell(t, store, fileOf(...late), { allowGap: true })
+        const alone = await dumpOf(t, kind, fileOf({ height: 5, events: [newer] }))
+        assert.deepEqual((await dumpStore(store))[table], alone[table])
+      })
+
+      test(`${what} that comes later in its block replaces an earlier one`, async (t) => {
+        const both = await dumpOf(t, kind, fileOf({ height: 5, events: [older, timeUpdate(), newer] }))
+        const one = await dumpOf(t, kind, fileOf({ height: 5, events: [timeUpdate(), timeUpdate(), newer] }))
+        assert.deepEqual(both[table], one[table])
+      })
+    }
+
+    test('a commit that fails leaves nothing of its batch, and the next one is whole', async (t) => {
+      const stream = fileOf({ height: 2, events: [dataPoint(), marketData(), provision(), checkpoint()] })
+      const expected = await dumpOf(t, kind, stream)
+      const store = kind.create(t)
+      const writer = await openStore(store).openWriter()
+      t.after(() => writer.close())
+      const failing: Writer = {
+        ...writer,
+        // What is written last is not allowed: everything before it is taken back.
+        commit: (batch, coverage) =>
+          writer.commit(batch, { ...coverage, gaps: [{ from: 1n, to: 1n, kind: 'no kind' as 'missing' }] }),
+      }
+      const input = { files: [{ path: join(temporaryFolder(t), 'some.evts'), bytes: null }], foreign: [] }
+      writeFileSync(input.files[0]!.path, stream)
+      const options = { input, log: SILENT, allowGap: false, strict: false }
+      const { failure } = await takeIn({ ...options, writer: failing })
+      assert.ok(failure instanceof Error)
+      assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
+      assert.equal((await takeIn({ ...options, writer })).failure, null)
+      assertSameDump(await dumpStore(store), expected, 'after a good one')
+    })
+
+    test('a period’s span and count hold the points of all its blocks, in whatever order they came', async (t) => {
+      const point = (timestamp: number) => dataPoint({ timestamp })
+      const store = kind.create(t)
+      const late = { height: 3, events: [point(1), point(9)] }
+      await ingestWell(
+        t,
+        store,
+        fileOf({ height: 2, events: [point(4)] }, { height: 5, events: [point(5)] }),
+        {
+          allowGap: true,
+        },
+      )
+      await ingestWell(t, store, fileOf(late))
+      const { funding_period_spans: spans } = await dumpStore(store)
+      assert.deepEqual(spans, [JSON.stringify([MARKET, '1', '1', '9', '4'])])
+    })
+  })
+}
+
+/** Leaves blocks and events out at random, takes the rest in, then the missing blocks in pieces and any order. */
+async function fillHoles(
+  scope: TestContext,
+  kind: StoreKind,
+  records: readonly StreamRecord[],
+  expected: StoreDump,
+  seed: number,
+): Promise<void> {
+  const random = createRandom(seed)
+  const heights = [...new Set(records.map(({ height }) => height))].sort((a, b) => a - b)
+  // Where a store begins is its coverage, and what comes last its position: neither can be a hole.
+  const inner = heights.slice(1, -1)
+  const missing = new Set<number>()
+  for (let range = 0; range < 1 + random.integer(6); range++) {
+    const start = random.integer(inner.length)
+    for (const height of inner.slice(start, start + 1 + random.integer(inner.length / 8))) missing.add(height)
+  }
+  const holed = new Set<number>()
+  for (let hole = 0; hole < 1 + random.integer(8); hole++) holed.add(random.pick(inner))
+  const rest = records.filter(({ height, kind: eventKind }) => {
+    if (missing.has(height)) return false
+    const isFrame = eventKind === EVENT_KIND.beginBlock || eventKind === EVENT_KIND.endBlock
+    return isFrame || !holed.has(height) || random.integer(3) > 0
+  })
+  const store = kind.create(scope)
+  await ingestWell(scope, store, joinRecords(rest), { allowGap: true })
+  const pieces = random.shuffle([...new Set([...missing, ...holed])])
+  while (pieces.length > 0) {
+    const piece = new Set(pieces.splice(0, 1 + random.integer(pieces.length)))
+    // A piece of the stream as it is, or only what is missing.
+    const low = Math.min(...piece)
+    const high = Math.max(...piece)
+    const whole = random.integer(2) === 0
+    const file = records.filter(({ height }) =>
+      whole ? low <= height && height <= high + 1 : piece.has(height),
+    )
+    await ingestWell(scope, store, joinRecords(file), { allowGap: random.integer(2) === 0 })
+  }
+  const filled = await dumpStore(store)
+  assert.deepEqual(filled.gaps, [], `seed ${seed}`)
+  assertSameDump(filled, expected, `seed ${seed}`)
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openReplicaReader } from '../src/store/replica-reader.ts'
+import { statusOfService } from '../src/upkeep/service-status.ts'
+import type { StatusReport } from '../src/upkeep/status.ts'
+import { statusOfStore } from '../src/upkeep/status.ts'
+import { dial, eventsOf } from './fixtures/core.ts'
+import { dataPoint, fileOf } from './fixtures/event-stream.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
+import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+for (const kind of STORE_KINDS) {
+  describe(`the status of a store in ${kind.name}`, () => {
+    test('tells what it holds, its size, its schema and the age of its last block', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
+      assert.deepEqual([lastBlock!.height, lastBlock!.timestamp], [HEIGHT, TIMESTAMP])
+      const age = Date.now() / 1000 - Number(BigInt(TIMESTAMP) / 1_000_000_000n)
+      assert.ok(Math.abs(lastBlock!.ageSeconds - age) < 5)
+      assert.equal(coverage!.checkpoints.count, '36')
+      assert.deepEqual(
+        coverage!.fundingPeriodDataPoints.map(({ count }) => count),
+        ['921', '931', '446'],
+      )
+      assert.equal(service, null)
+      const { bytes, ...rest } = facts!
+      assert.ok(bytes > 100_000 && bytes < 10_000_000, String(bytes))
+      assert.deepEqual(rest, {
+        kind: kind.name,
+        schemaVersion: 1,
+        programSchemaVersion: 1,
+        hasWriter: kind.name === 'sqlite' ? null : false,
+      })
+    })
+
+    test('tells a writer at work, where the store knows', async (t) => {
+      const store = kind.create(t)
+      const writer = await openStore(store).openWriter()
+      const during = await openStore(store).inspect()
+      await writer.close()
+      const after = await openStore(store).inspect()
+      const expected = kind.name === 'sqlite' ? [null, null] : [true, false]
+      assert.deepEqual([during.hasWriter, after.hasWriter], expected)
+    })
+
+    test('tells that it is empty, and changes nothing', async (t) => {
+      const store = kind.create(t)
+      await openStore(store).migrate()
+      const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
+      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, 1])
+    })
+
+    test('a store that is not there is not made', async (t) => {
+      const store = kind.create(t)
+      await assert.rejects(openStore(store).inspect(), { name: 'StoreError' })
+      await assert.rejects(openStore(store).inspect(), /no such file|there is no store/)
+      if (kind.name === 'sqlite') assert.ok(!existsSync(store))
+    })
+
+    test('a schema of a newer program is told, not read', async (t) => {
+      const store = kind.create(t)
+      await openStore(store).migrate()
+      await runSql(
+        store,
+        kind.name === 'sqlite' ? 'pragma user_version = 99' : 'update schema_version set version = 99',
+      )
+      await assert.rejects(statusOfStore(openStore(store)), /version 99.*use a newer Lyra/)
+    })
+
+    test('of a service over it tells readiness, gaps and replicas', async (t) => {
+      const store = kind.create(t)
+      const file = join(temporaryFolder(t), 'gap.evts')
+      const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
+      writeFileSync(file, fileOf(block(3), block(4), block(7)))
+      await ingest(store, file, { allowGap: true })
+      const reader = await openReplicaReader({
+        primary: openStore(store),
+        replicas: [openStore(store)],
+        maxLag: 10,
+        onNotice: () => {},
+      })
+      t.after(() => reader.close())
+      const base = await serve(t, store, { reader })
+      const { of, lastBlock, coverage, store: facts, service } = await statusOfService(`${base}/`)
+      assert.deepEqual([of, lastBlock!.height, facts], [base, '7', null])
+      assert.deepEqual(coverage!.blocks.gaps, [{ from: '5', to: '6', kind: 'missing' }])
+      assert.deepEqual(service, {
+        ready: false,
+        reasons: [{ reason: 'gap', message: 'heights 5 to 6 missing' }],
+        replicas: [{ name: openStore(store).name, height: '7', inUse: true }],
+        live: null,
+      })
+    })
+
+    test('of a service over an empty store says so', async (t) => {
+      const base = await serve(t, kind.create(t))
+      const { lastBlock, coverage, service } = await statusOfService(base)
+      assert.deepEqual([lastBlock, coverage], [null, null])
+      assert.deepEqual(
+        service!.reasons.map(({ reason }) => reason),
+        ['empty store'],
+      )
+    })
+  })
+}
+
+describe('lyra status', () => {
+  test('prints a table, and the same as JSON', async (t) => {
+    const store = STORE_KINDS.at(-1)!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const people = await runLyra(t, ['status', '--store', store])
+    assert.equal(people.code, 0, people.stderr)
+    assert.match(people.stdout, /^chain +core-scenarios$/m)
+    assert.match(people.stdout, /^last block +905, 2023-10-05T10:15:04Z, [\d,]+ days old$/m)
+    assert.match(people.stdout, /^whole blocks +1 to 905$/m)
+    assert.match(people.stdout, /^gaps +none$/m)
+    assert.match(people.stdout, new RegExp(`^data points +${MARKET} +931 +2023-10-05T10:00:03Z`, 'm'))
+    const machines = await runLyra(t, ['status', '--json'], { env: { LYRA_STORE: store } })
+    const report = JSON.parse(machines.stdout) as StatusReport
+    assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, 1])
+  })
+
+  test('of a service tells the live intake', async (t) => {
+    const folder = temporaryFolder(t)
+    const args = ['--store', join(folder, 'a.db'), '--buffer', join(folder, 'buffer'), '--port', '0']
+    const service = startLyra(t, ['serve', ...args, '--listen', '127.0.0.1:0'])
+    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+    const core = await dial(Number(port))
+    t.after(() => core.close())
+    const events = (await eventsOf(SAMPLE)).slice(0, 500)
+    await core.send(events)
+    // The state of the intake is told once a second.
+    let status: StatusReport
+    do {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      status = await statusOfService(base!)
+    } while ((status.service!.live?.eventsReceived ?? 0) < events.length)
+    const { coreConnected, stopped, connectionFaults } = status.service!.live!
+    assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
+    const { stdout } = await runLyra(t, ['status', '--url', base!])
+    assert.match(stdout, /^live intake +core connected, 500 events received, .* in the buffer$/m)
+  })
+
+  const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
+    ['a store and a service', ['--store', 'a.db', '--url', 'http://127.0.0.1:1'], /--store and --url/, 2],
+    ['an address that is none', ['--url', '127.0.0.1:3008'], /--url.*http:\/\/127\.0\.0\.1:3008/, 2],
+    ['a service that does not answer', ['--url', 'http://127.0.0.1:9'], /:9: cannot be reached/, 1],
+    ['a store that is not there', ['--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+  ]
+  for (const [what, args, message, code] of wrong) {
+    test(`${what}: one clear line`, async (t) => {
+      const outcome = await runLyra(t, ['status', ...args], { cwd: temporaryFolder(t) })
+      assert.match(outcome.stderr, message)
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
+      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+    })
+  }
+})

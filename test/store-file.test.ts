@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { StoreError } from '../src/store/store.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { checkpoint, fileOf } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { writeLargeStream } from './fixtures/large-stream.ts'
+import { asNobody } from './fixtures/nobody.ts'
+import { MAIN, type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { LONG, scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+/** Files of SQLite's only. */
+const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
+
+const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=5'
+
+const blocks = (...heights: number[]): Buffer =>
+  fileOf(...heights.map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
+
+type Folder = { folder: string; path: (name: string) => string }
+
+/** A folder with a store of blocks 2 to 6, a file of the next three, and another store, of blocks 20 to 22. */
+async function storeFolder(test: TestContext): Promise<Folder> {
+  const folder = temporaryFolder(test)
+  const path = (name: string) => join(folder, name)
+  writeFileSync(path('five.evts'), blocks(2, 3, 4, 5, 6))
+  writeFileSync(path('other.evts'), blocks(20, 21, 22))
+  writeFileSync(path('more.evts'), blocks(7, 8, 9))
+  await ingestWhole(path('lyra.db'), path('five.evts'))
+  await ingestWhole(path('other.db'), path('other.evts'))
+  return { folder, path }
+}
+
+const COMMANDS = {
+  ingest: ['ingest', '--store', 'lyra.db', 'more.evts'],
+  serve: ['serve', '--port', '0', '--store', 'lyra.db'],
+}
+
+/** Runs a command that has to fail, within the time in which serve would be up. */
+async function assertRefused(
+  test: TestContext,
+  command: keyof typeof COMMANDS,
+  { folder }: Folder,
+  message: RegExp,
+  user: object = {},
+): Promise<void> {
+  const args = [...COMMANDS[command], '--log-level', 'error']
+  const { code, stderr } = await runLyra(test, args, { cwd: folder, timeout: 20_000, ...user })
+  assert.match(stderr, message)
+  assert.match(stderr, /^lyra: [^\n]+\n$/, 'one line')
+  assert.equal(code, 1)
+}
+
+/** Both ways to open a store refuse it, for one reason, told in one line. */
+async function assertUnusable(store: string, message: RegExp): Promise<void> {
+  const isExpected = (error: unknown) => {
+    assert.ok(error instanceof StoreError, String(error))
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  }
+  await assert.rejects(openStore(store).openWriter(), isExpected)
+  await assert.rejects(openStore(store).openReader(), isExpected)
+}
+
+/** Changes a database with SQL of its own. */
+function alter(path: string, sql: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(sql)
+  database.close()
+}
+
+function replaceByAltered(store: string, sql: string): void {
+  alter(`${store}.new`, sql)
+  renameSync(`${store}.new`, store)
+}
+
+async function heightOf(store: string): Promise<string | undefined> {
+  const reader = await openStore(store).openReader()
+  try {
+    return (await reader.position())?.height
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Runs a program of the fixtures that goes on until it is killed; resolves once it has said that it is ready. */
+async function startFixture(test: TestContext, name: string, args: string[], ready: RegExp) {
+  const script = join(import.meta.dirname, 'fixtures', name)
+  const program = startProgram(test, process.execPath, [script, ...args])
+  await program.printed(ready)
+  return async () => {
+    program.child.kill('SIGKILL')
+    await program.outcome
+  }
+}
+
+const holdLocked = (test: TestContext, store: string, sql: string) =>
+  startFixture(test, 'hold-lock.ts', [store, sql], /locked/)
+
+/** Takes a file into a store and leaves the store's log beside it, as a killed process does. */
+async function leaveLog(test: TestContext, store: string, file: string): Promise<void> {
+  const kill = await startFixture(test, 'leave-log.ts', [store, file], /left/)
+  await kill()
+  assert.ok(statSync(`${store}-wal`).size > 0)
+}
+
+describe('a store file that cannot be used', options, () => {
+  const unusable: [what: string, harm: (path: Folder['path']) => void, message: RegExp][] = [
+    [
+      'of another program',
+      (path) => replaceByAltered(path('lyra.db'), 'create table t (a)'),
+      /of another program/,
+    ],
+    [
+      'that is no database',
+      (path) => writeFileSync(path('lyra.db'), 'text'.repeat(999)),
+      /is no SQLite database/,
+    ],
+    ['cut to half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
+    ['cut to a few bytes', (path) => truncateSync(path('lyra.db'), 50), /the file is damaged/],
+    [
+      'of a newer schema',
+      (path) => alter(path('lyra.db'), 'pragma user_version = 99'),
+      /version 99.*newer Lyra/,
+    ],
+    [
+      'that is a directory',
+      (path) => {
+        rmSync(path('lyra.db'))
+        mkdirSync(path('lyra.db'))
+      },
+      /is a directory/,
+    ],
+  ]
+  for (const [what, harm, message] of unusable) {
+    test(`a file ${what} is told in one line, and left as it is`, async (t) => {
+      const { path } = await storeFolder(t)
+      harm(path)
+      const { size } = statSync(path('lyra.db'))
+      await assertUnusable(path('lyra.db'), message)
+      assert.equal(statSync(path('lyra.db')).size, size)
+    })
+  }
+
+  for (const command of ['ingest', 'serve'] as const) {
+    test(`${command} ends with exit status 1 and the one line`, async (t) => {
+      const folder = await storeFolder(t)
+      writeFileSync(folder.path('lyra.db'), 'text'.repeat(999))
+      await assertRefused(t, command, folder, /lyra\.db: the file is no SQLite database/)
+    })
+  }
+
+  test('pages that are damaged end an intake in one line', async (t) => {
+    const folder = await storeFolder(t)
+    const store = folder.path('lyra.db')
+    const harmed = readFileSync(store).fill(0xee, 4096)
+    writeFileSync(store, harmed)
+    await assertRefused(t, 'ingest', folder, /lyra\.db: the file is damaged/)
+  })
+
+  for (const [what, command, mode] of [
+    ['file', 'ingest', 0o444],
+    ['folder', 'ingest', 0o555],
+    ['folder', 'serve', 0o555],
+  ] as const) {
+    test(`a read-only ${what} is told in one line by ${command}, and left as it is`, async (t) => {
+      const folder = await storeFolder(t)
+      const nobody = asNobody(t, folder.folder)
+      if (nobody === null) return
+      const before = await dumpStore(folder.path('lyra.db'))
+      // Where a log is there, even an empty one, a store can be read without writing.
+      for (const end of ['-wal', '-shm']) rmSync(folder.path(`lyra.db${end}`), { force: true })
+      const closed = what === 'file' ? folder.path('lyra.db') : folder.folder
+      chmodSync(closed, mode)
+      try {
+        await assertRefused(t, command, folder, /lyra\.db: it cannot be written to/, nobody)
+      } finally {
+        chmodSync(closed, 0o755)
+      }
+      assertSameDump(await dumpStore(folder.path('lyra.db')), before, 'read-only')
+    })
+  }
+
+  test('ingest waits for another program’s lock a while, then tells of it in one line; readers read on', async (t) => {
+    const folder = await storeFolder(t)
+    const store = folder.path('lyra.db')
+    const unlock = await holdLocked(t, store, 'begin exclusive')
+    const base = await serve(t, store)
+    const refused = assertRefused(t, 'ingest', folder, /lyra\.db: another program holds it locked/)
+    assert.equal(await heightServed(base), '6')
+    await refused
+    await unlock()
+    assert.equal((await runLyra(t, COMMANDS.ingest, { cwd: folder.folder })).code, 0)
+    assert.equal(await heightServed(base), '9')
+  })
+
+  test('a store that another program keeps for itself is told in one line', async (t) => {
+    const folder = await storeFolder(t)
+    // Opened so from the start, the log too belongs to one process alone.
+    await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
+    await assertRefused(t, 'serve', folder, /lyra\.db: another program holds it locked/)
+  })
+})
+
+async function heightServed(base: string): Promise<string> {
+  const { status, headers } = await send(base, CHECKPOINTS)
+  return status === 200 ? String(headers['x-block-height']) : `status ${status}`
+}
+
+describe('a store file that changes under a service', options, () => {
+  test('a removed store is answered with 503, and one that comes back is served', async (t) => {
+    const { path } = await storeFolder(t)
+    const base = await serve(t, path('lyra.db'))
+    assert.equal(await heightServed(base), '6')
+    rmSync(path('lyra.db'))
+    assert.equal(await heightServed(base), 'status 503')
+    const ready = await send(base, '/ready')
+    assert.equal(ready.status, 503)
+    assert.match(ready.text, /lyra\.db: no such file/)
+    assert.equal((await send(base, '/health')).status, 200)
+    await ingestWhole(path('lyra.db'), path('more.evts'))
+    assert.equal(await heightServed(base), '9')
+  })
+
+  const replacements: [what: string, replace: (from: string, to: string) => void][] = [
+    ['moved into its place', renameSync],
+    ['copied over it', copyFileSync],
+  ]
+  for (const [what, replace] of replacements) {
+    test(`a store ${what} is served from then on`, async (t) => {
+      const { path } = await storeFolder(t)
+      const base = await serve(t, path('lyra.db'))
+      // What has been asked for before must not be answered from memory after.
+      const before = (await send(base, CHECKPOINTS)).text
+      replace(path('other.db'), path('lyra.db'))
+      const after = await send(base, CHECKPOINTS)
+      assert.equal(after.status, 200)
+      assert.equal(after.headers['x-block-height'], '22')
+      assert.notEqual(after.text, before)
+      assert.deepEqual(
+        [...after.text.matchAll(/"atBlock":"(\d+)"/g)].map(([, height]) => height),
+        ['22', '21', '20'],
+      )
+    })
+  }
+
+  const unreadable: [what: string, harm: (store: string) => void][] = [
+    ['cut to half', (store) => truncateSync(store, 30_000)],
+    ['cut to nothing', (store) => truncateSync(store, 0)],
+    ['overwritten with text', (store) => writeFileSync(store, 'text'.repeat(9999))],
+    ['replaced by another program’s', (store) => replaceByAltered(store, 'create table t (a)')],
+    ['replaced by one of a newer schema', (store) => replaceByAltered(store, 'pragma user_version = 99')],
+  ]
+  for (const [what, harm] of unreadable) {
+    test(`a store ${what} is answered with 503 until it is mended`, async (t) => {
+      const { path } = await storeFolder(t)
+      copyFileSync(path('lyra.db'), path('backup.db'))
+      const base = await serve(t, path('lyra.db'))
+      assert.equal(await heightServed(base), '6')
+      harm(path('lyra.db'))
+      assert.equal(await heightServed(base), 'status 503')
+      const { status, text } = await send(base, '/ready')
+      assert.equal(status, 503)
+      assert.match(text, /"store unreachable","message":".*lyra\.db: /)
+      renameSync(path('backup.db'), path('lyra.db'))
+      assert.equal(await heightServed(base), '6')
+    })
+  }
+
+  test('a process whose store is cut and mended again and again while it reads goes on', async (t) => {
+    const folder = temporaryFolder(t)
+    const [store, backup] = [join(folder, 'lyra.db'), join(folder, 'backup.db')]
+    await ingestWhole(store, writeLargeStream(folder, 1_000))
+    copyFileSync(store, backup)
+    const { funding_period_data_points: points } = await dumpStore(store)
+    const [marketId] = JSON.parse(points![0]!) as string[]
+    const service = startLyra(t, ['serve', '--port', '0', '--log-level', 'info', '--store', store])
+    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const seen = new Set<number>()
+    const path = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=5000`
+    for (let round = 0; round < 40; round++) {
+      const asked = Array.from({ length: 4 }, () => send(base!, path))
+      for (let cut = 0; cut < 10; cut++) {
+        truncateSync(store, 8192)
+        copyFileSync(backup, store)
+        await delay(1)
+      }
+      for (const { status } of await Promise.all(asked)) seen.add(status)
+    }
+    assert.deepEqual(
+      [...seen].filter((status) => status !== 200 && status !== 503),
+      [],
+    )
+    assert.equal((await send(base!, path)).status, 200)
+  })
+
+  test('an intake whose store is removed under it stops, and makes no other', async (t) => {
+    const { folder, path } = await storeFolder(t)
+    const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
+    const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
+    const stream = blocks(...Array.from({ length: 500 }, (_, index) => 7 + index))
+    run.child.stdin!.on('error', () => {})
+    run.child.stdin!.write(stream.subarray(0, stream.length / 2))
+    while (!existsSync(path('lyra.db-wal'))) await delay(20)
+    rmSync(path('lyra.db'))
+    run.child.stdin!.end(stream.subarray(stream.length / 2))
+    const { code, stderr } = await run.outcome
+    assert.equal(code, 1)
+    assert.match(stderr, /^lyra: [^\n]*lyra\.db: the store has been removed or replaced meanwhile[^\n]*\n$/)
+    assert.ok(!existsSync(path('lyra.db')))
+  })
+})
+
+describe('a log that is left beside a store', options, () => {
+  test('what a killed process has committed is there', async (t) => {
+    const { path } = await storeFolder(t)
+    await leaveLog(t, path('lyra.db'), path('more.evts'))
+    assert.equal(await heightOf(path('lyra.db')), '9')
+    await ingestWhole(path('lyra.db'), path('more.evts'))
+    assert.equal(await heightOf(path('lyra.db')), '9')
+  })
+
+  test('a store and its log that are copied together are good', async (t) => {
+    const { path } = await storeFolder(t)
+    await leaveLog(t, path('lyra.db'), path('more.evts'))
+    for (const end of ['', '-wal']) copyFileSync(path(`lyra.db${end}`), path(`copy.db${end}`))
+    assert.equal(await heightOf(path('copy.db')), '9')
+  })
+
+  test('a store that was copied before its log began goes on with the log', async (t) => {
+    const { path } = await storeFolder(t)
+    copyFileSync(path('lyra.db'), path('backup.db'))
+    await leaveLog(t, path('lyra.db'), path('more.evts'))
+    renameSync(path('backup.db'), path('lyra.db'))
+    assert.equal(await heightOf(path('lyra.db')), '9')
+  })
+
+  const others: [what: string, height: string, replace: (path: Folder['path']) => void][] = [
+    ['another store’s', '22', (path) => renameSync(path('other.db'), path('lyra.db'))],
+    ['of a store that is copied over', '22', (path) => copyFileSync(path('other.db'), path('lyra.db'))],
+    ['of a later time than the store', '6', (path) => renameSync(path('backup.db'), path('lyra.db'))],
+  ]
+  for (const [what, height, replace] of others) {
+    test(`a log ${what} is told in one line, and nothing is changed by it`, async (t) => {
+      const folder = await storeFolder(t)
+      const { path } = folder
+      copyFileSync(path('lyra.db'), path('backup.db'))
+      // Copied to the file at the end, so that the next log has nothing of it.
+      await ingestWhole(path('lyra.db'), path('more.evts'))
+      writeFileSync(path('later.evts'), blocks(10, 11))
+      await leaveLog(t, path('lyra.db'), path('later.evts'))
+      replace(path)
+      await assertUnusable(path('lyra.db'), /lyra\.db: the log beside it .*-wal.* is another file's/)
+      for (const end of ['-wal', '-shm']) rmSync(path(`lyra.db${end}`))
+      assert.equal(await heightOf(path('lyra.db')), height)
+    })
+  }
+})
+
+describe('a disk that is full', options, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-full-'))
+  let file: string
+  let expected: StoreDump
+  let wholeSize: number
+
+  before(async () => {
+    file = writeLargeStream(folder, scaled(1_500, 5_000))
+    const store = join(folder, 'whole.db')
+    await ingestWhole(store, file)
+    expected = await dumpStore(store)
+    wholeSize = statSync(store).size
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  /** Runs an intake with little space, then with more, and at last with enough. */
+  async function checkFull(
+    store: string,
+    run: (share: number) => Promise<Outcome>,
+    message: RegExp,
+  ): Promise<void> {
+    for (const share of LONG ? [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7] : [0.05, 0.5]) {
+      const { code, stderr } = await run(share)
+      assert.equal(code, 1, `with space for ${share}: ${stderr}`)
+      assert.match(stderr, message)
+      assert.match(stderr, /^lyra: [^\n]+\n$/, 'one line')
+    }
+    const { code, stderr } = await run(10)
+    assert.equal(code, 0, stderr)
+    assertSameDump(await dumpStore(store), expected, 'after space was made')
+  }
+
+  test('a limit on the size of files: one clear line, nothing broken, and it goes on without', async (t) => {
+    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('there is no prlimit here')
+    const store = join(temporaryFolder(t), 'lyra.db')
+    const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
+    const run = (share: number) =>
+      startProgram(t, 'prlimit', [`--fsize=${Math.floor(wholeSize * share)}`, ...args]).outcome
+    await checkFull(store, run, /lyra\.db: it cannot be read or written to; look for a full .*disk/)
+  })
+
+  test('a file system that is full: one clear line, nothing broken, and it goes on with more space', async (t) => {
+    await inScope(async (scope) => {
+      const mounted = mountSmall(scope, wholeSize)
+      if (mounted === null) return t.skip('no file system can be mounted here')
+      const store = join(mounted.folder, 'lyra.db')
+      const run = (share: number) => {
+        mounted.resize(share)
+        return runLyra(t, ['ingest', '--log-level', 'error', '--store', store, file])
+      }
+      await checkFull(
+        store,
+        run,
+        /lyra\.db: (the disk is full|it cannot be read or written to; look for a full)/,
+      )
+    })
+  })
+})
+
+/** A file system of its own in memory, of a share of a size; null where none can be mounted. */
+function mountSmall(scope: TestContext, size: number) {
+  const folder = temporaryFolder(scope)
+  const mount = (options: string): boolean =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
+  if (!mount(`size=${size}`)) return null
+  scope.after(() => spawnSync('umount', [folder]))
+  return { folder, resize: (share: number) => mount(`remount,size=${Math.floor(size * share)}`) }
+}

@@ -1,0 +1,573 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../src/events/event.ts'
+import { readEventFile } from '../src/records/event-file.ts'
+import {
+  type Auctions,
+  enterAuction,
+  forgetClosedAuctions,
+  inAuction,
+  leaveAuction,
+  noAuctions,
+  timeOutsideAuctions,
+} from '../src/twap/auctions.ts'
+import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '../src/twap/market-verifier.ts'
+import { createPlainTwap } from '../src/twap/plain-formula.ts'
+import { carriedOver, type PricePoint, placementOf } from '../src/twap/point-list.ts'
+import { createRunningSum } from '../src/twap/running-sum.ts'
+import type { Period, SourceTwap } from '../src/twap/source-twap.ts'
+import { decodedEvents } from './decoded-events.ts'
+
+const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
+const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
+
+/** Seconds as nanoseconds. */
+const s = (seconds: number) => BigInt(seconds) * 1_000_000_000n
+const point = (seconds: number, price: number): PricePoint => ({ time: s(seconds), price: BigInt(price) })
+const period = (start: number, auctions: Auctions = noAuctions()): Period => ({ start: s(start), auctions })
+const auctionsOf = (...closed: [number, number][]): Auctions => ({
+  closed: closed.map(([start, end]) => ({ start: s(start), end: s(end) })),
+  open: null,
+})
+
+describe('what becomes of an incoming point', () => {
+  // Period start 100; one row of the core's table each.
+  const rows: [name: string, existing: number[], time: number, expected: ReturnType<typeof placementOf>][] = [
+    ['an empty list takes it as its only point', [], 90, 'only'],
+    ['later than all is put last', [100, 110], 120, 'last'],
+    ['between two points is inserted', [100, 110], 105, 'between'],
+    ["at the last point's time is refused", [100, 110], 110, 'duplicate'],
+    ["at the first point's time is refused", [100, 110], 100, 'duplicate'],
+    ["at a middle point's time is refused", [100, 105, 110], 105, 'duplicate'],
+    ['before a first point of the period is put in front', [110, 120], 105, 'first'],
+    ['at the period start, before a first point of the period, is put in front', [110], 100, 'first'],
+    ['before the period start, before a first point of the period, is put in front', [110], 90, 'first'],
+    [
+      'not after the period start takes the place of an older first point',
+      [90, 110],
+      100,
+      'instead-of-first',
+    ],
+    ['before the period start takes the place of an older first point', [90], 95, 'instead-of-first'],
+    ['older than a first point before the period is refused', [90, 110], 80, 'too-old'],
+    ['older than a first point at the period start is refused', [100], 99, 'too-old'],
+  ]
+  for (const [name, existing, time, expected] of rows) {
+    test(`a point ${name}`, () => {
+      const points = existing.map((seconds) => point(seconds, 1))
+      assert.equal(placementOf(points, s(100), s(time)), expected)
+    })
+  }
+})
+
+for (const method of METHOD_NAMES) {
+  describe(`means by the ${method}`, () => {
+    const create = METHODS[method]
+    function filled(ofPeriod: Period, ...points: PricePoint[]): SourceTwap {
+      const source = create(ofPeriod)
+      for (const each of points) source.add(each)
+      return source
+    }
+
+    test('there is no mean without points, and none before the first one', () => {
+      assert.equal(create(period(100)).meanAt(s(110)), null)
+      assert.equal(filled(period(100), point(110, 7)).meanAt(s(109)), null)
+    })
+
+    test("the mean begins at the first point when that is later than the period's start", () => {
+      const source = filled(period(100), point(110, 10), point(120, 20))
+      assert.equal(source.meanAt(s(130)), 15n)
+      assert.equal(source.meanAt(s(110)), 10n)
+    })
+
+    test('a point from before the period counts from its start on', () => {
+      const source = filled(period(100), point(50, 10), point(110, 40))
+      assert.equal(source.meanAt(s(100)), 10n)
+      assert.equal(source.meanAt(s(120)), 25n)
+    })
+
+    test('the mean is rounded down, once', () => {
+      const source = filled(period(0), point(0, 1), point(1, 2), point(2, 2))
+      assert.equal(source.meanAt(s(3)), 1n)
+    })
+
+    test('prices beyond 2^64 are exact', () => {
+      const source = create(period(0))
+      source.add({ time: s(0), price: 10n ** 60n })
+      source.add({ time: s(1), price: 10n ** 60n + 2n })
+      assert.equal(source.meanAt(s(2)), 10n ** 60n + 1n)
+    })
+
+    // Points 100: 10, 110: 20, 120: 30; period start 100.
+    const sent: [name: string, incoming: PricePoint, twap: bigint | null, meanAt130: bigint][] = [
+      ['appended has the mean up to itself, without its own price', point(125, 90), 18n, 30n],
+      ['inserted has the mean of the points before it alone', point(115, 80), 13n, 30n],
+      ['of a time that is there already has none', point(110, 80), null, 20n],
+      ['too old has none', point(99, 80), null, 20n],
+    ]
+    for (const [name, incoming, twap, meanAt130] of sent) {
+      test(`a point ${name}`, () => {
+        const source = filled(period(100), point(100, 10), point(110, 20), point(120, 30))
+        assert.equal(source.add(incoming), twap)
+        assert.equal(source.meanAt(s(130)), meanAt130)
+      })
+    }
+
+    test('a point in front has its own price, and moves the start of the mean back', () => {
+      const source = filled(period(100), point(110, 20))
+      assert.equal(source.add(point(104, 80)), 80n)
+      assert.equal(source.meanAt(s(112)), 65n)
+      assert.equal(source.add(point(90, 50)), 50n)
+      assert.equal(source.meanAt(s(112)), 60n)
+    })
+
+    test('a point that takes the place of the first has its own price and leaves nothing of the older', () => {
+      const source = filled(period(100), point(80, 1_000), point(110, 20))
+      assert.equal(source.add(point(95, 10)), 10n)
+      assert.equal(source.meanAt(s(120)), 15n)
+      assert.deepEqual(
+        source.points.map(({ time }) => time),
+        [s(95), s(110)],
+      )
+    })
+
+    test('neither prices nor time in an auction count', () => {
+      const source = filled(period(0, auctionsOf([5, 15])), point(0, 10), point(10, 1_000), point(20, 40))
+      // 10 for 5 s, 1,000 for 5 s of its 10, 40 for 10 s.
+      assert.equal(source.meanAt(s(30)), (50n + 5_000n + 400n) / 20n)
+    })
+
+    test('a mean of which all time was in an auction is 0', () => {
+      assert.equal(filled(period(0, auctionsOf([0, 15])), point(0, 10)).meanAt(s(10)), 0n)
+    })
+
+    test('the mean at the start is 0 in an auction, and the price in the second in which one ended', () => {
+      assert.equal(filled(period(5, auctionsOf([0, 6])), point(0, 10)).meanAt(s(5)), 0n)
+      assert.equal(filled(period(6, auctionsOf([0, 6])), point(0, 10)).meanAt(s(6)), 10n)
+    })
+  })
+}
+
+describe('auctions', () => {
+  test('an auction left in the second in which it was entered leaves no trace', () => {
+    const auctions = noAuctions()
+    enterAuction(auctions, s(5))
+    leaveAuction(auctions, s(5))
+    assert.deepEqual(auctions, noAuctions())
+  })
+
+  test('an auction entered in the second in which the last one ended goes on with it', () => {
+    const auctions = auctionsOf([1, 5])
+    enterAuction(auctions, s(5))
+    assert.deepEqual(auctions, { closed: [], open: s(1) })
+    leaveAuction(auctions, s(9))
+    assert.deepEqual(auctions, auctionsOf([1, 9]))
+  })
+
+  test('an auction that is entered again while it goes on keeps its start', () => {
+    const auctions = noAuctions()
+    enterAuction(auctions, s(1))
+    enterAuction(auctions, s(4))
+    assert.equal(auctions.open, s(1))
+  })
+
+  test('leaving where there is no auction changes nothing', () => {
+    const auctions = auctionsOf([1, 5])
+    leaveAuction(auctions, s(9))
+    assert.deepEqual(auctions, auctionsOf([1, 5]))
+  })
+
+  test('a new period forgets the auctions that have ended, not the one that goes on', () => {
+    const auctions = { ...auctionsOf([1, 5]), open: s(7) }
+    forgetClosedAuctions(auctions)
+    assert.deepEqual(auctions, { closed: [], open: s(7) })
+  })
+
+  test('time counts outside closed auctions and before the one that goes on', () => {
+    const auctions = { ...auctionsOf([10, 20], [30, 40]), open: s(50) }
+    const rows: [from: number, to: number, outside: number][] = [
+      [0, 10, 10],
+      [0, 15, 10],
+      [12, 18, 0],
+      [15, 35, 10],
+      [0, 60, 30],
+      [55, 60, 0],
+    ]
+    for (const [from, to, outside] of rows) {
+      assert.equal(timeOutsideAuctions(auctions, s(from), s(to)), s(outside), `${from} to ${to}`)
+    }
+    assert.deepEqual(
+      [9, 10, 19, 20, 49, 50].map((seconds) => inAuction(auctions, s(seconds))),
+      [false, true, true, false, false, true],
+    )
+  })
+})
+
+describe('a new period', () => {
+  const rows: [points: number[], start: number, carried: number[]][] = [
+    [[], 100, []],
+    [[90], 100, [90]],
+    [[80, 90], 100, [90]],
+    [[90, 100], 100, [100]],
+    [[90, 101, 110], 100, [90, 101, 110]],
+    [[101, 110], 100, [101, 110]],
+  ]
+  for (const [points, start, carried] of rows) {
+    test(`of points at ${points.join(', ') || 'no time'} takes along ${carried.join(', ') || 'none'}`, () => {
+      const list = points.map((seconds) => point(seconds, 1))
+      assert.deepEqual(
+        carriedOver(list, s(start)).map(({ time }) => time),
+        carried.map(s),
+      )
+    })
+  }
+})
+
+describe('the running sum differs from the plain formula, as the core does', () => {
+  test('when an auction ends before a point that was dated ahead of it', () => {
+    const auctions = noAuctions()
+    const [sum, plain] = [createRunningSum(period(0, auctions)), createPlainTwap(period(0, auctions))]
+    for (const source of [sum, plain]) source.add(point(0, 100))
+    enterAuction(auctions, s(10))
+    // The second from 11 to 12 goes into the sum as auction, but the auction ends at 11.
+    for (const source of [sum, plain]) source.add(point(12, 100))
+    leaveAuction(auctions, s(11))
+    assert.equal(plain.add(point(14, 100)), 100n)
+    assert.equal(sum.add(point(14, 100)), 1_200n / 13n)
+  })
+
+  test('when a mean is asked for a time before the last point after one for a time behind it', () => {
+    const [sum, plain] = [createRunningSum(period(0)), createPlainTwap(period(0))]
+    for (const source of [sum, plain]) {
+      source.add(point(0, 10))
+      source.add(point(10, 40))
+      source.meanAt(s(12))
+    }
+    assert.equal(plain.meanAt(s(8)), 10n)
+    assert.equal(sum.meanAt(s(8)), (80n + 80n) / 8n)
+  })
+
+  test('but not once another point has been inserted or refused in between', () => {
+    for (const incoming of [point(5, 10), point(4, 99)]) {
+      const sum = createRunningSum(period(0))
+      for (const each of [point(0, 10), point(4, 10), point(10, 40)]) sum.add(each)
+      sum.meanAt(s(12))
+      sum.add(incoming)
+      assert.equal(sum.meanAt(s(8)), 10n)
+    }
+  })
+})
+
+/** One thing that may happen to a source while time goes on; `at` is an offset in seconds from now. */
+type Step =
+  | { do: 'point'; at: number; price: number }
+  | { do: 'ask' }
+  | { do: 'auction' }
+  | { do: 'new-period' }
+  | { do: 'wait'; seconds: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('point'), at: fc.integer({ min: -40, max: 8 }), price: fc.nat() }),
+  },
+  { weight: 3, arbitrary: fc.constant({ do: 'ask' }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'auction' }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'new-period' }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('wait'), seconds: fc.integer({ min: 1, max: 12 }) }) },
+) as fc.Arbitrary<Step>
+
+test('the running sum equals the plain formula while auctions begin and end behind all points', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const auctions = noAuctions()
+      let now = 1_000
+      let sum = createRunningSum(period(now, auctions))
+      let plain = createPlainTwap(period(now, auctions))
+      const latest = () => plain.points.at(-1)?.time ?? 0n
+      for (const each of steps) {
+        switch (each.do) {
+          case 'point': {
+            const ahead = each.at > 0 && auctions.open !== null
+            const incoming = point(now + (ahead ? -each.at : each.at), each.price)
+            assert.equal(sum.add(incoming), plain.add(incoming))
+            break
+          }
+          case 'ask':
+            assert.equal(sum.meanAt(s(now)), plain.meanAt(s(now)))
+            break
+          case 'auction':
+            if (auctions.open !== null) leaveAuction(auctions, s(now))
+            else if (latest() <= s(now)) enterAuction(auctions, s(now))
+            break
+          case 'new-period': {
+            assert.equal(sum.meanAt(s(now)), plain.meanAt(s(now)))
+            const carried = carriedOver(plain.points, s(now)).toReversed()
+            forgetClosedAuctions(auctions)
+            sum = createRunningSum(period(now, auctions))
+            plain = createPlainTwap(period(now, auctions))
+            for (const incoming of carried) {
+              assert.equal(sum.add(incoming), incoming.price)
+              assert.equal(plain.add(incoming), incoming.price)
+            }
+            break
+          }
+          case 'wait':
+            now += each.seconds
+        }
+      }
+      assert.deepEqual(sum.points, plain.points)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const MARKET = 'ab'.repeat(32)
+
+function sentPeriod(seq: number, start: number, more: Partial<FundingPeriodEvent> = {}): FundingPeriodEvent {
+  return {
+    kind: 'funding-period',
+    marketId: MARKET,
+    seq: BigInt(seq),
+    start: s(start),
+    end: null,
+    fundingPayment: null,
+    fundingRate: null,
+    internalTwap: null,
+    externalTwap: null,
+    ...more,
+  }
+}
+
+function sentPoint(
+  seq: number,
+  source: 1 | 2,
+  time: number,
+  price: number | string,
+  twap: number,
+): FundingPeriodDataPointEvent {
+  return {
+    kind: 'funding-period-data-point',
+    marketId: MARKET,
+    seq: BigInt(seq),
+    source,
+    price: String(price),
+    timestamp: s(time),
+    twap: String(twap),
+  }
+}
+
+function sentAuction(leave: boolean, start: bigint, end: bigint, openingAuction = false): AuctionEvent {
+  return { kind: 'auction', marketId: MARKET, openingAuction, leave, start, end }
+}
+
+for (const method of METHOD_NAMES) {
+  describe(`the verifier of a market, by the ${method}`, () => {
+    /** Takes points and tells the TWAPs expected; null where nothing is said. */
+    const expectedOf = (verifier: MarketVerifier, ...events: FundingPeriodDataPointEvent[]) =>
+      events.map((event) => {
+        const verdict = verifier.take(event)
+        return verdict?.of === 'data-point' ? verdict.twap.expected : null
+      })
+
+    test('says what was sent, what is expected, and whether they agree', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      verifier.take(sentPoint(0, 2, 100, 10, 10))
+      assert.deepEqual(verifier.take(sentPoint(0, 2, 110, 20, 11)), {
+        of: 'data-point',
+        twap: { sent: '11', expected: '10', agrees: false },
+      })
+    })
+
+    test('expects no event of a point that the core refuses', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 100, 20, 10)), [
+        '10',
+        null,
+      ])
+    })
+
+    test('keeps the two sources apart', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      assert.deepEqual(
+        expectedOf(
+          verifier,
+          sentPoint(0, 2, 100, 10, 10),
+          sentPoint(0, 1, 100, 30, 30),
+          sentPoint(0, 1, 110, 0, 30),
+        ),
+        ['10', '30', '30'],
+      )
+    })
+
+    test('judges both TWAPs of a period that closes, and of the next one from what it takes along', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      for (const event of [sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 110, 20, 10)]) verifier.take(event)
+      const none = { sent: null, expected: null, agrees: true }
+      assert.deepEqual(verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '15' })), {
+        of: 'period-closed',
+        internalTwap: { sent: '15', expected: '15', agrees: true },
+        externalTwap: none,
+      })
+      assert.deepEqual(verifier.take(sentPeriod(1, 120, { internalTwap: '20' })), {
+        of: 'period-opened',
+        internalTwap: { sent: '20', expected: '20', agrees: true },
+        externalTwap: none,
+      })
+      assert.deepEqual(expectedOf(verifier, sentPoint(1, 2, 110, 20, 20), sentPoint(1, 2, 130, 5, 20)), [
+        '20',
+        '20',
+      ])
+    })
+
+    test('does not count the opening auction', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentAuction(false, s(50), s(90), true))
+      verifier.take(sentPeriod(0, 100))
+      verifier.take(sentPoint(0, 2, 100, 10, 10))
+      verifier.take(sentAuction(true, s(50), s(100), true))
+      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10)), ['10'])
+    })
+
+    test('cuts the times of auctions to the second, and passes over that one is extended', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
+      verifier.take(sentAuction(false, s(110) + 900_000_000n, s(130)))
+      verifier.take(sentPoint(0, 2, 115, 40, 10))
+      verifier.take(sentAuction(false, s(110) + 900_000_000n, s(140)))
+      verifier.take(sentAuction(true, s(110) + 900_000_000n, s(120) + 1n))
+      // 10 s of 10 before the auction, 20 s of 40 behind it.
+      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 140, 1, 30)), ['30'])
+    })
+
+    test('an auction that goes on keeps its start in the next period', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
+      verifier.take(sentAuction(false, s(110), s(150)))
+      verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '10' }))
+      const opened = verifier.take(sentPeriod(1, 120, { internalTwap: '0' }))
+      assert.equal(opened?.of === 'period-opened' && opened.internalTwap.expected, '0')
+      expectedOf(verifier, sentPoint(1, 2, 100, 10, 10))
+      verifier.take(sentAuction(true, s(110), s(130)))
+      assert.deepEqual(expectedOf(verifier, sentPoint(1, 2, 130, 20, 0), sentPoint(1, 2, 140, 1, 20)), [
+        '0',
+        '20',
+      ])
+    })
+
+    test('says nothing before it has seen a period open, nor of points of another one', () => {
+      const verifier = createMarketVerifier(method)
+      assert.equal(verifier.take(sentPoint(4, 2, 90, 10, 10)), null)
+      assert.equal(verifier.take(sentPeriod(4, 80, { end: s(100), internalTwap: '10' })), null)
+      assert.equal(verifier.take(sentPeriod(5, 100)), null)
+      assert.equal(verifier.take(sentPoint(4, 2, 110, 10, 10)), null)
+      assert.notEqual(verifier.take(sentPoint(5, 2, 110, 10, 10)), null)
+    })
+
+    test('says nothing from events that are missing, or cannot be reckoned with, to the next period', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      verifier.forget()
+      assert.equal(verifier.take(sentPoint(0, 2, 110, 10, 10)), null)
+      verifier.take(sentPeriod(1, 120))
+      assert.equal(verifier.take(sentPoint(1, 2, 125, '1.5', 10)), null)
+      assert.equal(verifier.take(sentPoint(1, 2, 126, 10, 10)), null)
+      verifier.take(sentPeriod(2, 130))
+      assert.notEqual(verifier.take(sentPoint(2, 2, 131, 10, 10)), null)
+    })
+
+    test('takes internal points from before the first period into it', () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPoint(0, 2, 90, 50, 50))
+      verifier.take(sentPoint(0, 2, 95, 10, 50))
+      verifier.take(sentPoint(0, 1, 96, 99, 99))
+      verifier.take(sentPeriod(0, 100))
+      assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10), sentPoint(0, 1, 110, 7, 7)), [
+        '10',
+        '7',
+      ])
+    })
+  })
+}
+
+test('market data carries the running sum along, which shows in a closing TWAP dated before a point', () => {
+  const closingTwap = (asked: boolean) => {
+    const verifier = createMarketVerifier('running-sum')
+    verifier.take(sentPeriod(0, 100))
+    verifier.take(sentPoint(0, 2, 100, 10, 10))
+    verifier.take(sentPoint(0, 2, 110, 40, 10))
+    if (asked) verifier.marketDataSent(s(112) + 999_999_999n)
+    const verdict = verifier.take(sentPeriod(0, 100, { end: s(108) }))
+    return verdict?.of === 'period-closed' ? verdict.internalTwap.expected : null
+  }
+  assert.equal(closingTwap(false), '10')
+  assert.equal(closingTwap(true), '20')
+})
+
+/**
+ * What the recordings hold, and how much of it comes out: closing TWAPs of periods that have a length. The one
+ * that the running sum misses follows a refused message, which leaves no event.
+ */
+const RECORDINGS = [
+  { name: 'perps-calm', points: 2_298, closing: 90, plain: 90, runningSum: 90 },
+  { name: 'perps-long', points: 5_204, closing: 256, plain: 235, runningSum: 255 },
+  { name: 'twap', points: 16, closing: 2, plain: 2, runningSum: 2 },
+  { name: 'twap-auction', points: 14, closing: 2, plain: 2, runningSum: 2 },
+  { name: 'four-periods', points: 12, closing: 5, plain: 5, runningSum: 5 },
+]
+
+const recordings = fileURLToPath(new URL('../../shared/events', import.meta.url))
+const missing = !existsSync(recordings) && process.env.CI !== 'true'
+
+describe('recordings of the core', { skip: missing && `no recordings in ${recordings}` }, () => {
+  for (const { name, points, closing, plain, runningSum } of RECORDINGS) {
+    for (const method of METHOD_NAMES) {
+      const expected = method === 'plain-formula' ? plain : runningSum
+      test(`${name}: all ${points} points and ${expected} of ${closing} closing TWAPs by the ${method}`, async () => {
+        assert.deepEqual(await agreement(`${recordings}/${name}.evts.gz`, method), {
+          points: { sent: points, agree: points },
+          closing: { sent: closing, agree: expected },
+        })
+      })
+    }
+  }
+})
+
+async function agreement(path: string, method: TwapMethod) {
+  const verifiers = new Map<string, MarketVerifier>()
+  const verifierOf = (marketId: string): MarketVerifier => {
+    const verifier = verifiers.get(marketId) ?? createMarketVerifier(method)
+    verifiers.set(marketId, verifier)
+    return verifier
+  }
+  const points = { sent: 0, agree: 0 }
+  const closing = { sent: 0, agree: 0 }
+  for await (const { blockTime, event } of decodedEvents(readEventFile(path, { bytesRead: 0 }))) {
+    if (event.kind === 'market-data') verifierOf(event.marketId).marketDataSent(blockTime)
+    if (!('marketId' in event) || event.kind === 'market-data' || event.kind === 'liquidity-provision')
+      continue
+    const verdict = verifierOf(event.marketId).take(event)
+    if (event.kind === 'funding-period-data-point') {
+      points.sent++
+      if (verdict?.of === 'data-point' && verdict.twap.agrees) points.agree++
+    } else if (event.kind === 'funding-period' && verdict !== null && verdict.of !== 'data-point') {
+      for (const { sent, agrees } of [verdict.internalTwap, verdict.externalTwap]) {
+        if (verdict.of === 'period-opened') assert.ok(agrees)
+        else if (sent !== null && event.end !== event.start) {
+          closing.sent++
+          if (agrees) closing.agree++
+        }
+      }
+    }
+  }
+  return { points, closing }
+}

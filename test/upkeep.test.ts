@@ -1,0 +1,906 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Client } from 'pg'
+import type { Logger } from 'pino'
+import { parseBound } from '../src/cli/bound.ts'
+import type { Coverage } from '../src/domain/coverage.ts'
+import { formatTime, parseRfc3339 } from '../src/domain/time.ts'
+import { createBatch } from '../src/projections/batch.ts'
+import { projectBlock } from '../src/projections/project-block.ts'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { MIGRATIONS as POSTGRES_MIGRATIONS } from '../src/store/postgres/schema.ts'
+import type { PruneBound } from '../src/store/pruner.ts'
+import { APPLICATION_ID, MIGRATIONS as SQLITE_MIGRATIONS } from '../src/store/sqlite/schema.ts'
+import { type Cell, TABLES } from '../src/store/tables.ts'
+import { checkAgainstFiles } from '../src/upkeep/check-against-files.ts'
+import { checkStore } from '../src/upkeep/check-store.ts'
+import { keepPruned } from '../src/upkeep/keep-pruned.ts'
+import type { Problem } from '../src/upkeep/problems.ts'
+import { pruneStore } from '../src/upkeep/prune-store.ts'
+import { createCommitter } from './fixtures/commit-events.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { getPage } from './fixtures/http.ts'
+import { eventsFor } from './fixtures/market-events.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingest, ingestWhole, SILENT, serve } from './fixtures/service.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+const NEVER = new AbortController().signal
+
+/** All cases on SQLite; every third on the others, which take longer to make: what differs is their SQL. */
+function sampled<T>(kind: StoreKind, cases: readonly T[]): T[] {
+  return cases.filter((_, index) => kind.name === 'sqlite' || index % scaled(3, 1) === 0)
+}
+
+/** What is wrong with a store by itself. */
+async function problemsOf(store: string): Promise<Problem[]> {
+  const { problems } = await checkStore(openStore(store))
+  return problems.told
+}
+
+/** The rows of a dump that a bound leaves. */
+function keptRows(dump: StoreDump, { by, before }: PruneBound): StoreDump {
+  const column = (table: string, name: string) =>
+    TABLES.find((found) => found.name === table)!.columns.findIndex((found) => found.name === name)
+  const keep = (table: string, name: string) =>
+    dump[table]!.filter((row) => BigInt((JSON.parse(row) as string[])[column(table, name)]!) >= before)
+  return {
+    ...dump,
+    checkpoints: keep('checkpoints', by === 'time' ? 'block_timestamp' : 'at_block'),
+    funding_period_data_points: keep('funding_period_data_points', by === 'time' ? 'timestamp' : 'height'),
+  }
+}
+
+/** A dump without what tells how it came about: spans are checked by themselves. */
+function comparable({ funding_period_spans: _, pruned: __, ...tables }: StoreDump): StoreDump {
+  return tables
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`taking old rows out of ${kind.name}`, () => {
+    const bounds: PruneBound[] = [
+      { by: 'time', before: 1696500400000000000n },
+      { by: 'time', before: 1696500003000000000n },
+      { by: 'height', before: 300n },
+      { by: 'height', before: 905n },
+      { by: 'time', before: BigInt(TIMESTAMP) },
+    ]
+    for (const bound of sampled(kind, bounds)) {
+      test(`leaves what is not older than ${bound.by} ${bound.before}, with spans that are right`, async (t) => {
+        const store = kind.create(t)
+        await ingestWhole(store, SAMPLE)
+        const before = await dumpStore(store)
+        const report = await pruneStore(openStore(store), bound)
+        const after = await dumpStore(store)
+        assertSameDump(comparable(after), comparable(keptRows(before, bound)), 'after')
+        assert.equal(
+          report.fundingPeriodDataPoints,
+          before.funding_period_data_points!.length - after.funding_period_data_points!.length,
+        )
+        assert.equal(report.checkpoints, before.checkpoints!.length - after.checkpoints!.length)
+        assert.deepEqual(await problemsOf(store), [])
+        const again = await pruneStore(openStore(store), bound)
+        assert.deepEqual(again, { checkpoints: 0, fundingPeriodDataPoints: 0 })
+      })
+    }
+
+    test('a bound by which nothing goes is not noted, and a lower one does not take back a higher', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const noted = async (bound: PruneBound) => {
+        await pruneStore(openStore(store), bound)
+        return (await dumpStore(store)).pruned
+      }
+      assert.deepEqual(await noted({ by: 'height', before: 1n }), [])
+      assert.deepEqual(await noted({ by: 'height', before: 500n }), ['["1",null,"500"]'])
+      assert.deepEqual(await noted({ by: 'height', before: 400n }), ['["1",null,"500"]'])
+      assert.deepEqual(await noted({ by: 'time', before: 1696500800000000000n }), [
+        '["1","1696500800000000000","500"]',
+      ])
+    })
+
+    test('cursors of rows that are gone stay good, in both directions', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
+      const cursors = []
+      for (const path of [POINTS, CHECKPOINTS]) {
+        const { pageInfo } = await getPage(base, path, [oldestFirst, ['pagination.first', '10']])
+        cursors.push([path, pageInfo.endCursor] as const)
+      }
+      await pruneStore(openStore(store), { by: 'height', before: 450n })
+      for (const [path, cursor] of cursors) {
+        const all = await getPage(base, path, [oldestFirst])
+        const behind = await getPage(base, path, [oldestFirst, ['pagination.after', cursor]])
+        assert.ok(all.edges.length > 10)
+        assert.deepEqual([behind.edges, behind.pageInfo.hasPreviousPage], [all.edges, false])
+        const before = await getPage(base, path, [oldestFirst, ['pagination.before', cursor]])
+        assert.deepEqual([before.edges, before.pageInfo.hasNextPage], [[], true])
+      }
+    })
+
+    test('pages of a funding period are right when a part of it has gone', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      await pruneStore(openStore(store), { by: 'time', before: 1696500400000000000n })
+      const all = await getPage(base, POINTS, [['pagination.first', '5000']])
+      for (const seq of ['5', '6', '7', '8']) {
+        const page = await getPage(base, POINTS, [['seq', seq]])
+        assert.deepEqual(
+          page.edges,
+          all.edges.filter(({ node }) => node.seq === seq),
+        )
+      }
+    })
+
+    test('goes on beside a writer and readers, who never wait for long', async (t) => {
+      const store = kind.create(t)
+      const whole = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      await ingestWhole(whole, SAMPLE)
+      const writer = await openStore(store).openWriter()
+      const reader = await openStore(store).openReader()
+      t.after(() => Promise.all([writer.close(), reader.close()]))
+      const known = (await writer.coverage())!
+      const batches = futureBatches(scaled(40, 400), known)
+      let isDone = false
+      const pruning = pruneStore(openStore(store), { by: 'height', before: 800n }).finally(() => {
+        isDone = true
+      })
+      let longest = 0
+      const timed = async (work: () => Promise<unknown>) => {
+        const startedAt = performance.now()
+        await work()
+        longest = Math.max(longest, performance.now() - startedAt)
+      }
+      const reading = (async () => {
+        const query = {
+          resource: RESOURCES.fundingPeriodDataPoints,
+          descending: true,
+          cursor: null,
+          limit: 50,
+        }
+        while (!isDone) {
+          await timed(() => reader.page({ ...query, selection: { marketId: MARKET } }))
+          await sleep(1)
+        }
+      })()
+      for (const { batch, coverage } of batches) await timed(() => writer.commit(batch, coverage))
+      await Promise.all([pruning, reading])
+      assert.ok(longest < 1_000, `${longest} ms`)
+      assert.deepEqual(await problemsOf(store), [])
+      const after = await dumpStore(store)
+      const expected = keptRows(await dumpStore(whole), { by: 'height', before: 800n })
+      const points = after.funding_period_data_points!
+      assert.equal(points.length, expected.funding_period_data_points!.length + batches.length)
+      assert.equal(after.checkpoints!.length, expected.checkpoints!.length)
+    })
+
+    test('what is kept is counted from the last block, and taken out at once', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const stop = new AbortController()
+      const lines: string[] = []
+      const log = { info: (line: string) => lines.push(line), error: assert.fail } as unknown as Logger
+      const keeping = keepPruned({
+        store: openStore(store),
+        keep: 100_000_000_000n,
+        log,
+        signal: stop.signal,
+      })
+      while (lines.length === 0) await sleep(10)
+      stop.abort()
+      await keeping
+      const dump = await dumpStore(store)
+      const first = (BigInt(TIMESTAMP) - 100_000_000_000n).toString()
+      assert.deepEqual(dump.pruned, [`["1","${first}",null]`])
+      assert.match(
+        lines[0]!,
+        /^taken out, older than 2023-10-05T10:13:24Z: 2,?\d+ data points, 32 checkpoints$/,
+      )
+    })
+  })
+
+  describe(`looking a store in ${kind.name} through`, () => {
+    test('finds nothing wrong with any recording, and nothing that differs from its file', async (t) => {
+      for (const name of ['synthetic', 'four-providers', 'perps-long', 'virtual-stake'].slice(
+        0,
+        scaled(2, 4),
+      )) {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return skip(t, 'the recordings are not there')
+        const store = kind.create(t)
+        await ingestWhole(store, path)
+        const { told, compared } = await checkWithFiles(store, path)
+        assert.deepEqual(told, [], name)
+        const { gaps: _, markets, pruned: __, stream, ...tables } = await rowCounts(store)
+        assert.ok(markets! >= 0 && stream === 1)
+        assert.deepEqual(compared!.rows, withoutSpans(tables), name)
+      }
+    })
+
+    test('finds nothing wrong with whatever events there are', async () => {
+      const events = fc.tuple(
+        eventsFor('fundingPeriodDataPoints', 12),
+        eventsFor('checkpoints', 12),
+        eventsFor('liquidityProviders', 12),
+      )
+      await fc.assert(
+        fc.asyncProperty(events, (lists) =>
+          inScope(async (scope) => {
+            const store = kind.create(scope)
+            const writer = await openStore(store).openWriter()
+            const commit = createCommitter(writer)
+            for (const list of lists) await commit(list)
+            await writer.close()
+            assert.deepEqual(await problemsOf(store), [])
+            await pruneStore(openStore(store), { by: 'time', before: 2n })
+            assert.deepEqual(await problemsOf(store), [])
+          }),
+        ),
+        { numRuns: scaled(4, 200), seed: 1 },
+      )
+    })
+
+    const POINT = `market = (select market from markets where market_id = '${MARKET}') and source = 2 and seq = 3`
+    const damages: [what: string, sql: string, where: RegExp, found: RegExp][] = [
+      [
+        'a span that counts too many',
+        'update funding_period_spans set points = points + 1 where seq = 4',
+        /^funding_period_spans \(1, 4\)$/,
+        /it says \d+ points from .*, and there are \d+ points/,
+      ],
+      [
+        'a span that begins too late',
+        'update funding_period_spans set first_timestamp = first_timestamp + 1 where seq = 4',
+        /^funding_period_spans \(1, 4\)$/,
+        /it says/,
+      ],
+      [
+        'a span that is not there',
+        'delete from funding_period_spans where seq = 4',
+        /^funding_period_spans \(1, 4\)$/,
+        /missing, and there are \d+ points/,
+      ],
+      [
+        'a span without points',
+        'insert into funding_period_spans values (1, 777, 5, 6, 1)',
+        /^funding_period_spans \(1, 777\)$/,
+        /the period has no points/,
+      ],
+      [
+        'a row from beyond the position',
+        `update stream set height = 890`,
+        /^checkpoints \(900, /,
+        /comes from block 900, and the last block held is 890/,
+      ],
+      [
+        'a row from before the first block',
+        'update stream set first_height = 20',
+        /^funding_period_data_points \(/,
+        /and the first block held is 20/,
+      ],
+      [
+        'rows from within a gap',
+        "insert into gaps values (20, 30, 'missing')",
+        /^checkpoints \(25, /,
+        /which is recorded as missing/,
+      ],
+      [
+        'gaps that overlap',
+        "insert into gaps values (20, 20, 'incomplete'); insert into gaps values (10, 25, 'incomplete')",
+        /^gaps \(20\)$/,
+        /it begins at or before 25/,
+      ],
+      [
+        'a gap beyond the last block',
+        "insert into gaps values (906, 910, 'missing')",
+        /^gaps \(906\)$/,
+        /beyond the last block, 905/,
+      ],
+      [
+        'a price that is none',
+        `update funding_period_data_points set price = 'x' where ${POINT}`,
+        /^funding_period_data_points \(/,
+        /price is "x"/,
+      ],
+      [
+        'an id in upper case',
+        "update auctions set market_id = upper(market_id) where market_id like '66%'",
+        /^auctions \(/,
+        /market_id is "6/,
+      ],
+      [
+        'a point of a market that is not there',
+        `update markets set market = 77 where market_id = '${MARKET}'`,
+        /^funding_period_data_points \(/,
+        /there is no market \d/,
+      ],
+      [
+        'providers without a list',
+        `delete from liquidity_provider_lists where market_id = '${MARKET}'`,
+        /^liquidity_providers \(a9/,
+        /its market has no list/,
+      ],
+      [
+        "another party's fee share",
+        `update liquidity_providers set fee_share = '{"party":"x"}' where market_id = '${MARKET}'`,
+        /^liquidity_providers \(a9/,
+        /fee_share is no element of this party/,
+      ],
+      [
+        'rows without a position',
+        'delete from stream',
+        /^checkpoints$/,
+        /36 rows in a store that has taken no block in/,
+      ],
+    ]
+    test('finds what is wrong, and tells where', async (t) => {
+      const sound = kind.create(t)
+      await ingestWhole(sound, SAMPLE)
+      for (const [what, sql, where, found] of sampled(kind, damages)) {
+        await inScope(async (scope) => {
+          const store = await cloneStore(kind, scope, sound)
+          await runSql(store, sql)
+          const problems = await problemsOf(store)
+          assert.ok(
+            problems.some((problem) => where.test(problem.where) && found.test(problem.what)),
+            `${what}: ${JSON.stringify(problems.slice(0, 3))}`,
+          )
+        })
+      }
+    })
+
+    const differences: [what: string, sql: string, where: RegExp, found: RegExp][] = [
+      [
+        'a price that was changed',
+        `update funding_period_data_points set price = '7' where ${POINT}`,
+        /^funding_period_data_points \(\d, 2, \d+, 3\)$/,
+        /^price is "7", and in the files "\d+"$/,
+      ],
+      [
+        'a checkpoint that is gone',
+        'delete from checkpoints where at_block = 100',
+        /^checkpoints \(100, /,
+        /^missing; the files have it in block 100, event \d+$/,
+      ],
+      [
+        'a checkpoint that was never sent',
+        "insert into checkpoints values (100, 'made-up', '', 0, 100, 5)",
+        /^checkpoints \(100, made-up\)$/,
+        /^no event of the files says so, and they hold block 100$/,
+      ],
+      [
+        'a period whose end was lost',
+        `update funding_periods set height = 200, event_index = 1 where market_id = '${MARKET}' and seq = 4`,
+        /^funding_periods \(a9.*, 4\)$/,
+        /^it comes from block 200, event 1, and the files have a later one in block \d+, event \d+$/,
+      ],
+      [
+        'a provider that was changed',
+        `update liquidity_providers set sla = null where market_id = '${MARKET}'`,
+        /^liquidity_providers \(a9/,
+        /another one in the files/,
+      ],
+      [
+        'an auction that was changed',
+        'update auctions set start_timestamp = start_timestamp + 1',
+        /^auctions \(/,
+        /^start_timestamp is/,
+      ],
+      [
+        'the time of the last block',
+        'update stream set timestamp = timestamp + 1',
+        /^stream$/,
+        /the last block is of/,
+      ],
+    ]
+    test('finds what differs from event files', async (t) => {
+      const sound = kind.create(t)
+      await ingestWhole(sound, SAMPLE)
+      for (const [what, sql, where, found] of sampled(kind, differences)) {
+        await inScope(async (scope) => {
+          const store = await cloneStore(kind, scope, sound)
+          await runSql(store, sql)
+          const { told } = await checkWithFiles(store, SAMPLE)
+          assert.ok(
+            told.some((problem) => where.test(problem.where) && found.test(problem.what)),
+            `${what}: ${JSON.stringify(told.slice(0, 3))}`,
+          )
+        })
+      }
+    })
+
+    test('compares only blocks that both hold whole, and passes over what was taken out', async (t) => {
+      const records = recordsOf(readRecording(SAMPLE))
+      const part = join(temporaryFolder(t), 'part.evts')
+      const isIn = (height: number) => (height >= 100 && height < 400) || height >= 500
+      writeFileSync(part, joinRecords(records.filter(({ height }) => isIn(height))))
+      const whole = kind.create(t)
+      await ingestWhole(whole, SAMPLE)
+      const ofWhole = await checkWithFiles(whole, part)
+      assert.deepEqual(ofWhole.told, [])
+      assert.deepEqual(ofWhole.compared!.heights, [
+        { from: '100', to: '399' },
+        { from: '500', to: HEIGHT },
+      ])
+      const store = kind.create(t)
+      assert.equal((await ingest(store, part, { allowGap: true })).failure, null)
+      const ofPart = await checkWithFiles(store, SAMPLE)
+      assert.deepEqual(ofPart.told, [])
+      assert.match(ofPart.notes.join('\n'), /hold heights 1 to 99, which the store lacks/)
+      await pruneStore(openStore(store), { by: 'height', before: 300n })
+      await pruneStore(openStore(store), { by: 'time', before: 1696500700000000000n })
+      const ofPruned = await checkWithFiles(store, SAMPLE)
+      assert.deepEqual(ofPruned.told, [])
+    })
+
+    test('files of another chain, of other blocks, or damaged ones are told', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const file = join(temporaryFolder(t), 'other.evts')
+      const chain = 'core-scenarios'
+      const problemsWith = async (bytes: Buffer) => {
+        writeFileSync(file, bytes)
+        const { told, compared } = await checkWithFiles(store, file)
+        return [compared === null, told.map(({ what }) => what).join('\n')] as const
+      }
+      const [isNull, otherChain] = await problemsWith(fileOf({ height: 5, chain: 'other-chain' }))
+      assert.ok(isNull)
+      assert.match(otherChain, /of chain other-chain, and the store of core-scenarios/)
+      const [, otherBlocks] = await problemsWith(fileOf({ height: 5_000, chain }, { height: 5_001, chain }))
+      assert.match(otherBlocks, /no block is held whole by the files and the store/)
+      const [isDamaged, damaged] = await problemsWith(
+        Buffer.concat([readRecording(SAMPLE), Buffer.alloc(99)]),
+      )
+      assert.ok(!isDamaged)
+      assert.match(damaged, /other\.evts, record 7882/)
+    })
+  })
+
+  describe(`a store in ${kind.name} of an older schema`, () => {
+    const versions = migrationsOf(kind).length
+    for (let version = 0; version <= versions; version++) {
+      test(`version ${version} is brought up to date by whoever opens it, and equals a new one`, async (t) => {
+        const fresh = kind.create(t)
+        await ingestWhole(fresh, SAMPLE)
+        const old = kind.create(t)
+        await makeOldStore(kind, old, version, version === 0 ? null : fresh)
+        const reader = await openStore(old).openReader()
+        await reader.close()
+        assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, fresh))
+        // Without rows it takes the sample in; with rows of before it holds it.
+        const { report } = await ingestWhole(old, SAMPLE)
+        assert.equal(report.blocks, version === 0 ? 905 : 0)
+        assertSameDump(await dumpStore(old), await dumpStore(fresh), `version ${version}`)
+        assert.deepEqual(await problemsOf(old), [])
+      })
+    }
+
+    test('is brought up to date once, by however many at the same time', async (t) => {
+      const store = kind.create(t)
+      const opened = await Promise.all([1, 2, 3].map(() => openStore(store).openReader()))
+      for (const reader of opened) await reader.close()
+      assert.equal((await openStore(store).inspect()).schemaVersion, versions)
+    })
+  })
+}
+
+/** One block each behind a store's position, with a data point. */
+function futureBatches(count: number, known: Coverage) {
+  return Array.from({ length: count }, (_, index) => {
+    const height = known.height + BigInt(index + 1)
+    const timestamp = known.timestamp + BigInt(index + 1) * 1_000_000_000n
+    const batch = createBatch()
+    const point = { kind: 'funding-period-data-point', marketId: MARKET, seq: 99n, source: 2 } as const
+    const event = { ...point, timestamp, price: '1', twap: '1' }
+    projectBlock(batch, { height, timestamp, weight: 0, events: [{ index: 3, event }] })
+    return { batch, coverage: { ...known, height, timestamp, gaps: [] } }
+  })
+}
+
+async function checkWithFiles(store: string, path: string) {
+  const check = await checkStore(openStore(store))
+  const compared = await checkAgainstFiles(openStore(store), findEventFiles([path]), check, {
+    log: SILENT,
+    signal: NEVER,
+  })
+  return { told: check.problems.told, notes: check.notes, compared }
+}
+
+async function rowCounts(store: string): Promise<Record<string, number>> {
+  return (await checkStore(openStore(store))).rows
+}
+
+function withoutSpans({ funding_period_spans: _, ...tables }: Record<string, number>) {
+  return tables
+}
+
+/** A copy of a store of the same kind, table by table. */
+async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promise<string> {
+  const clone = kind.create(t)
+  if (kind.name === 'sqlite') {
+    await openStore(store).backup(clone)
+    return clone
+  }
+  await openStore(clone).migrate()
+  const from = parsePostgresAddress(store).schema
+  const tables = TABLES.map(({ name }) => `insert into ${name} select * from ${from}.${name}`)
+  await runSql(clone, tables.join(';'))
+  return clone
+}
+
+function migrationsOf(kind: StoreKind): readonly string[] {
+  return kind.name === 'sqlite' ? SQLITE_MIGRATIONS : POSTGRES_MIGRATIONS
+}
+
+/** Makes a store as the program made it whose newest schema was `version`, with the rows of another one. */
+async function makeOldStore(kind: StoreKind, store: string, version: number, rowsOf: string | null) {
+  const migrations = migrationsOf(kind).slice(0, version)
+  if (kind.name === 'sqlite') {
+    const database = new DatabaseSync(store)
+    database.exec('pragma journal_mode = wal')
+    for (const migration of migrations) database.exec(migration)
+    if (version > 0) database.exec(`pragma application_id = ${APPLICATION_ID}`)
+    database.exec(`pragma user_version = ${version}`)
+    if (rowsOf !== null) {
+      database.exec(`attach '${rowsOf}' as source`)
+      for (const { name } of TABLES) {
+        const columns = database.prepare(`select name from pragma_table_info(?)`).all(name)
+        const names = columns.map((column) => column.name).join(', ')
+        if (names !== '')
+          database.exec(`insert into main.${name} (${names}) select ${names} from source.${name}`)
+      }
+    }
+    database.close()
+    return
+  }
+  const { config, schema } = parsePostgresAddress(store)
+  const client = new Client({ ...config, options: `-c search_path=${schema}` })
+  await client.connect()
+  try {
+    await client.query(`create schema ${schema}`)
+    await client.query('create table schema_version (version integer not null)')
+    for (const migration of migrations) await client.query(migration)
+    await client.query('insert into schema_version values ($1)', [version])
+    if (rowsOf === null) return
+    const source = parsePostgresAddress(rowsOf).schema
+    for (const { name } of TABLES) {
+      const { rows } = await client.query<{ column_name: string }>(
+        'select column_name from information_schema.columns where table_schema = $1 and table_name = $2',
+        [schema, name],
+      )
+      const names = rows.map((row) => row.column_name).join(', ')
+      if (names !== '')
+        await client.query(`insert into ${name} (${names}) select ${names} from ${source}.${name}`)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
+async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
+  if (kind.name === 'sqlite') {
+    const database = new DatabaseSync(store)
+    const rows = database
+      .prepare(
+        `select object.name, object.type, part.name as column, part.type as kind, part.pk
+          from sqlite_schema as object left join pragma_table_info(object.name) as part order by 1, 2, 3`,
+      )
+      .all()
+    database.close()
+    return rows.map((row) => Object.values(row).map(String))
+  }
+  const { config, schema } = parsePostgresAddress(store)
+  const client = new Client(config)
+  await client.connect()
+  const columns = await client.query({
+    text: `select table_name, column_name, data_type, is_nullable, collation_name, column_default
+      from information_schema.columns where table_schema = $1 order by 1, 2`,
+    values: [schema],
+    rowMode: 'array',
+  })
+  const indexes = await client.query({
+    text: `select tablename, replace(indexdef, $1 || '.', '') from pg_indexes where schemaname = $1 order by 1, 2`,
+    values: [schema],
+    rowMode: 'array',
+  })
+  await client.end()
+  return [...columns.rows, ...indexes.rows] as Cell[][]
+}
+
+describe('a damaged SQLite file', () => {
+  test('is told, whichever page it is', async (t) => {
+    const folder = temporaryFolder(t)
+    const sound = join(folder, 'sound.db')
+    await ingestWhole(sound, SAMPLE)
+    const bytes = readFileSync(sound)
+    const pages = bytes.length / 4096
+    for (let page = 1; page < pages; page += scaled(9, 1)) {
+      const damaged = join(folder, `damaged-${page}.db`)
+      const copy = Buffer.from(bytes)
+      copy.fill(0xa5, page * 4096, page * 4096 + 200)
+      writeFileSync(damaged, copy)
+      const { problems } = await checkStore(openStore(damaged))
+      assert.ok(problems.count > 0, `page ${page} of ${pages}`)
+    }
+  })
+
+  test('lyra check prints it and exits with 1', async (t) => {
+    const store = join(temporaryFolder(t), 'a.db')
+    await ingestWhole(store, SAMPLE)
+    const bytes = readFileSync(store)
+    bytes.fill(0xa5, 40 * 4096, 42 * 4096)
+    writeFileSync(store, bytes)
+    const { code, stdout } = await runLyra(t, ['check', '--store', store, SAMPLE])
+    assert.equal(code, 1)
+    assert.match(stdout, /^(database: the file: |store: .*the file is damaged)/m)
+    assert.match(stdout, /wrong\.\n$/)
+  })
+})
+
+describe('lyra check', () => {
+  test('prints what was looked through, and the same as JSON', async (t) => {
+    const store = STORE_KINDS.at(-1)!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const people = await runLyra(t, ['check', '--store', store])
+    assert.equal(people.code, 0, people.stdout)
+    assert.match(people.stdout, /2,462 rows looked through\nNothing is wrong\.\n$/)
+    const folder = temporaryFolder(t)
+    const machines = await runLyra(t, ['check', '--json', '--store', store, SAMPLE], {
+      env: { TMPDIR: folder },
+    })
+    assert.equal(machines.code, 0)
+    const { ok, problemCount, problems, rows, compared } = JSON.parse(machines.stdout) as Record<
+      string,
+      unknown
+    >
+    assert.deepEqual([ok, problemCount, problems], [true, 0, []])
+    assert.equal((rows as Record<string, number>).funding_period_data_points, 2_298)
+    assert.deepEqual((compared as { heights: unknown }).heights, [{ from: '1', to: HEIGHT }])
+    assert.deepEqual(readdirSync(folder), [])
+  })
+
+  test('a store or file that is not there: one clear line', async (t) => {
+    const cwd = temporaryFolder(t)
+    for (const args of [['--store', 'no-such.db'], ['no-such.evts']]) {
+      const { code, stderr, stdout } = await runLyra(t, ['check', ...args], { cwd })
+      assert.match(stderr, /^lyra: no-such\.(db|evts): no such file.*\n$/)
+      assert.deepEqual([code, stdout], [1, ''])
+    }
+  })
+})
+
+describe('lyra prune', () => {
+  test('says what it takes --before for, takes out, and tells', async (t) => {
+    const store = STORE_KINDS.at(-1)!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const byHeight = await runLyra(t, ['prune', '--store', store, '--before', '300'])
+    assert.equal(byHeight.code, 0, byHeight.stderr)
+    assert.match(byHeight.stderr, /--before is taken for a height: block 300/)
+    assert.match(byHeight.stdout, /older than block 300: 749 data points, 11 checkpoints\.\n/)
+    const byTime = await runLyra(t, [
+      'prune',
+      '--json',
+      '--store',
+      store,
+      '--before',
+      '2023-10-05T12:10:04+02:00',
+    ])
+    assert.match(byTime.stderr, /--before is taken for a time: 2023-10-05T10:10:04Z/)
+    assert.deepEqual(JSON.parse(byTime.stdout), {
+      by: 'time',
+      before: '1696500604000000000',
+      checkpoints: 13,
+      fundingPeriodDataPoints: 782,
+      interrupted: false,
+    })
+  })
+
+  test('serve --keep takes out what is older than the last block by that', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'a.db')
+    const file = join(folder, 'old.evts')
+    // The block is of 10,000 s; one point is of 1 ns, the other one of a second before.
+    const events = [dataPoint({ timestamp: 1 }), dataPoint({ timestamp: 9_999_000_000_000 })]
+    writeFileSync(file, fileOf({ height: 10_000, events }))
+    await ingestWhole(store, file)
+    const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
+    await service.printed(/taken out, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
+    service.child.kill('SIGTERM')
+    assert.equal((await service.outcome).code, 0)
+    const dump = await dumpStore(store)
+    assert.equal(dump.funding_period_data_points!.length, 1)
+    assert.deepEqual(await problemsOf(store), [])
+  })
+
+  const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
+    ['no bound', ['prune'], /--before/, 2],
+    ['a bound that is none', ['prune', '--before', 'yesterday'], /--before.*2026-01-31T00:00:00Z/, 2],
+    ['a height beyond the last block', ['prune', '--before', '906'], /the height of block 906.*block 905/, 1],
+    [
+      'a time behind the last block',
+      ['prune', '--before', '1696500904000000001'],
+      /the time 2023-10-05T10:15:04\.000000001Z.*nothing would be left/,
+      1,
+    ],
+    ['an age that is none', ['serve', '--keep', '90'], /--keep.*36h, 90d or 12w/, 2],
+  ]
+  for (const [what, args, message, code] of wrong) {
+    test(`${what}: one clear line`, async (t) => {
+      const store = join(temporaryFolder(t), 'a.db')
+      if (code === 1) await ingestWhole(store, SAMPLE)
+      const outcome = await runLyra(t, [...args, '--store', store])
+      assert.match(outcome.stderr, message)
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
+      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+    })
+  }
+
+  test('a store that is not there is not made', async (t) => {
+    const store = join(temporaryFolder(t), 'no-such.db')
+    const { code, stderr } = await runLyra(t, ['prune', '--store', store, '--before', '5'])
+    assert.equal(code, 1)
+    assert.match(stderr, /no-such\.db: no such file\n$/)
+    assert.ok(!existsSync(store))
+  })
+})
+
+describe('what --before is taken for', () => {
+  const cases: [text: string, bound: PruneBound | null][] = [
+    ['0', { by: 'height', before: 0n }],
+    ['999999999999999', { by: 'height', before: 999_999_999_999_999n }],
+    ['1000000000000000', { by: 'time', before: 1_000_000_000_000_000n }],
+    ['1696500904000000000', { by: 'time', before: 1_696_500_904_000_000_000n }],
+    ['9223372036854775808', null],
+    ['-5', null],
+    ['1e9', null],
+    ['', null],
+    ['2023-10-05T10:15:04Z', { by: 'time', before: 1_696_500_904_000_000_000n }],
+    ['2023-10-05t10:15:04.000000001z', { by: 'time', before: 1_696_500_904_000_000_001n }],
+    ['2023-10-05T12:15:04.5+02:00', { by: 'time', before: 1_696_500_904_500_000_000n }],
+    ['1969-12-31T23:59:59.9Z', { by: 'time', before: -100_000_000n }],
+    ['2024-02-29T00:00:00Z', { by: 'time', before: 1_709_164_800_000_000_000n }],
+    ['2023-02-29T00:00:00Z', null],
+    ['2023-10-05T24:00:00Z', null],
+    ['2023-10-05T10:15:04', null],
+    ['2023-10-05', null],
+    ['2023-10-05T10:15:04.0000000001Z', null],
+    ['2023-10-05T10:15:04+24:00', null],
+  ]
+  for (const [text, expected] of cases) {
+    test(`"${text}"`, () => {
+      if (expected === null) assert.throws(() => parseBound(text))
+      else assert.deepEqual(parseBound(text), expected)
+    })
+  }
+
+  test('a time that is written is read as the same', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (time) => {
+        assert.equal(parseRfc3339(formatTime(time)), time)
+      }),
+    )
+  })
+})
+
+describe('lyra backup', () => {
+  test('copies a store that is written to, as of one moment, and the copy is sound', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'a.db')
+    const copy = join(folder, 'copy.db')
+    await ingestWhole(store, SAMPLE)
+    const before = await dumpStore(store)
+    const writer = await openStore(store).openWriter()
+    const known = (await writer.coverage())!
+    const batches = futureBatches(200, known)
+    const writing = (async () => {
+      for (const { batch, coverage } of batches) {
+        await writer.commit(batch, coverage)
+        await sleep(0)
+      }
+    })()
+    await openStore(store).backup(copy)
+    await writing
+    await writer.close()
+    assert.deepEqual(await problemsOf(copy), [])
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('partial')),
+      [],
+    )
+    const copied = await dumpStore(copy)
+    assertSameDump(
+      { ...copied, stream: [], funding_period_spans: [], funding_period_data_points: [] },
+      { ...before, stream: [], funding_period_spans: [], funding_period_data_points: [] },
+      'copy',
+    )
+    const [stream] = copied.stream!.map((row) => JSON.parse(row) as string[])
+    const blocks = Number(stream![3]) - Number(HEIGHT)
+    assert.equal(copied.funding_period_data_points!.length, 2_298 + blocks)
+    const { report } = await ingestWhole(copy, SAMPLE)
+    assert.equal(report.heldBlocks, 905)
+  })
+
+  test('does not replace a file unless told to, and never a store in use', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'a.db')
+    await ingestWhole(store, SAMPLE)
+    const copy = join(folder, 'copy.db')
+    writeFileSync(copy, 'something else')
+    const backup = (...args: string[]) => runLyra(t, ['backup', '--store', store, ...args])
+    const refused = await backup(copy)
+    assert.deepEqual([refused.code, refused.stdout], [1, ''])
+    assert.match(refused.stderr, /^lyra: .*copy\.db: is there already; .*--force\n$/)
+    assert.equal(readFileSync(copy, 'utf8'), 'something else')
+    const forced = await backup(copy, '--force')
+    assert.equal(forced.code, 0, forced.stderr)
+    assert.match(forced.stdout, /^Copied .* lyra check --store .*copy\.db\n$/)
+    assert.deepEqual(await problemsOf(copy), [])
+    await assert.rejects(openStore(store).backup(store, { force: true }), /this is the store itself/)
+    await assert.rejects(openStore(store).backup(join(folder, 'no/such.db')), /the folder is not there/)
+    const writer = await openStore(copy).openWriter()
+    const [next] = futureBatches(1, (await writer.coverage())!)
+    await writer.commit(next!.batch, next!.coverage)
+    await assert.rejects(openStore(store).backup(copy, { force: true }), /may be a store in use/)
+    await writer.close()
+    await assert.rejects(openStore(join(folder, 'no.db')).backup(copy), /no\.db: no such file/)
+  })
+
+  test('what is interrupted leaves nothing', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'a.db')
+    await ingestWhole(store, SAMPLE)
+    const stop = AbortSignal.abort()
+    await assert.rejects(openStore(store).backup(join(folder, 'copy.db'), { signal: stop }))
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('copy')),
+      [],
+    )
+  })
+
+  test('of PostgreSQL tells the command that does it, without the password', async (t) => {
+    const address = 'postgres://me:secret@db.example:5433/markets?sslmode=require&schema=lyra2'
+    const { code, stderr } = await runLyra(t, ['backup', "it's.dump", '--store', address])
+    assert.equal(code, 1)
+    assert.ok(!stderr.includes('secret'))
+    const command = /pg_dump .*$/m.exec(stderr)![0]
+    assert.equal(
+      command,
+      `pg_dump --format=custom --schema=lyra2 --file='it'\\''s.dump' 'postgres://me@db.example:5433/markets?sslmode=require'`,
+    )
+  })
+})
+
+test('a store that was copied by hand beside upkeep still knows its own log', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = join(folder, 'a.db')
+  await ingestWhole(store, SAMPLE)
+  copyFileSync(store, join(folder, 'older.db'))
+  const writer = await openStore(store).openWriter()
+  const known = (await writer.coverage())!
+  const [first, second] = futureBatches(2, known)
+  await writer.commit(first!.batch, first!.coverage)
+  await pruneStore(openStore(store), { by: 'height', before: 500n })
+  await writer.commit(second!.batch, second!.coverage)
+  // As a crash leaves them: the file and its log, opened by others.
+  for (const ending of ['', '-wal']) copyFileSync(`${store}${ending}`, join(folder, `crashed.db${ending}`))
+  assert.deepEqual(await problemsOf(join(folder, 'crashed.db')), [])
+  assertSameDump(await dumpStore(join(folder, 'crashed.db')), await dumpStore(store), 'crashed')
+  await writer.close()
+})

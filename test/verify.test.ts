@@ -1,0 +1,352 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { tableOf } from '../src/store/walk-table.ts'
+import type { TwapMethod } from '../src/twap/market-verifier.ts'
+import { pruneStore } from '../src/upkeep/prune-store.ts'
+import type { VerifyFilter, VerifyReport } from '../src/verify/tally.ts'
+import { verifyFiles } from '../src/verify/verify-files.ts'
+import { verifyStore } from '../src/verify/verify-store.ts'
+import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingest, ingestWhole, SILENT } from './fixtures/service.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const ALL: VerifyFilter = { marketId: null, seq: null }
+const NEVER = new AbortController().signal
+
+async function ofFiles(
+  path: string,
+  method: TwapMethod = 'running-sum',
+  filter = ALL,
+): Promise<VerifyReport> {
+  const input = findEventFiles([path])
+  const { report, failure } = await verifyFiles({ input, method, filter, log: SILENT, signal: NEVER })
+  if (failure !== null) throw failure
+  return report
+}
+
+function ofStore(
+  store: string,
+  method: TwapMethod = 'running-sum',
+  filter: VerifyFilter = ALL,
+): Promise<VerifyReport> {
+  return verifyStore(openStore(store), { method, filter, signal: NEVER })
+}
+
+/** `agree` of `agree + differ + unknown`, by what the TWAPs are of. */
+function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): string[] {
+  return [dataPoints, closingTwaps, openingTwaps].map(
+    ({ agree, differ, unknown }) => `${agree} agree, ${differ} differ, ${unknown} unknown`,
+  )
+}
+
+/**
+ * What the recordings hold (shared/TWAP.md), and how much of it comes out: closing TWAPs of periods with a length,
+ * by the running sum and by the plain formula. The one that the running sum misses follows a refused message, which
+ * leaves no event. From a store those that depend on market data are unknown.
+ */
+const RECORDINGS = [
+  { name: 'perps-calm', points: 2_298, closing: 90, openings: 90, running: 90, plain: 90 },
+  { name: 'perps-long', points: 5_204, closing: 256, openings: 294, running: 255, plain: 235 },
+  { name: 'twap', points: 16, closing: 2, openings: 2, running: 2, plain: 2 },
+  { name: 'twap-auction', points: 14, closing: 2, openings: 2, running: 2, plain: 2 },
+  { name: 'four-periods', points: 12, closing: 5, openings: 5, running: 5, plain: 5 },
+]
+
+for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
+  describe(`the recording ${name}`, () => {
+    for (const [method, expected] of [
+      ['running-sum', running],
+      ['plain-formula', plain],
+    ] as const) {
+      test(`agrees from its file by the ${method}, but for ${closing - expected} ends of periods`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return skip(t, 'the recordings are not there')
+        const report = await ofFiles(path, method)
+        assert.deepEqual(figures(report), [
+          `${points} agree, 0 differ, 0 unknown`,
+          `${expected} agree, ${closing - expected} differ, 0 unknown`,
+          `${openings} agree, 0 differ, 0 unknown`,
+        ])
+        assert.equal(report.closingTwapsOfNoLength.differ, 0)
+        assert.equal(report.differenceCount, closing - expected)
+      })
+    }
+
+    for (const kind of STORE_KINDS) {
+      test(`agrees from ${kind.name}, but for what depends on market data`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return skip(t, 'the recordings are not there')
+        const store = kind.create(t)
+        await ingestWhole(store, path)
+        const report = await ofStore(store)
+        assert.deepEqual(figures(report).slice(0, 2), [
+          `${points} agree, 0 differ, 0 unknown`,
+          `${plain} agree, 0 differ, ${closing - plain} unknown`,
+        ])
+        assert.equal(report.openingTwaps.differ, 0)
+        const unknown = closing - plain
+        assert.deepEqual(report.unknownReasons, unknown === 0 ? {} : { 'market data not kept': unknown })
+        const plainReport = await ofStore(store, 'plain-formula')
+        assert.deepEqual(figures(plainReport).slice(0, 2), [
+          `${points} agree, 0 differ, 0 unknown`,
+          `${plain} agree, ${closing - plain} differ, 0 unknown`,
+        ])
+      })
+    }
+  })
+}
+
+/** A point of the sample: not the first of its source and period, and external. */
+const POINT = { source: 1, seq: 3n, timestamp: 1696500203000000000n }
+
+/** The sample with the TWAP of {@link POINT} altered by one. */
+function alteredSample(t: TestContext): string {
+  const records = recordsOf(readRecording(SAMPLE))
+  const path = join(temporaryFolder(t), 'altered.evts')
+  const needle = Buffer.from(MARKET)
+  let altered = 0
+  for (const { kind, bytes } of records) {
+    if (kind !== 160 || !bytes.includes(needle) || altered > 0) continue
+    // The last field of a data point is its TWAP: its last digit is the last byte of the record.
+    const last = bytes.length - 1
+    if (bytes[last]! < 0x31 || bytes[last]! > 0x38) continue
+    bytes[last] = bytes[last]! + 1
+    altered++
+  }
+  assert.equal(altered, 1)
+  writeFileSync(path, joinRecords(records))
+  return path
+}
+
+describe('a point whose TWAP is altered by one', () => {
+  test('is found in event files, with its place', async (t) => {
+    const { differences, differenceCount, dataPoints } = await ofFiles(alteredSample(t))
+    assert.equal(differenceCount, 1)
+    assert.deepEqual(dataPoints, { agree: 2_297, differ: 1, unknown: 0 })
+    const { marketId, of, sent, expected, further } = differences[0]!
+    assert.deepEqual([marketId, of, further], [MARKET, 'data point', 0])
+    assert.equal(BigInt(sent!) - BigInt(expected!), 1n)
+  })
+
+  for (const kind of STORE_KINDS) {
+    test(`is found in ${kind.name}, wherever it stands`, async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const tables = await openStore(store).openTableReader()
+      const points = tableOf('funding_period_data_points')
+      const markets = tableOf('markets')
+      const all = { after: null, upTo: null }
+      const rows = await tables.read(points, all, 1_000_000)
+      const ids = new Map((await tables.read(markets, all, 100)).map(([number, id]) => [number, id]))
+      await tables.close()
+      const step = scaled(97, 1)
+      for (let index = 0; index < rows.length; index += step) {
+        const [market, source, timestamp, seq, price, twap] = rows[index] as string[]
+        const where = `market = ${market} and source = ${source} and timestamp = ${timestamp} and seq = ${seq}`
+        const setTwap = (value: string) =>
+          runSql(store, `update funding_period_data_points set twap = '${value}' where ${where}`)
+        await setTwap((BigInt(twap!) + 1n).toString())
+        const filter = { marketId: ids.get(market!)!, seq: BigInt(seq!) }
+        const { differences, differenceCount } = await ofStore(store, 'running-sum', filter)
+        assert.equal(differenceCount, 1, `${where}, price ${price}`)
+        assert.deepEqual(
+          [differences[0]!.timestamp, differences[0]!.seq, differences[0]!.expected, differences[0]!.sent],
+          [timestamp, seq, twap, (BigInt(twap!) + 1n).toString()],
+        )
+        await setTwap(twap!)
+      }
+      assert.equal((await ofStore(store)).differenceCount, 0)
+    })
+
+    test(`a price that is altered differs in what follows from it, on ${kind.name}`, async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const { source, seq, timestamp } = POINT
+      await runSql(
+        store,
+        `update funding_period_data_points set price = '1${'0'.repeat(12)}'
+          where source = ${source} and seq = ${seq} and timestamp = ${timestamp}
+            and market = (select market from markets where market_id = '${MARKET}')`,
+      )
+      const { differences, differenceCount } = await ofStore(store)
+      assert.equal(differenceCount, 1)
+      const { marketId, seq: found, further, agreedBefore } = differences[0]!
+      assert.deepEqual([marketId, found], [MARKET, String(seq)])
+      assert.ok(further > 0 && agreedBefore > 0)
+    })
+  }
+})
+
+describe('what is missing', () => {
+  /** Makes holes in a recording: from which height on, which heights are missing, and of which block an event. */
+  function withHoles(path: string, start: number, holes: [number, number][], incomplete: number): Buffer {
+    const records = recordsOf(readRecording(path))
+    return joinRecords(
+      records.filter(
+        ({ height, index }) =>
+          height >= start &&
+          !holes.some(([from, to]) => height >= from && height <= to) &&
+          !(height === incomplete && index === 3),
+      ),
+    )
+  }
+
+  const cases: [start: number, holes: [number, number][], incomplete: number][] = [
+    [0, [[195, 254]], -1],
+    [
+      0,
+      [
+        [342, 380],
+        [1379, 1425],
+      ],
+      2389,
+    ],
+    [1338, [], -1],
+    [2040, [[2411, 2432]], -1],
+    [0, [], 575],
+    [
+      872,
+      [
+        [926, 942],
+        [1807, 1813],
+      ],
+      1200,
+    ],
+  ]
+  for (const [start, holes, incomplete] of cases) {
+    const shown = `from ${start}, without ${holes.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${incomplete} incomplete`
+    test(`is unknown, and never differs: ${shown}`, async (t) => {
+      const recording = recordingPath('perps-long.evts.gz')
+      if (recording === null) return skip(t, 'the recordings are not there')
+      const path = join(temporaryFolder(t), 'holes.evts')
+      writeFileSync(path, withHoles(recording, start, holes, incomplete))
+      const files = await ofFiles(path)
+      // The one of the whole recording; it is only there where nothing is missing before it.
+      const known = ({ of, height }: { of: string; height: string }) =>
+        of === 'closing TWAP' && height === '1024'
+      assert.deepEqual(
+        files.differences.filter((difference) => !known(difference)),
+        [],
+      )
+      assert.ok(files.dataPoints.agree > 900 && files.dataPoints.unknown > 20)
+      for (const kind of STORE_KINDS) {
+        const store = kind.create(t)
+        assert.equal((await ingest(store, path, { allowGap: true })).failure, null)
+        const report = await ofStore(store)
+        assert.deepEqual(report.differences, [], kind.name)
+        const { agree, differ, unknown } = report.dataPoints
+        const total = files.dataPoints.agree + files.dataPoints.unknown
+        assert.deepEqual([agree + unknown, differ], [total, 0])
+        assert.ok(Math.abs(agree - files.dataPoints.agree) < 50, `${agree} of ${files.dataPoints.agree}`)
+      }
+    })
+  }
+
+  for (const kind of STORE_KINDS) {
+    test(`after rows were taken out of ${kind.name} is unknown, and what is whole still agrees`, async (t) => {
+      const recording = recordingPath('perps-long.evts.gz')
+      if (recording === null) return skip(t, 'the recordings are not there')
+      const store = kind.create(t)
+      await ingestWhole(store, recording)
+      await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
+      const byTime = await ofStore(store)
+      assert.deepEqual(byTime.differences, [])
+      assert.ok(byTime.unknownReasons['points pruned']! > 0)
+      assert.ok(byTime.dataPoints.agree > 3_500 && byTime.dataPoints.unknown < 150)
+      await pruneStore(openStore(store), { by: 'height', before: 1_500n })
+      const byBoth = await ofStore(store)
+      assert.deepEqual(byBoth.differences, [])
+      assert.ok(byBoth.dataPoints.agree > 1_800 && byBoth.dataPoints.unknown < 150)
+    })
+  }
+
+  test('an altered point behind a gap is still found, once a period has begun', async (t) => {
+    const store = STORE_KINDS[0]!.create(t)
+    const path = join(temporaryFolder(t), 'holes.evts')
+    writeFileSync(path, withHoles(SAMPLE, 0, [[100, 120]], -1))
+    assert.equal((await ingest(store, path, { allowGap: true })).failure, null)
+    await runSql(
+      store,
+      `update funding_period_data_points set twap = '7' where seq = 8 and source = 2
+        and timestamp = (select max(timestamp) from funding_period_data_points where seq = 8 and source = 2)`,
+    )
+    const { differences } = await ofStore(store)
+    assert.deepEqual([...new Set(differences.map(({ sent, of }) => `${of} ${sent}`))], ['data point 7'])
+  })
+})
+
+describe('lyra verify', () => {
+  test('prints what agrees, and exits with 0', async (t) => {
+    const { stdout, code, stderr } = await runLyra(t, ['verify', SAMPLE])
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^TWAPs of 3 markets, by the running sum/)
+    assert.match(stdout, /data points +2,298 +0 +0\n/)
+    assert.match(stdout, /ends of periods +90 +0 +0\n/)
+  })
+
+  test('prints what differs and why, as text and JSON, and exits with 1', async (t) => {
+    const path = alteredSample(t)
+    const people = await runLyra(t, ['verify', path])
+    assert.equal(people.code, 1)
+    assert.match(
+      people.stdout,
+      new RegExp(`market ${MARKET}, funding period \\d+, SOURCE_\\w+\\n {2}data point at`),
+    )
+    assert.match(people.stdout, /sent \d+, expected \d+; \d+ agree before it, 0 more differ\n/)
+    const machines = await runLyra(t, ['verify', '--json', '--method', 'plain-formula', path])
+    assert.equal(machines.code, 1)
+    const report = JSON.parse(machines.stdout) as VerifyReport & { method: string; error: string | null }
+    assert.deepEqual([report.method, report.error, report.differenceCount], ['plain-formula', null, 1])
+    assert.deepEqual(report.dataPoints, { agree: 2_297, differ: 1, unknown: 0 })
+  })
+
+  test('verifies a store, of one market and period where asked', async (t) => {
+    const store = STORE_KINDS.at(-1)!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const args = ['--store', store, '--market', MARKET.toUpperCase(), '--seq', '3', '--json']
+    const { stdout, code } = await runLyra(t, ['verify', ...args])
+    assert.equal(code, 0)
+    const report = JSON.parse(stdout) as VerifyReport
+    assert.equal(report.markets, 1)
+    assert.deepEqual(report.closingTwaps, { agree: 2, differ: 0, unknown: 0 })
+    assert.ok(report.dataPoints.agree > 40 && report.dataPoints.agree < 100)
+    const none = await runLyra(t, ['verify', '--store', store, '--seq', '999'])
+    assert.equal(none.code, 1)
+    assert.match(none.stderr, /^lyra: there is no TWAP of funding period 999\n$/)
+  })
+
+  test('input that is damaged is told, with what came out before', async (t) => {
+    const path = join(temporaryFolder(t), 'damaged.evts')
+    const whole = readRecording(SAMPLE)
+    writeFileSync(path, Buffer.concat([whole.subarray(0, whole.length), Buffer.alloc(64)]))
+    const { stdout, stderr, code } = await runLyra(t, ['verify', path])
+    assert.equal(code, 1)
+    assert.match(stdout, /data points +2,298 /)
+    assert.match(stderr, /damaged\.evts, record 7882, offset \d+: .*\n$/)
+  })
+
+  const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
+    ['files and a store', ['a.evts', '--store', 'b.db'], /event files and --store/, 2],
+    ['a market that is none', ['--market', 'abc'], /--market.*64 hex digits/, 2],
+    ['a period that is none', ['--seq', '-1'], /--seq.*whole number/, 2],
+    ['an unknown method', ['--method', 'guess'], /--method.*running-sum/, 2],
+    ['a file that is not there', ['no-such.evts'], /no-such\.evts: no such file/, 1],
+    ['a store that is not there', ['--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+  ]
+  for (const [what, args, message, code] of wrong) {
+    test(`${what}: one clear line`, async (t) => {
+      const outcome = await runLyra(t, ['verify', ...args], { cwd: temporaryFolder(t) })
+      assert.match(outcome.stderr, message)
+      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
+      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+    })
+  }
+})
