@@ -1,0 +1,81 @@
+/** One line of the table: a figure, the limit that it is held against, and how near it comes. */
+export type Figure = {
+  name: string
+  value: number
+  unit: string
+  /** What the machine could do at best, or what a peer does, measured in the same run; null for none. */
+  limit: { name: string; value: number } | null
+  /** Value to limit. */
+  ratio: number | null
+  /** What the ratio, or the value where there is no limit, is to be. */
+  target: { least?: number; most?: number } | null
+  note?: string
+}
+
+/** Makes a figure; the ratio follows from value and limit. */
+export function figure(
+  name: string,
+  value: number,
+  unit: string,
+  options: { limit?: { name: string; value: number }; target?: Figure['target']; note?: string } = {},
+): Figure {
+  const limit = options.limit ?? null
+  return {
+    name,
+    value,
+    unit,
+    limit,
+    ratio: limit === null ? null : value / limit.value,
+    target: options.target ?? null,
+    ...(options.note === undefined ? {} : { note: options.note }),
+  }
+}
+
+/** Whether a figure meets its target; null where it has none. */
+export function meetsTarget({ value, ratio, target }: Figure): boolean | null {
+  if (target === null) return null
+  const held = ratio ?? value
+  return (
+    held >= (target.least ?? Number.NEGATIVE_INFINITY) && held <= (target.most ?? Number.POSITIVE_INFINITY)
+  )
+}
+
+const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
+
+/** The table in text, one line a figure. */
+export function formatFigures(figures: readonly Figure[]): string {
+  const rows = figures.map((entry) => [
+    entry.name,
+    `${NUMBER.format(entry.value)} ${entry.unit}`,
+    entry.limit === null ? '' : `${NUMBER.format(entry.limit.value)} ${entry.unit} (${entry.limit.name})`,
+    entry.ratio === null ? '' : entry.ratio.toFixed(2),
+    formatTarget(entry.target),
+    { true: 'met', false: 'SHORT', null: '' }[String(meetsTarget(entry)) as 'true' | 'false' | 'null'],
+  ])
+  const table = [['figure', 'value', 'limit', 'ratio', 'target', ''], ...rows]
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function formatTarget(target: Figure['target']): string {
+  if (target === null) return ''
+  return [
+    target.least === undefined ? '' : `>= ${target.least}`,
+    target.most === undefined ? '' : `<= ${target.most}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
+}
+
+/** The middle value. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,69 @@
+import { rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Figure, figure, median } from './figures.ts'
+import { WORK } from './files.ts'
+import { MAIN, runForJson } from './processes.ts'
+
+type Framed = { records: number; bytes: number; seconds: number }
+type TakenIn = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
+
+const FRAME_ONLY = join(import.meta.dirname, 'frame-only.ts')
+
+/** Removes a SQLite store with its side files. */
+export function removeStore(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
+/** The rate of taking a file in, beside that of only inflating and framing it, in turns. */
+export async function measureIntake(
+  name: string,
+  path: string,
+  target: Figure['target'],
+  rounds = 3,
+): Promise<Figure[]> {
+  const store = join(WORK, 'intake.db')
+  const ours: TakenIn[] = []
+  const limits: Framed[] = []
+  for (let round = 0; round < rounds; round++) {
+    limits.push(await runForJson<Framed>(FRAME_ONLY, [path]))
+    removeStore(store)
+    ours.push(
+      await runForJson<TakenIn>(MAIN, ['ingest', '--json', '--log-level', 'silent', '--store', store, path]),
+    )
+  }
+  const { records, bytes } = limits[0]!
+  const seconds = median(ours.map((run) => run.seconds))
+  const limit = median(limits.map((run) => run.seconds))
+  return [
+    figure(`intake of ${name}: time`, seconds, 's', {
+      limit: { name: 'gunzip and frame', value: limit },
+      target,
+    }),
+    figure(`intake of ${name}: rate`, records / seconds, 'events/s'),
+    figure(`intake of ${name}: rate`, bytes / seconds / 1e6, 'MB/s'),
+  ]
+}
+
+/** Bytes of store file for each data point of a file. */
+export async function measureBytesPerPoint(
+  name: string,
+  path: string,
+  target: Figure['target'],
+): Promise<Figure> {
+  const store = join(WORK, 'bytes.db')
+  removeStore(store)
+  const { rows } = await runForJson<TakenIn>(MAIN, [
+    'ingest',
+    '--json',
+    '--log-level',
+    'silent',
+    '--store',
+    store,
+    path,
+  ])
+  const { size } = statSync(store)
+  removeStore(store)
+  return figure(`bytes of store per data point, ${name}`, size / rows.fundingPeriodDataPoints, 'bytes', {
+    target,
+  })
+}

@@ -1,0 +1,111 @@
+import { connect, type Socket } from 'node:net'
+
+/** What a run of requests over several connections came to. */
+export type LoadResult = {
+  requests: number
+  /** Requests answered a second. */
+  rate: number
+  /** Milliseconds from a request to the last byte of its answer. */
+  p50: number
+  p99: number
+  /** Bytes of an answer, headers and body, on average. */
+  bytes: number
+  /** Answers of another status than 200. */
+  failures: number
+}
+
+export type LoadOptions = {
+  connections: number
+  seconds: number
+  /** Gives the target of each request: the same again, or one not asked for before. */
+  nextTarget: () => string
+  headers?: Record<string, string>
+}
+
+const HEADER_END = Buffer.from('\r\n\r\n')
+
+/**
+ * Keeps each of some connections busy with one request after another, and takes the time of each. It reads
+ * no more of an answer than its length, so that the load costs the machine little.
+ */
+export async function measureLoad(base: string, options: LoadOptions): Promise<LoadResult> {
+  const { hostname, port } = new URL(base)
+  const extra = Object.entries(options.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
+  const requestOf = () =>
+    `GET ${options.nextTarget()} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${extra.join('')}\r\n`
+  const times: number[] = []
+  let bytes = 0
+  let failures = 0
+  const startedAt = performance.now()
+  const until = startedAt + options.seconds * 1000
+
+  const keepBusy = (socket: Socket) =>
+    new Promise<void>((resolve, reject) => {
+      let answer = createAnswerCounter()
+      let sentAt = performance.now()
+      socket.setNoDelay(true)
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error('the server closed a connection')))
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (!answer.take(chunk)) return
+        const now = performance.now()
+        times.push(now - sentAt)
+        if (answer.status !== 200) failures++
+        if (now >= until) {
+          socket.removeAllListeners('close')
+          socket.destroy()
+          resolve()
+          return
+        }
+        answer = createAnswerCounter()
+        sentAt = now
+        socket.write(requestOf())
+      })
+      socket.write(requestOf())
+    })
+
+  await Promise.all(
+    Array.from({ length: options.connections }, () => keepBusy(connect(Number(port), hostname))),
+  )
+  const seconds = (performance.now() - startedAt) / 1000
+  times.sort((a, b) => a - b)
+  return {
+    requests: times.length,
+    rate: times.length / seconds,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    bytes: bytes / times.length,
+    failures,
+  }
+}
+
+/** The value below which the given share of sorted values lies. */
+export function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Counts the bytes of one answer with a Content-Length. */
+function createAnswerCounter() {
+  let head: Buffer | null = null
+  let missing = -1
+  return {
+    status: 0,
+    /** Whether the answer is whole with this chunk. */
+    take(chunk: Buffer): boolean {
+      if (missing >= 0) {
+        missing -= chunk.length
+        return missing <= 0
+      }
+      head = head === null ? chunk : Buffer.concat([head, chunk])
+      const end = head.indexOf(HEADER_END)
+      if (end === -1) return false
+      const text = head.toString('latin1', 0, end)
+      this.status = Number(text.slice(9, 12))
+      const length = /^content-length: (\d+)/im.exec(text)
+      if (length === null) throw new Error(`an answer without Content-Length:\n${text}`)
+      missing = Number(length[1]) - (head.length - end - HEADER_END.length)
+      return missing <= 0
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export const ROOT = join(import.meta.dirname, '..')
+export const MAIN = join(ROOT, 'src/main.ts')
+
+const run = promisify(execFile)
+
+/** Runs a script of ours and returns the last line of its standard output as JSON. */
+export async function runForJson<T>(script: string, args: string[]): Promise<T> {
+  const { stdout } = await run(process.execPath, [script, ...args], { maxBuffer: 64 * 1024 * 1024 })
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as T
+}
+
+/** A server in a process of its own. */
+export type ServerProcess = {
+  base: string
+  /** The most memory it has held, in bytes; NaN where the system does not tell (not Linux). */
+  peakMemory(): number
+  /** Processor seconds it has taken so far; NaN where the system does not tell. */
+  processorSeconds(): number
+  stop(): Promise<void>
+}
+
+/** Starts a script that serves, and waits until it names its address. */
+export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const base = await addressOf(child)
+  const proc = (name: string) => {
+    try {
+      return readFileSync(`/proc/${child.pid}/${name}`, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+  return {
+    base,
+    peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(proc('status'))?.[1] ?? Number.NaN) * 1024,
+    processorSeconds: () => {
+      const fields = proc('stat')
+        .slice(proc('stat').lastIndexOf(')') + 2)
+        .split(' ')
+      return (Number(fields[11]) + Number(fields[12])) / 100
+    },
+    stop: async () => {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+async function addressOf(child: ChildProcess): Promise<string> {
+  let output = ''
+  return new Promise((resolve, reject) => {
+    const look = (text: Buffer) => {
+      output += text
+      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
+      if (match !== null) resolve(match[0])
+    }
+    child.stdout!.on('data', look)
+    child.stderr!.on('data', look)
+    child.once('exit', () => reject(new Error(`a server ended before it served:\n${output}`)))
+  })
+}
+
+/** Serves a store, as `lyra serve` does. */
+export function serveStore(store: string, args: string[] = []): Promise<ServerProcess> {
+  return startServer(MAIN, ['serve', '--port', '0', '--log-level', 'info', '--store', store, ...args])
+}
