@@ -68,7 +68,11 @@ export async function openPostgresWriter(
       try {
         return await work(await lockedClient())
       } catch (error) {
-        if (!isPassing(error)) throw explainPostgresError(address.name, error)
+        if (!isPassing(error)) {
+          // With the connection goes the transaction that the error has left open.
+          await dropConnection()
+          throw explainPostgresError(address.name, error)
+        }
         if (isConnectionLost(error) || client === null) await dropConnection()
         else await client.query('rollback').catch(dropConnection)
         onNotice(`${explainPostgresError(address.name, error).message}; trying again`)
