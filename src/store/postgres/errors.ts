@@ -25,6 +25,9 @@ const NETWORK = [
   'ENETUNREACH',
   'EAI_AGAIN',
   'ENOENT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
 ]
 
 /** What the driver says of a connection that is gone, for which it has no code. */
