@@ -40,8 +40,12 @@ const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read 
  */
 export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
   const pool = new Pool({ ...readerConfig(address), max: MAX_CONNECTIONS })
-  // A connection lost while it is idle is replaced when the next one is needed.
+  // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
+  // tells its error with its statements', and to a listener, which the pool has only while it is idle.
   pool.on('error', () => {})
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+  })
   try {
     const version = await schemaVersion(pool, address)
     if (version < MIGRATIONS.length) {
