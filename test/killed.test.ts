@@ -13,10 +13,10 @@ import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
-const BLOCKS = scaled(2_000, 15_000)
+const BLOCKS = scaled(1_500, 15_000)
 
 /** Times that one store's intake is killed before it is let run to its end. */
-const KILLS_EACH = 4
+const KILLS_EACH = 3
 
 /** The arguments that take a file in by each command. */
 const COMMANDS = {

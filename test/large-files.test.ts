@@ -111,7 +111,7 @@ function marketDataBlock(lists: Uint8Array): Buffer {
 }
 
 const party = message({ 1: 'network' })
-const penalties = (): Buffer => longList(6, new Uint8Array(), 60 * MB)
+const penalties = (): Buffer => longList(6, new Uint8Array(), 40 * MB)
 
 const stray = frame(
   Array.from({ length: 10_000 }, () => busEvent({ id: '7-3', kind: 102 }, Buffer.alloc(1000))),
@@ -139,7 +139,7 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
   ],
   [
     'a list of millions of fee shares',
-    () => gzipped([marketDataBlock(longList(26, party, 60 * MB))]),
+    () => gzipped([marketDataBlock(longList(26, party, 40 * MB))]),
     /record 2, offset \d+: an event of kind 111 with \d+ bytes/,
   ],
   [
