@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createWriteStream, readFileSync } from 'node:fs'
+import { chownSync, createWriteStream, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,15 +7,20 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
+import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { send } from './fixtures/http.ts'
+import { blocksOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
+import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openStore, temporaryFolder } from './fixtures/stores.ts'
+
+const MB = 1024 * 1024
 
 const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
 const isInstalled = postgresProgram('initdb') !== null
@@ -140,6 +145,55 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const { code, stderr } = await intake.outcome
     assert.equal(code, 0, stderr)
     assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const plain = store()
+    await ingestWhole(plain, SAMPLE)
+    const blocks = await blocksOf(SAMPLE)
+    const name = store()
+    const service = await startLive(t, name, temporaryFolder(t))
+    const core = await dial(service.corePort)
+    await core.send(blocks.slice(0, 300).flat())
+    await untilHeight(service, 300)
+    server.control('stop', '-m', 'fast')
+    const stoppedAt = performance.now()
+    await core.send(blocks.slice(300).flat())
+    await core.close()
+    while (performance.now() - stoppedAt < scaled(3_000, 60_000)) {
+      assert.equal((await send(service.base, '/api/v2/checkpoints')).status, 503)
+      await sleep(100)
+    }
+    server.control('start')
+    await untilHeight(service, blocks.length)
+    await stop(service)
+    assert.deepEqual(await digestStore(name), await digestStore(plain))
+  })
+
+  test('on a disk that is full: it is told in one line, readers are answered, and it goes on with more space', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const disk = mountSmallDisk(t, 12 * MB)
+    if (disk === null) return skip(t, 'no file system can be mounted here')
+    const { expected } = await prepare(t)
+    const location = join(disk.folder, 'tables')
+    mkdirSync(location)
+    chownSync(location, ...server.owner)
+    await query(server.url, `create tablespace small location '${location}'`)
+    await query(server.url, 'create database on_small tablespace small')
+    const name = server.url.replace('/postgres', '/on_small')
+    const service = startLyra(t, ['serve', '--port', '0', '--store', name, stream])
+    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    await service.printed(/the server's disk is full/)
+    // What was committed before can be read; nothing may be there yet.
+    assert.ok([200, 503].includes((await send(base!, '/api/v2/checkpoints')).status))
+    disk.resize(512 * MB)
+    await service.printed(/intake ended/)
+    service.child.kill('SIGTERM')
+    await service.outcome
+    assert.deepEqual(await digestStore(name), expected)
+    await query(server.url, 'drop database on_small')
+    await query(server.url, 'drop tablespace small')
   })
 
   test('a second writer stands by, and takes over when the first is killed', async (t) => {

@@ -28,6 +28,7 @@ import { MAIN, type Outcome, runLyra, startLyra, startProgram } from './fixtures
 import { LONG, scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
+import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 /** Files of SQLite's only. */
@@ -422,11 +423,11 @@ describe('a disk that is full', options, () => {
 
   test('a file system that is full: one clear line, nothing broken, and it goes on with more space', async (t) => {
     await inScope(async (scope) => {
-      const mounted = mountSmall(scope, wholeSize)
-      if (mounted === null) return t.skip('no file system can be mounted here')
-      const store = join(mounted.folder, 'lyra.db')
+      const disk = mountSmallDisk(scope, wholeSize)
+      if (disk === null) return t.skip('no file system can be mounted here')
+      const store = join(disk.folder, 'lyra.db')
       const run = (share: number) => {
-        mounted.resize(share)
+        disk.resize(wholeSize * share)
         return runLyra(t, ['ingest', '--log-level', 'error', '--store', store, file])
       }
       await checkFull(
@@ -437,13 +438,3 @@ describe('a disk that is full', options, () => {
     })
   })
 })
-
-/** A file system of its own in memory, of a share of a size; null where none can be mounted. */
-function mountSmall(scope: TestContext, size: number) {
-  const folder = temporaryFolder(scope)
-  const mount = (options: string): boolean =>
-    spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
-  if (!mount(`size=${size}`)) return null
-  scope.after(() => spawnSync('umount', [folder]))
-  return { folder, resize: (share: number) => mount(`remount,size=${Math.floor(size * share)}`) }
-}

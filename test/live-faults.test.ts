@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dial } from './fixtures/core.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { blocksOf, kill, readyOf, startLive, stop, untilHeight, untilNotReady } from './fixtures/live.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { mountSmallDisk } from './fixtures/small-disk.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+const MB = 1024 * 1024
+
+const blocks = await blocksOf(SAMPLE)
+
+/** Checks that a store holds what a plain ingest of the first blocks gives. */
+async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, count: number) {
+  const file = join(temporaryFolder(t), 'first.evts')
+  writeFileSync(
+    file,
+    Buffer.concat(blocks.slice(0, count).flatMap((events) => events.flatMap((event) => record(event)))),
+  )
+  const plain = kind.create(t)
+  await ingestWhole(plain, file)
+  assert.deepEqual(await digestStore(store), await digestStore(plain))
+}
+
+async function storedHeight(store: string): Promise<number> {
+  const reader = await openStore(store).openReader()
+  const position = await reader.position()
+  await reader.close()
+  return Number(position?.height ?? 0)
+}
+
+/** An event as it stands in a file: the size of what follows, a sequence number, the event. */
+function record(event: Buffer): Buffer[] {
+  const header = Buffer.alloc(12)
+  header.writeUInt32BE(event.length + 8)
+  return [header, event]
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`a recording at its own pace and others (${kind.name})`, () => {
+    for (const [speed, count] of [
+      [1, scaled(4, 120)],
+      [100, scaled(200, 905)],
+    ] as const) {
+      test(`at ${speed}x`, async (t) => {
+        const store = kind.create(t)
+        const service = await startLive(t, store, temporaryFolder(t))
+        const core = await dial(service.corePort)
+        const startedAt = performance.now()
+        for (const [index, events] of blocks.slice(0, count).entries()) {
+          // The recording has a block a second.
+          await sleep(Math.max(0, startedAt + (index * 1_000) / speed - performance.now()))
+          await core.send(events)
+          // Block 1 comes twice, and is known to be whole once block 2 comes.
+          if (speed === 1 && index > 0) await untilHeight(service, index + 1)
+        }
+        await untilHeight(service, count)
+        await core.close()
+        await stop(service)
+        await assertHoldsFirst(t, kind, store, count)
+      })
+    }
+  })
+
+  describe(`a disk that is full (${kind.name})`, () => {
+    test('under the buffer: the core waits, and goes on once space is made', async (t) => {
+      const disk = mountSmallDisk(t, MB)
+      if (disk === null) return skip(t, 'no file system can be mounted here')
+      const store = kind.create(t)
+      const buffer = join(disk.folder, 'buffer')
+      let service = await startLive(t, store, buffer)
+      let core = await dial(service.corePort)
+      void core.send(blocks.flat()).catch(() => {})
+      await service.program.printed(/the event buffer cannot be written .*the core has to wait/)
+      // Killed while it waits: what the store holds is not asked for again.
+      await kill(service)
+      core.socket.destroy()
+      const from = await storedHeight(store)
+      service = await startLive(t, store, buffer)
+      core = await dial(service.corePort)
+      const sent = core.send(blocks.slice(from).flat())
+      await service.program.printed(/the event buffer cannot be written/)
+      disk.resize(64 * MB)
+      await service.program.printed(/the event buffer is written again/)
+      await sent
+      await untilHeight(service, blocks.length)
+      await core.close()
+      await stop(service)
+      await assertHoldsFirst(t, kind, store, blocks.length)
+    })
+  })
+}
+
+describe('a disk that is full under a SQLite store', () => {
+  const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
+
+  test('the core is not held up; it is told, and made good once space is made', async (t) => {
+    if (kind === undefined) return
+    const disk = mountSmallDisk(t, MB / 4)
+    if (disk === null) return skip(t, 'no file system can be mounted here')
+    const store = join(disk.folder, 'lyra.db')
+    const service = await startLive(t, store, temporaryFolder(t))
+    const core = await dial(service.corePort)
+    await core.send(blocks.flat())
+    await untilNotReady(service, /disk is full|look for a full/)
+    await core.close()
+    assert.equal(disk.resize(64 * MB), true)
+    await untilHeight(service, blocks.length)
+    assert.equal((await readyOf(service)).status, 200)
+    await stop(service)
+    await assertHoldsFirst(t, kind, store, blocks.length)
+  })
+})
