@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
+import { MIGRATIONS } from '../src/store/sqlite/schema.ts'
 import { statusOfService } from '../src/upkeep/service-status.ts'
 import type { StatusReport } from '../src/upkeep/status.ts'
 import { statusOfStore } from '../src/upkeep/status.ts'
@@ -34,8 +35,8 @@ for (const kind of STORE_KINDS) {
       assert.ok(bytes > 100_000 && bytes < 10_000_000, String(bytes))
       assert.deepEqual(rest, {
         kind: kind.name,
-        schemaVersion: 1,
-        programSchemaVersion: 1,
+        schemaVersion: MIGRATIONS.length,
+        programSchemaVersion: MIGRATIONS.length,
         hasWriter: kind.name === 'sqlite' ? null : false,
       })
     })
@@ -54,7 +55,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       await openStore(store).migrate()
       const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
-      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, 1])
+      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, MIGRATIONS.length])
     })
 
     test('a store that is not there is not made', async (t) => {
@@ -124,7 +125,7 @@ describe('lyra status', () => {
     assert.match(people.stdout, new RegExp(`^data points +${MARKET} +931 +2023-10-05T10:00:03Z`, 'm'))
     const machines = await runLyra(t, ['status', '--json'], { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout) as StatusReport
-    assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, 1])
+    assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, MIGRATIONS.length])
   })
 
   test('of a service tells the live intake', async (t) => {

@@ -10,6 +10,7 @@ import { backupCommand } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { copyCommand } from './copy.ts'
 import { EXIT } from './exit.ts'
+import { exportCommand } from './export.ts'
 import { generateCommand } from './generate.ts'
 import { ingestCommand } from './ingest.ts'
 import { migrateCommand } from './migrate.ts'
@@ -32,6 +33,7 @@ const COMMANDS = [
   backupCommand,
   migrateCommand,
   copyCommand,
+  exportCommand,
   generateCommand,
 ]
 

@@ -1,0 +1,88 @@
+import { LyraApiError, LyraConnectionError } from './errors.ts'
+import { backOffMs, wait } from './wait.ts'
+
+/** How requests are made. */
+export type ConnectionOptions = {
+  /** Where the service answers: `http://127.0.0.1:3008`; a path in front of its own may follow. */
+  url: string
+  /** What to use instead of the global fetch. */
+  fetch?: typeof fetch | undefined
+  /** How often a request is tried again after a fault that may pass; 4 where it is not said. */
+  retries?: number | undefined
+  /** How long one attempt may take, milliseconds; 30,000 where it is not said. */
+  timeoutMs?: number | undefined
+}
+
+/** An answer, whole. */
+export type Answer = { status: number; headers: Headers; text: string }
+
+export type Connection = {
+  /** The address of a target. */
+  address(target: string): string
+  /**
+   * Asks until an answer is there, is refused for good, or the attempts are used up.
+   *
+   * @param alsoGood statuses that are answers too, beside 2xx
+   * @throws {LyraApiError} for an answer that is no success
+   * @throws {LyraConnectionError} where there is none
+   */
+  get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
+  /** Opens a stream: one attempt, whose body is read by the caller. Throws as {@link Connection.get} does. */
+  open(target: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
+}
+
+/** Whether the same request may be answered another time. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof LyraApiError) return error.status === 429 || error.status === 503
+  return error instanceof LyraConnectionError
+}
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { retries = 4, timeoutMs = 30_000 } = options
+  const base = options.url.replace(/\/+$/, '')
+  // Not called as a method of the options: a browser's fetch wants no other `this` than the window.
+  const ask = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
+
+  async function attempt(target: string, signal: AbortSignal | undefined): Promise<Answer> {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await ask(`${base}${target}`, {
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw new LyraConnectionError(`${base}${target}`, error)
+    }
+  }
+
+  return {
+    address: (target) => `${base}${target}`,
+
+    get: async (target, signal, alsoGood = []) => {
+      for (let tried = 1; ; tried++) {
+        try {
+          const answer = await attempt(target, signal)
+          const { status, headers, text } = answer
+          if ((status >= 200 && status < 300) || alsoGood.includes(status)) return answer
+          throw new LyraApiError(status, headers, text)
+        } catch (error) {
+          if (tried > retries || !mayPass(error)) throw error
+          await wait(backOffMs(tried, error instanceof LyraApiError ? error.retryAfter : null), signal)
+        }
+      }
+    },
+
+    open: async (target, signal) => {
+      let response: Response
+      try {
+        response = await ask(`${base}${target}`, { signal, headers: { accept: 'text/event-stream' } })
+        if (response.ok && response.body !== null) return response.body
+      } catch (error) {
+        signal.throwIfAborted()
+        throw new LyraConnectionError(`${base}${target}`, error)
+      }
+      throw new LyraApiError(response.status, response.headers, await response.text().catch(() => ''))
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** One detail of an error of the API. */
+export type LyraErrorDetail = { '@type': string; code: number; message: string; inner: string }
+
+/** An answer of the service that is no success. */
+export class LyraApiError extends Error {
+  /** The HTTP status. */
+  readonly status: number
+  /** The gRPC status code of the body; null where the answer has no body of the API's (a proxy's, say). */
+  readonly code: number | null
+  readonly details: LyraErrorDetail[]
+  /** The id under which the service knows the request. */
+  readonly requestId: string | null
+  /** Seconds after which the service says to try again. */
+  readonly retryAfter: number | null
+
+  constructor(status: number, headers: Headers, body: string) {
+    const { code, message, details } = parse(body)
+    const inner = details[0]?.inner
+    super(`${status}: ${message}${inner ? ` (${inner})` : ''}`)
+    this.name = 'LyraApiError'
+    this.status = status
+    this.code = code
+    this.details = details
+    this.requestId = headers.get('x-request-id')
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+    this.retryAfter = Number.isNaN(seconds) ? null : seconds
+  }
+}
+
+/** A service that could not be reached, or broke its answer off; `cause` is what fetch has said. */
+export class LyraConnectionError extends Error {
+  constructor(url: string, cause: unknown) {
+    super(`${url}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.name = 'LyraConnectionError'
+  }
+}
+
+function parse(body: string): { code: number | null; message: string; details: LyraErrorDetail[] } {
+  try {
+    const { code, message, details } = JSON.parse(body) as {
+      code?: unknown
+      message?: unknown
+      details?: unknown
+    }
+    if (typeof code === 'number' && typeof message === 'string') {
+      return { code, message, details: Array.isArray(details) ? (details as LyraErrorDetail[]) : [] }
+    }
+  } catch {
+    // No body of ours.
+  }
+  return { code: null, message: body.slice(0, 200) || 'no body', details: [] }
+}

@@ -1,0 +1,7 @@
+export { createLyraClient, type LyraClient, type Rows } from './client.ts'
+export type { ConnectionOptions } from './connection.ts'
+export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'
+export type * from './nodes.ts'
+export type { Page, PageInfo, PageRow, WalkOptions } from './pages.ts'
+export type * from './requests.ts'
+export type { StreamOptions, StreamRow } from './streams.ts'

@@ -1,0 +1,72 @@
+import type { Connection } from './connection.ts'
+import type { Nodes, ResourceName } from './nodes.ts'
+import { type Filters, type PageOptions, pageTarget } from './requests.ts'
+
+/** A row with the cursor of its place in the order. */
+export type PageRow<Node> = { node: Node; cursor: string }
+
+export type PageInfo = {
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+  /** Cursors of the first row and the last; empty on an empty page. */
+  startCursor: string
+  endCursor: string
+}
+
+/** A page, of one snapshot. */
+export type Page<Node> = {
+  rows: PageRow<Node>[]
+  pageInfo: PageInfo
+  /** The last block of the snapshot: height and time in Unix nanoseconds, digits. */
+  blockHeight: string
+  blockTimestamp: string
+}
+
+/** How a list is walked. */
+export type WalkOptions = {
+  /** Rows that are asked for at a time; 1,000 where it is not said. */
+  pageSize?: number | undefined
+  newestFirst?: boolean | undefined
+  /** The cursor of a row to go on behind. */
+  after?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** Reads one page. */
+export async function readPage<Name extends ResourceName>(
+  connection: Connection,
+  resource: Name,
+  filters: Filters[Name],
+  { signal, ...options }: PageOptions & { signal?: AbortSignal | undefined } = {},
+): Promise<Page<Nodes[Name]>> {
+  const { text, headers } = await connection.get(pageTarget(resource, filters, options), signal)
+  const body = JSON.parse(text) as Record<string, { edges: PageRow<Nodes[Name]>[]; pageInfo: PageInfo }>
+  const { edges, pageInfo } = body[resource]!
+  return {
+    rows: edges,
+    pageInfo,
+    blockHeight: headers.get('x-block-height') ?? '',
+    blockTimestamp: headers.get('x-block-timestamp') ?? '',
+  }
+}
+
+/** Reads all rows, page by page: the next one is asked for once the rows of the last have been taken. */
+export async function* walkPages<Name extends ResourceName>(
+  connection: Connection,
+  resource: Name,
+  filters: Filters[Name],
+  { pageSize = 1000, newestFirst, after, signal }: WalkOptions = {},
+): AsyncGenerator<Nodes[Name], void, undefined> {
+  let cursor = after
+  for (;;) {
+    const page = await readPage(connection, resource, filters, {
+      first: pageSize,
+      after: cursor,
+      newestFirst,
+      signal,
+    })
+    for (const { node } of page.rows) yield node
+    if (!page.pageInfo.hasNextPage) return
+    cursor = page.pageInfo.endCursor
+  }
+}

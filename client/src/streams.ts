@@ -1,0 +1,93 @@
+import { type Connection, mayPass } from './connection.ts'
+import { LyraApiError } from './errors.ts'
+import { createEventStreamReader } from './event-stream.ts'
+import type { Nodes, ResourceName } from './nodes.ts'
+import { type StreamFilters, type StreamStart, streamTarget } from './requests.ts'
+import { backOffMs, wait } from './wait.ts'
+
+/** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */
+const SILENCE_MS = 45_000
+
+/** A row as it came, with the cursor to go on from behind it. */
+export type StreamRow<Node> = { row: Node; cursor: string }
+
+export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
+
+/**
+ * Follows a resource: each row as it comes, or changes, without end. A connection that is cut is opened again
+ * behind the last row taken. Ends when the signal does.
+ *
+ * @throws {LyraApiError} for a request that the service refuses for good.
+ */
+export async function* followStream<Name extends ResourceName>(
+  connection: Connection,
+  resource: Name,
+  filters: StreamFilters[Name],
+  { after, afterBlock, signal }: StreamOptions = {},
+): AsyncGenerator<StreamRow<Nodes[Name]>, void, undefined> {
+  let cursor = after
+  let failed = 0
+  let retryMs = 0
+  while (!signal?.aborted) {
+    const stop = new AbortController()
+    const ended = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal])
+    let watch: ReturnType<typeof setTimeout> | undefined
+    const heard = () => {
+      clearTimeout(watch)
+      watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
+    }
+    const rows: StreamRow<Nodes[Name]>[] = []
+    /** An id that came by itself, behind the last row. */
+    let idle: string | null = null
+    const read = createEventStreamReader({
+      onEvent: ({ event, data, id }) => {
+        idle = null
+        if (event === resource) rows.push({ row: JSON.parse(data) as Nodes[Name], cursor: id })
+      },
+      onId: (id) => {
+        idle = id
+      },
+      onRetry: (ms) => {
+        retryMs = ms
+      },
+    })
+    try {
+      heard()
+      const body = await connection.open(
+        streamTarget(resource, filters, { after: cursor, afterBlock }),
+        ended,
+      )
+      const reader = body.getReader()
+      const decoder = new TextDecoder()
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        heard()
+        failed = 0
+        read(decoder.decode(value, { stream: true }))
+        // The caller may take its time over a row, in which nothing is read.
+        clearTimeout(watch)
+        for (const row of rows.splice(0)) {
+          cursor = row.cursor
+          yield row
+        }
+        if (idle !== null) cursor = idle
+        idle = null
+        heard()
+      }
+    } catch (error) {
+      if (signal?.aborted) return
+      // What breaks within an answer is an error of fetch's own.
+      if (error instanceof LyraApiError && !mayPass(error)) throw error
+      failed++
+      const asked = error instanceof LyraApiError ? error.retryAfter : null
+      await wait(Math.max(retryMs, backOffMs(failed, asked)), signal).catch(() => {})
+      continue
+    } finally {
+      clearTimeout(watch)
+      stop.abort()
+    }
+    failed++
+    await wait(Math.max(retryMs, backOffMs(failed)), signal).catch(() => {})
+  }
+}

@@ -1,0 +1,138 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { constants, createGzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
+import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Reader, Snapshot } from '../store/store.ts'
+import { invalidPagination, unavailable } from './errors.ts'
+import { pageRequest } from './page-request.ts'
+import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from './parameters.ts'
+import { hasName, parseQuery, queryOf } from './query-string.ts'
+import { acceptsGzip } from './send-json.ts'
+import type { Turns } from './turns.ts'
+import { addVary } from './vary.ts'
+
+/** Exports at a time: each holds a connection, and keeps what is replaced meanwhile from being cleared away. */
+const MAX_EXPORTS = 4
+
+/** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
+const MAX_EXPORT_MS = 15 * 60_000
+
+const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
+
+export type ExportOptions = {
+  reader: Reader
+  turns: Turns
+}
+
+/** Exports under way. */
+export type Exports = {
+  /** A handler that answers requests with a `format` with all rows in that format, and leaves others to `page`. */
+  handlerOf(resource: Resource, page: RouteHandlerMethod): RouteHandlerMethod
+}
+
+/** Makes the handlers of exports, which together keep to the limits. */
+export function createExports({ reader, turns }: ExportOptions): Exports {
+  let running = 0
+
+  async function sendExport(
+    resource: Resource,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    values: ParameterValues,
+  ): Promise<FastifyReply> {
+    const { marketId = null } = request.params as { marketId?: string }
+    const query = exportQuery(resource, marketId, values)
+    const format = values.get('format') as TextFormatName
+    if (running >= MAX_EXPORTS) {
+      throw unavailable('the service has as many exports under way as it takes; try again later')
+    }
+    running++
+    let snapshot: Snapshot | null = null
+    try {
+      snapshot = await reader.openSnapshot()
+      if (snapshot.position === null) throw unavailable('the store holds no block yet; try again later')
+      const { height, timestamp } = snapshot.position
+      addVary(reply, 'Accept-Encoding')
+      const isZipped = acceptsGzip(request.raw)
+      const head = {
+        ...reply.getHeaders(),
+        'content-type': TEXT_FORMATS[format].contentType,
+        'content-disposition': `attachment; filename="${resource.name}.${format}"`,
+        'cache-control': 'no-store',
+        'x-block-height': height,
+        'x-block-timestamp': timestamp,
+        ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
+      }
+      reply.hijack()
+      reply.raw.writeHead(200, head as Record<string, string>)
+      if (request.method === 'HEAD') reply.raw.end()
+      else await writeRows(snapshot, query, format, isZipped, reply)
+    } catch (error) {
+      if (!reply.sent) throw error
+      // The head is sent: an answer that is broken off is all that can be told.
+      if (!reply.raw.writableFinished)
+        request.log.warn(`an export was broken off: ${(error as Error).message}`)
+    } finally {
+      running--
+      await snapshot?.close()
+    }
+    return reply
+  }
+
+  async function writeRows(
+    snapshot: Snapshot,
+    query: ExportQuery,
+    format: TextFormatName,
+    isZipped: boolean,
+    { raw }: FastifyReply,
+  ): Promise<void> {
+    const stop = AbortSignal.timeout(MAX_EXPORT_MS)
+    const chunks: AsyncIterable<ExportedRow[]> = exportRows(
+      query,
+      (page) => turns(() => snapshot.page(page)),
+      stop,
+    )
+    const text = Readable.from(textOf(chunks, TEXT_FORMATS[format], query.resource, query.selection), {
+      objectMode: false,
+    })
+    // An error of any part destroys the connection, so that the client knows that it has not had all.
+    if (isZipped) await pipeline(text, createGzip({ level: constants.Z_BEST_SPEED }), raw, { signal: stop })
+    else await pipeline(text, raw, { signal: stop })
+  }
+
+  return {
+    handlerOf: (resource, page) => {
+      const readParameters = parameterReader(
+        [...parametersOf(resource), FORMAT_PARAMETER].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      )
+      return async function handle(request, reply) {
+        const query = queryOf(request.originalUrl)
+        if (!hasName(query, FORMAT_PARAMETER.name)) return page.call(this, request, reply)
+        return sendExport(resource, request, reply, readParameters(parseQuery(query)))
+      }
+    },
+  }
+}
+
+/**
+ * Checks a request for an export.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function exportQuery(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): ExportQuery {
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
+  const paged = NOT_PAGED.find((name) => values.has(name))
+  if (paged !== undefined) {
+    throw invalidPagination(
+      `${paged} is not for an export, which holds all rows; allowed is pagination.after`,
+    )
+  }
+  return { resource, selection, descending, cursor }
+}

@@ -1,0 +1,218 @@
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ApiError } from '../api/errors.ts'
+import { exportQuery } from '../api/export-route.ts'
+import { parameterReader, parametersOf } from '../api/parameters.ts'
+import type { QueryPairs } from '../api/query-string.ts'
+import { parseRfc3339 } from '../domain/time.ts'
+import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
+import { parquetOf } from '../export/parquet.ts'
+import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
+import { createLogger } from '../log.ts'
+import type { Resource } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
+import { findStore } from '../store/open-store.ts'
+import { type Snapshot, StoreError } from '../store/store.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import {
+  type CommonOptions,
+  flagOption,
+  InvalidSettingError,
+  logLevelOption,
+  storeOption,
+} from './options.ts'
+
+const PROGRESS_INTERVAL_MS = 2_000
+
+const NOTES = `
+The rows are those of one moment, whatever is written meanwhile. A line of ndjson and csv holds its cursor: with it,
+--after goes on behind that row. A file gets its name once it is whole.`
+
+/** Each resource by its name on the command line. */
+const BY_NAME = new Map(
+  Object.values(RESOURCES).map((resource): [string, Resource] => [commandName(resource), resource]),
+)
+
+type FormatName = TextFormatName | 'parquet'
+
+type ExportCommandOptions = CommonOptions & {
+  market: string | undefined
+  party: string | undefined
+  source: string | undefined
+  seq: string | undefined
+  from: string | undefined
+  to: string | undefined
+  after: string | undefined
+  oldestFirst: boolean
+  format: FormatName
+  out: string | undefined
+  force: boolean
+}
+
+/** `lyra export`: writes all rows of a resource to a file. */
+export function exportCommand(): Command {
+  return new Command('export')
+    .summary('write the rows of a resource to a file, as ndjson, csv or Parquet')
+    .description('Writes all rows of a resource, as the API gives them, to a file or standard output.')
+    .argument('<resource>', [...BY_NAME.keys()].join(', '), (name) => {
+      const resource = BY_NAME.get(name)
+      if (resource === undefined) {
+        throw new InvalidArgumentError(`It must be one of ${[...BY_NAME.keys()].join(', ')}.`)
+      }
+      return resource
+    })
+    .addOption(storeOption())
+    .option('--market <id>', 'rows of this market; data points need one, providers one or a party')
+    .option('--party <id>', 'providers: rows of this party')
+    .option('--source <source>', 'data points: SOURCE_EXTERNAL or SOURCE_INTERNAL')
+    .option('--seq <number>', 'data points: rows of this funding period')
+    .addOption(new Option('--from <time>', 'data points: from this time on').argParser(parseTime))
+    .addOption(new Option('--to <time>', 'data points: before this time').argParser(parseTime))
+    .option('--after <cursor>', 'rows behind the one of this cursor')
+    .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
+    .addOption(
+      new Option('--format <format>', 'the format to write')
+        .choices([...Object.keys(TEXT_FORMATS), 'parquet'])
+        .default('ndjson'),
+    )
+    .option('--out <file>', 'the file to write; standard output where none is named')
+    .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(exportResource)
+}
+
+function commandName({ name }: Resource): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** A time by RFC 3339 or in Unix nanoseconds, as digits. */
+function parseTime(text: string): string {
+  if (/^-?\d+$/.test(text)) return text
+  const time = parseRfc3339(text)
+  if (time === null) {
+    throw new InvalidArgumentError('It must be a time such as 2026-01-31T00:00:00Z, or Unix nanoseconds.')
+  }
+  return time.toString()
+}
+
+async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
+  const log = createLogger(options.logLevel)
+  const query = queryOfOptions(resource, options)
+  const { out, force } = options
+  if (out !== undefined && !force && existsSync(out)) {
+    throw new StoreError(`${out}: is there already; name another file, or replace it with --force`)
+  }
+  const signal = stopOnSignals()
+  const reader = await findStore(options.store).openReader()
+  let rows = 0
+  try {
+    const snapshot = await reader.openSnapshot()
+    let shownAt = performance.now()
+    const onRows = (count: number) => {
+      rows += count
+      const now = performance.now()
+      if (now - shownAt < PROGRESS_INTERVAL_MS) return
+      shownAt = now
+      log.info(`${rows.toLocaleString('en')} rows`)
+    }
+    try {
+      await write(out, bytesOf(query, options.format, counted(readAll(query, snapshot, signal), onRows)))
+    } finally {
+      await snapshot.close()
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info('interrupted; what has been written is not whole')
+    process.exitCode = EXIT.interrupted
+    return
+  } finally {
+    await reader.close()
+  }
+  if (out !== undefined) console.log(`${rows.toLocaleString('en')} rows written to ${out}.`)
+}
+
+/** The rows that the options ask for, checked as a request to the API is. */
+function queryOfOptions(resource: Resource, options: ExportCommandOptions): ExportQuery {
+  const { market, party, source, seq, from, to, after, oldestFirst } = options
+  const isOfMarket = resource.scope === 'marketId'
+  const pairs = (
+    [
+      ['marketId', isOfMarket ? undefined : market],
+      ['partyId', party],
+      ['source', source],
+      ['seq', seq],
+      ['dateRange.startTimestamp', from],
+      ['dateRange.endTimestamp', to],
+      ['pagination.after', after],
+      ['pagination.newestFirst', String(!oldestFirst)],
+    ] as const
+  ).filter((pair) => pair[1] !== undefined) as QueryPairs
+  const known = new Set(parametersOf(resource).map(({ name }) => name))
+  const foreign = pairs.find(([name]) => !known.has(name))?.[0]
+  if (foreign !== undefined || (resource.filters.length === 0 && market !== undefined)) {
+    throw new InvalidSettingError(`${commandName(resource)} cannot be restricted by ${foreign ?? 'market'}`)
+  }
+  try {
+    const values = parameterReader(parametersOf(resource))(pairs)
+    return exportQuery(resource, isOfMarket ? (market ?? '') : null, values)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new InvalidSettingError(error.detail?.inner ?? error.message)
+  }
+}
+
+function readAll(
+  query: ExportQuery,
+  snapshot: Snapshot,
+  signal: AbortSignal,
+): AsyncGenerator<ExportedRow[], void, undefined> {
+  return exportRows(query, (page) => snapshot.page(page), signal)
+}
+
+async function* counted(
+  chunks: AsyncIterable<ExportedRow[]>,
+  onRows: (count: number) => void,
+): AsyncGenerator<ExportedRow[], void, undefined> {
+  for await (const rows of chunks) {
+    yield rows
+    onRows(rows.length)
+  }
+}
+
+function bytesOf(
+  { resource, selection }: ExportQuery,
+  format: FormatName,
+  chunks: AsyncIterable<ExportedRow[]>,
+): AsyncIterable<string | Uint8Array> {
+  return format === 'parquet'
+    ? parquetOf(chunks, resource, selection)
+    : textOf(chunks, TEXT_FORMATS[format], resource, selection)
+}
+
+/** Writes to standard output, or to a file that gets its name once it is whole. */
+async function write(out: string | undefined, bytes: AsyncIterable<string | Uint8Array>): Promise<void> {
+  const source = Readable.from(bytes, { objectMode: false })
+  if (out === undefined) {
+    await pipeline(source, process.stdout, { end: false }).catch(ignoreClosedPipe)
+    return
+  }
+  const partial = `${out}.partial`
+  try {
+    await pipeline(source, createWriteStream(partial, { flush: true }))
+    renameSync(partial, out)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    const { syscall, message } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    throw new StoreError(`${out}: cannot be written (${message})`, { cause: error })
+  }
+}
+
+/** Whoever reads may have had enough: `lyra export ... | head`. */
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+}

@@ -1,0 +1,106 @@
+import type { Coverage, Gap } from './coverage.ts'
+
+/** A place in the stream of events: behind the event of an index (1, 2, ...) of a block; 0: before its first. */
+export type Place = { height: bigint; index: number }
+
+/** The events behind a place, up to the end of block `to`. */
+export type PlaceRange = Place & { to: bigint }
+
+/**
+ * What one who follows the stream has not had: blocks that were gaps when the stream passed them, ascending, and
+ * all events behind a place. As a set of events it means the same whoever holds it, and whatever store it is
+ * asked from; a gap that is filled after the stream has passed it is not lost.
+ */
+export type Lacks = { gaps: readonly PlaceRange[]; tail: Place }
+
+/** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
+const MAX_GAPS = 64
+
+/** What one lacks who has had everything up to a place of a stream held with this coverage. */
+export function lacksBehind(tail: Place, { gaps }: Coverage): Lacks {
+  return { gaps: lastOf(gapsWithin(gaps, 0n, tail.height - 1n)), tail }
+}
+
+/** What one lacks who has had everything that is held. */
+export function lacksBehindAll(coverage: Coverage): Lacks {
+  return lacksBehind({ height: coverage.height + 1n, index: 0 }, coverage)
+}
+
+/** The parts of what is lacked that are held, ascending. */
+export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
+  const held = lacks.gaps.flatMap((range) =>
+    split(range, coverage).flatMap((part) => (part.isHeld ? [part.range] : [])),
+  )
+  if (lacks.tail.height <= coverage.height) held.push({ ...lacks.tail, to: coverage.height })
+  return held
+}
+
+/** What is lacked once all that is held has been had, up to a place where one is given. */
+export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
+  const place = upTo ?? { height: coverage.height + 1n, index: 0 }
+  const kept = lacks.gaps.flatMap((range) =>
+    split(range, coverage).flatMap((part) => (part.isHeld ? behind(part.range, place) : [part.range])),
+  )
+  if (!isBefore(lacks.tail, place)) return { gaps: joined(kept), tail: lacks.tail }
+  // What the place has passed and is not whole comes, or comes again, once it is.
+  kept.push(...gapsWithin(coverage.gaps, lacks.tail.height, place.height - 1n))
+  return { gaps: lastOf(joined(kept)), tail: place }
+}
+
+/** Whether a place stands before another one. */
+export function isBefore(a: Place, b: Place): boolean {
+  return a.height < b.height || (a.height === b.height && a.index < b.index)
+}
+
+/** A range in parts that are held whole, and parts that are not. */
+function split(range: PlaceRange, { gaps, height }: Coverage): { range: PlaceRange; isHeld: boolean }[] {
+  const parts: { range: PlaceRange; isHeld: boolean }[] = []
+  let from: Place = range
+  const cut = (to: bigint, isHeld: boolean) => {
+    if (to < from.height) return
+    parts.push({ range: { height: from.height, index: from.index, to }, isHeld })
+    from = { height: to + 1n, index: 0 }
+  }
+  for (const gap of gaps) {
+    if (gap.to < from.height) continue
+    if (gap.from > range.to) break
+    cut(gap.from - 1n, true)
+    cut(lower(gap.to, range.to), false)
+  }
+  cut(lower(range.to, height), true)
+  cut(range.to, false)
+  return parts
+}
+
+/** What of a range lies behind a place. */
+function behind(range: PlaceRange, place: Place): PlaceRange[] {
+  if (range.to < place.height) return []
+  return [isBefore(range, place) ? { ...place, to: range.to } : range]
+}
+
+/** Gaps as ranges, as far as they lie within heights. */
+function gapsWithin(gaps: readonly Gap[], from: bigint, to: bigint): PlaceRange[] {
+  return gaps
+    .filter((gap) => gap.from <= to && gap.to >= from)
+    .map((gap) => ({ height: gap.from > from ? gap.from : from, index: 0, to: lower(gap.to, to) }))
+}
+
+/** Ranges, those that follow on each other as one. */
+function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
+  const result: PlaceRange[] = []
+  for (const range of ranges) {
+    const last = result.at(-1)
+    if (last !== undefined && range.index === 0 && last.to + 1n === range.height) {
+      result[result.length - 1] = { ...last, to: range.to }
+    } else result.push(range)
+  }
+  return result
+}
+
+function lastOf(ranges: readonly PlaceRange[]): readonly PlaceRange[] {
+  return ranges.length > MAX_GAPS ? ranges.slice(-MAX_GAPS) : ranges
+}
+
+function lower(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

@@ -1,0 +1,97 @@
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import type { Resource, Selection } from '../resources/resource.ts'
+import { type CellValue, type ColumnKind, EXPORT_TABLES, type ExportColumn } from './columns.ts'
+import type { ExportedRow } from './export-rows.ts'
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
+
+/** Rows of a row group: what is held in memory at a time. */
+const GROUP_ROWS = 32_768
+
+/**
+ * Times are of UTC, written as such without a zone: DuckDB and pandas keep all nine digits of these, and cut those
+ * with a zone to microseconds.
+ */
+const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  list: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  integer: { type: 'INT64' },
+  time: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'NANOS' } },
+}
+
+/** All rows as the bytes of a Parquet file, row group by row group. */
+export async function* parquetOf(
+  chunks: AsyncIterable<ExportedRow[]>,
+  { name }: Resource,
+  selection: Selection,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { columns, cells } = EXPORT_TABLES[name]
+  const bytes = new ByteWriter()
+  const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
+  const group = columns.map(({ kind }) => createColumn(kind))
+  let rows = 0
+
+  function write(): Uint8Array {
+    const columnData = columns.map((column, index) => ({ name: column.name, data: group[index]!.take(rows) }))
+    if (rows > 0) file.write({ columnData, rowGroupSize: GROUP_ROWS })
+    rows = 0
+    return taken(bytes)
+  }
+
+  for await (const chunk of chunks) {
+    for (const { row } of chunk) {
+      for (const [index, value] of cells(row, selection).entries()) group[index]!.set(rows, value)
+      rows++
+      if (rows === GROUP_ROWS) yield write()
+    }
+  }
+  yield write()
+  file.finish()
+  yield taken(bytes)
+}
+
+/** The values of a column in a row group. */
+type GroupColumn = {
+  set(row: number, value: CellValue): void
+  /** The values of the first rows; those that follow may be set from the first one on again. */
+  take(rows: number): BigInt64Array | CellValue[]
+}
+
+function createColumn(kind: ColumnKind): GroupColumn {
+  if (kind === 'integer' || kind === 'time') {
+    const values = new BigInt64Array(GROUP_ROWS)
+    return {
+      set: (row, value) => {
+        values[row] = BigInt(value!)
+      },
+      take: (rows) => values.subarray(0, rows),
+    }
+  }
+  const values: CellValue[] = []
+  return {
+    set: (row, value) => {
+      values[row] = value
+    },
+    take: (rows) => values.slice(0, rows),
+  }
+}
+
+/** The bytes written since the last time; the writer goes on counting, and uses its memory again. */
+function taken(bytes: ByteWriter): Uint8Array {
+  const copy = bytes.getBytes().slice()
+  bytes.index = 0
+  return copy
+}
+
+function schemaOf(columns: readonly ExportColumn[]): SchemaElement[] {
+  return [
+    { name: 'root', num_children: columns.length },
+    ...columns.map(
+      ({ name, kind, nullable }): SchemaElement => ({
+        ...TYPES[kind],
+        name,
+        repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED',
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,48 @@
+import {
+  type Page,
+  type PageQuery,
+  type Position,
+  type Snapshot,
+  StoreError,
+  StoreUnavailableError,
+} from '../store.ts'
+import type { PostgresAddress } from './address.ts'
+import { connect, type Queryable, readerConfig } from './connection.ts'
+import { explainPostgresError } from './errors.ts'
+
+/** One moment for all that follows. */
+export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
+
+/** How what a snapshot answers is read, within a transaction. */
+export type SnapshotReads = {
+  page(client: Queryable, query: PageQuery): Promise<Page>
+  position(client: Queryable): Promise<Position | null>
+}
+
+/** Opens a transaction of repeatable reads on a connection of its own, which lasts until it is closed. */
+export async function openPostgresSnapshot(address: PostgresAddress, read: SnapshotReads): Promise<Snapshot> {
+  async function reading<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const explained = explainPostgresError(address.name, error)
+      if (!(explained instanceof StoreError)) throw explained
+      throw new StoreUnavailableError(explained.message, { cause: error })
+    }
+  }
+
+  const client = await reading(() => connect(readerConfig(address)))
+  const close = async () => {
+    await client.end().catch(() => {})
+  }
+  try {
+    const position = await reading(async () => {
+      await client.query(BEGIN_SNAPSHOT)
+      return read.position(client)
+    })
+    return { position, page: (query) => reading(() => read.page(client, query)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

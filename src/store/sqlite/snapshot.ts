@@ -1,0 +1,45 @@
+import {
+  type Page,
+  type PageQuery,
+  type Position,
+  type Snapshot,
+  StoreError,
+  StoreUnavailableError,
+} from '../store.ts'
+import { Connection, explained } from './connection.ts'
+
+/** How what a snapshot answers is read, within a transaction. */
+export type SnapshotReads = {
+  page(connection: Connection, query: PageQuery): Omit<Page, 'position'>
+  position(connection: Connection): Position | null
+}
+
+/** Opens a read transaction on a connection of its own, which lasts until it is closed. */
+export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot {
+  const connection = reading(() => Connection.openForReading(path))
+
+  function reading<T>(work: () => T): T {
+    try {
+      return explained(path, work)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      throw new StoreUnavailableError(error.message, { cause: error })
+    }
+  }
+
+  try {
+    // The first read decides on the moment.
+    const position = reading(() => {
+      connection.begin('deferred')
+      return read.position(connection)
+    })
+    return {
+      position,
+      page: async (query) => ({ ...reading(() => read.page(connection, query)), position }),
+      close: async () => connection.close(),
+    }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}

@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { createBatch } from '../src/projections/batch.ts'
+import { getPage, query, send } from './fixtures/http.ts'
+import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
+const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
+/** What the program takes by itself is half of it. */
+const MAX_MEMORY_BYTES = 400_000_000
+
+/** Each resource by its path, what selects from it over HTTP, and the same for the program. */
+const RESOURCES: { path: string; params: [string, string][]; args: string[] }[] = [
+  { path: CHECKPOINTS, params: [], args: ['checkpoints'] },
+  { path: POINTS, params: [], args: ['funding-period-data-points', '--market', MARKET] },
+  {
+    path: POINTS,
+    params: [
+      ['source', 'SOURCE_EXTERNAL'],
+      ['dateRange.startTimestamp', '1696500100000000000'],
+      ['dateRange.endTimestamp', '1696500700000000000'],
+      ['pagination.newestFirst', 'false'],
+    ],
+    args: [
+      ...['funding-period-data-points', '--market', MARKET, '--source', 'SOURCE_EXTERNAL', '--oldest-first'],
+      ...['--from', '2023-10-05T10:01:40Z', '--to', '1696500700000000000'],
+    ],
+  },
+  { path: PROVIDERS, params: [['marketId', MARKET]], args: ['liquidity-providers', '--market', MARKET] },
+]
+
+type Exported = { node: Record<string, unknown>; cursor: string }
+
+/** All rows of a selection, page by page. */
+async function pagedRows(base: string, path: string, params: [string, string][]): Promise<Exported[]> {
+  const rows: Exported[] = []
+  let after: [string, string][] = []
+  for (;;) {
+    const page = await getPage(base, path, [...params, ['pagination.first', '5000'], ...after])
+    rows.push(...page.edges)
+    if (!page.pageInfo.hasNextPage) return rows
+    after = [['pagination.after', page.pageInfo.endCursor]]
+  }
+}
+
+function ndjsonRows(text: string): Exported[] {
+  assert.ok(text === '' || text.endsWith('\n'))
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const { cursor, ...node } = JSON.parse(line) as Record<string, unknown> & { cursor: string }
+      return { node, cursor }
+    })
+}
+
+/** A table as the columns of a node, a value that is not there null. */
+function cellsOf({ node, cursor }: Exported): Record<string, string | null> {
+  const { feeShare, sla, ...flat } = node as Record<string, string> & {
+    feeShare?: Record<string, string>
+    sla?: Record<string, string | string[]> | null
+  }
+  if (feeShare === undefined) return { ...flat, cursor }
+  const { party: _, ...share } = feeShare
+  const names = [
+    ...['currentEpochFractionOfTimeOnBook', 'lastEpochFractionOfTimeOnBook', 'lastEpochFeePenalty'],
+    ...['lastEpochBondPenalty', 'hysteresisPeriodFeePenalties', 'requiredLiquidity'],
+    ...['notionalVolumeBuys', 'notionalVolumeSells'],
+  ]
+  const kept = names.map((name) => [name, sla == null ? null : String(sla[name])])
+  return { ...flat, ...share, ...Object.fromEntries(kept), cursor }
+}
+
+/** Reads CSV by RFC 4180; an empty value without quotes is null. */
+function csvRows(text: string): Record<string, string | null>[] {
+  const records: (string | null)[][] = [[]]
+  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    if (quoted === undefined && bare === '' && end === '') break
+    records.at(-1)!.push(quoted === undefined ? (bare === '' ? null : bare!) : quoted.replaceAll('""', '"'))
+    if (end === '\r\n') records.push([])
+  }
+  const [names, ...rows] = records.filter((record) => record.length > 0)
+  return rows.map((row) => Object.fromEntries(row.map((value, index) => [names![index], value])))
+}
+
+const partOf = (cells: Record<string, string | null>) => {
+  const { cursor: _, ...rest } = cells
+  return rest
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`exports (${kind.name})`, () => {
+    test('over HTTP and by the program hold the rows that pages hold, in their order', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      for (const { path, params, args } of RESOURCES) {
+        const where = args.join(' ')
+        const paged = await pagedRows(base, path, params)
+        assert.ok(paged.length > 3, where)
+        const ndjson = await send(base, `${path}${query([...params, ['format', 'ndjson']])}`)
+        assert.equal(ndjson.status, 200)
+        assert.equal(ndjson.headers['content-type'], 'application/x-ndjson')
+        assert.equal(ndjson.headers['x-block-height'], '905')
+        assert.deepEqual(ndjsonRows(ndjson.text), paged, where)
+        const csv = await send(base, `${path}${query([...params, ['format', 'csv']])}`)
+        assert.deepEqual(csvRows(csv.text), paged.map(cellsOf), where)
+        const zipped = await send(base, `${path}${query([...params, ['format', 'csv']])}`, {
+          headers: { 'accept-encoding': 'gzip' },
+        })
+        assert.equal(zipped.headers['content-encoding'], 'gzip')
+        assert.equal(gunzipSync(zipped.body).toString(), csv.text)
+        for (const [format, text] of [
+          ['ndjson', ndjson.text],
+          ['csv', csv.text],
+        ] as const) {
+          const { code, stdout, stderr } = await runLyra(t, [
+            ...['export', ...args, '--store', store, '--format', format],
+          ])
+          assert.equal(code, 0, stderr)
+          assert.equal(stdout, text, where)
+        }
+        const middle = Math.floor(paged.length / 2)
+        const rest = await send(
+          base,
+          `${path}${query([...params, ['format', 'ndjson'], ['pagination.after', paged[middle]!.cursor]])}`,
+        )
+        assert.deepEqual(ndjsonRows(rest.text), paged.slice(middle + 1), where)
+      }
+    })
+
+    test('as Parquet are read by DuckDB with exact types, and equal the table', async (t) => {
+      const python = process.env.LYRA_PYTHON ?? 'python3'
+      if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
+        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+      }
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const folder = temporaryFolder(t)
+      for (const [index, { path, params, args }] of RESOURCES.entries()) {
+        const file = join(folder, `${index}.parquet`)
+        const { code, stderr } = await runLyra(t, [
+          ...['export', ...args, '--store', store, '--format', 'parquet', '--out', file],
+        ])
+        assert.equal(code, 0, stderr)
+        const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8', maxBuffer: 1 << 28 })
+        assert.equal(read.status, 0, read.stderr)
+        const { types, rows } = JSON.parse(read.stdout) as {
+          types: Record<string, string>
+          rows: Record<string, string | null>[]
+        }
+        const paged = await pagedRows(base, path, params)
+        assert.deepEqual(
+          rows,
+          paged.map((row) => partOf(cellsOf(row))),
+        )
+        for (const [name, type] of Object.entries(types)) {
+          const expected = { atBlock: 'BIGINT', seq: 'BIGINT', timestamp: 'TIMESTAMP_NS' }[name] ?? 'VARCHAR'
+          assert.equal(type, expected, name)
+        }
+      }
+    })
+
+    test('are of one snapshot, whatever is committed meanwhile', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      for (let height = 1; height <= 50; height++) {
+        await live.commit(
+          height,
+          Array.from({ length: 100 }, (_, part) => ({
+            ...pointAt(height),
+            timestamp: BigInt(height * 1000 + part),
+          })),
+        )
+      }
+      const base = await serve(t, store)
+      const path = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}`
+      const response = await new Promise<IncomingMessage>((resolve) => {
+        get(`${base}${path}?format=ndjson&pagination.newestFirst=false`, { agent: false }, resolve)
+      })
+      assert.equal(response.headers['x-block-height'], '50')
+      await live.commit(
+        51,
+        Array.from({ length: 100 }, (_, part) => ({ ...pointAt(51), timestamp: BigInt(51_000 + part) })),
+      )
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      assert.equal(ndjsonRows(text).length, 5_000)
+      assert.equal((await pagedRows(base, path, [])).length, 5_100)
+    })
+
+    test('take little memory, however many rows there are', async (t) => {
+      const store = kind.create(t)
+      const count = scaled(50_000, 5_000_000)
+      await writePoints(store, count)
+      const base = await serve(t, store)
+      const folder = temporaryFolder(t)
+      const market = pointAt(1).marketId
+      const args = ['export', 'funding-period-data-points', '--market', market, '--store', store]
+      for (const format of ['ndjson', 'csv', 'parquet']) {
+        const out = join(folder, `points.${format}`)
+        const run = startProgram(t, process.execPath, [
+          ...[
+            '--import',
+            PEAK_MEMORY,
+            MAIN,
+            ...args,
+            '--format',
+            format,
+            '--out',
+            out,
+            '--log-level',
+            'warn',
+          ],
+        ])
+        const startedAt = performance.now()
+        const { code, stderr } = await run.outcome
+        assert.equal(code, 0, stderr)
+        const bytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) * 1024
+        assert.ok(bytes < MAX_MEMORY_BYTES, `${format}: ${bytes} bytes of memory`)
+        const seconds = (performance.now() - startedAt) / 1000
+        t.diagnostic(
+          `${format}: ${count} rows, ${Math.round(statSync(out).size / 1e6)} MB, ${seconds.toFixed(1)} s, ${Math.round(bytes / 1e6)} MB of memory`,
+        )
+      }
+      await assertEqualsPages(base, market, join(folder, 'points.ndjson'), count)
+    })
+  })
+}
+
+/** Data points of one market, a second apart, committed many at a time. */
+async function writePoints(store: string, count: number): Promise<void> {
+  const writer = await openStore(store).openWriter()
+  const { kind: _, ...point } = pointAt(1)
+  for (let start = 0; start < count; start += 20_000) {
+    const batch = createBatch()
+    const height = BigInt(start / 20_000 + 1)
+    for (let index = start; index < Math.min(count, start + 20_000); index++) {
+      const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
+      const row = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
+      batch.fundingPeriodDataPoints.push({ ...row, height, eventIndex: (index % 20_000) + 2 })
+    }
+    await writer.commit(batch, { chainId: 'test-chain', first: 1n, height, timestamp: height, gaps: [] })
+  }
+  await writer.close()
+}
+
+/** Compares an export with pages, page by page. */
+async function assertEqualsPages(base: string, market: string, file: string, count: number): Promise<void> {
+  const path = `/api/v2/funding-periods/data-points/${market}`
+  let page = await getPage(base, path, [['pagination.first', '5000']])
+  let at = 0
+  let compared = 0
+  // Behind the first wait: lines that nobody awaits are lost.
+  const lines = createInterface({ input: createReadStream(file) })
+  for await (const line of lines) {
+    if (at === page.edges.length) {
+      const after: [string, string] = ['pagination.after', page.pageInfo.endCursor]
+      page = await getPage(base, path, [['pagination.first', '5000'], after])
+      at = 0
+    }
+    const { node, cursor } = page.edges[at++]!
+    assert.equal(line, JSON.stringify({ ...node, cursor }))
+    compared++
+  }
+  assert.equal(compared, count)
+  assert.ok(at === page.edges.length && !page.pageInfo.hasNextPage)
+}
+
+describe('an export', () => {
+  const kind = STORE_KINDS[0]!
+
+  async function served(t: TestContext): Promise<string> {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    return serve(t, store)
+  }
+
+  test('is refused where the request is wrong, by the table of errors', async (t) => {
+    const base = await served(t)
+    for (const [target, detail] of [
+      [`${CHECKPOINTS}?format=json`],
+      [`${CHECKPOINTS}?format=`],
+      [`${CHECKPOINTS}?format=parquet`],
+      [`${CHECKPOINTS}?format=csv&format=csv`],
+      [`${CHECKPOINTS}?format=csv&pagination.first=x`],
+      [`${CHECKPOINTS}?format=csv&pagination.first=5`, 10028],
+      [`${CHECKPOINTS}?format=csv&pagination.last=5`, 10028],
+      [`${CHECKPOINTS}?format=csv&pagination.after=abc`, 10028],
+      [`${PROVIDERS}?format=csv`, 10015],
+      [`${POINTS}0?format=csv`, 10000],
+    ] as [string, number?][]) {
+      const answer = await send(base, target)
+      assert.equal(answer.status, 400, target)
+      const { code, details } = JSON.parse(answer.text) as { code: number; details: { code: number }[] }
+      assert.deepEqual([code, details[0]?.code], [3, detail], target)
+    }
+    const empty = await serve(t, kind.create(t))
+    assert.equal((await send(empty, `${CHECKPOINTS}?format=csv`)).status, 503)
+    const head = await send(base, `${CHECKPOINTS}?format=csv`, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.text], [200, ''])
+    assert.match(head.headers['content-disposition']!, /filename="checkpoints\.csv"/)
+  })
+
+  test('waits for a client that reads slowly, and takes no more than a few at a time', async (t) => {
+    const store = kind.create(t)
+    await writePoints(store, 60_000)
+    const base = await serve(t, store)
+    const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
+    const open = (): Promise<IncomingMessage> =>
+      new Promise((resolve) => {
+        get(`${base}${target}`, { agent: false }, resolve)
+      })
+    const slow = await Promise.all([1, 2, 3, 4].map(open))
+    assert.deepEqual(
+      slow.map(({ statusCode }) => statusCode),
+      [200, 200, 200, 200],
+    )
+    const refused = await send(base, target)
+    assert.equal(refused.status, 503)
+    assert.ok(Number(refused.headers['retry-after']) >= 1)
+    assert.equal((await send(base, CHECKPOINTS)).status, 200)
+    for (const response of slow.slice(1)) response.destroy()
+    let text = ''
+    for await (const chunk of slow[0]!.setEncoding('utf8')) text += chunk
+    assert.equal(ndjsonRows(text).length, 60_000)
+    for (let tried = 0; (await send(base, `${target}&source=1`)).status !== 200; tried++) {
+      assert.ok(tried < 100, 'those that are gone make room')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })
+
+  test('that fails in the middle breaks the connection: no client takes a part for the whole', async (t) => {
+    const store = kind.create(t)
+    await writePoints(store, 60_000)
+    const reader = await openStore(store).openReader()
+    t.after(() => reader.close())
+    const base = await serve(t, store, {
+      reader: {
+        ...reader,
+        openSnapshot: async () => {
+          const snapshot = await reader.openSnapshot()
+          let pages = 0
+          const page: typeof snapshot.page = async (asked) => {
+            if (++pages === 5) throw new Error('the disk has failed')
+            return snapshot.page(asked)
+          }
+          return { ...snapshot, page }
+        },
+      },
+    })
+    const target = `/api/v2/funding-periods/data-points/${pointAt(1).marketId}?format=ndjson`
+    await assert.rejects(send(base, target), { code: 'ECONNRESET' })
+  })
+
+  test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const folder = temporaryFolder(t)
+    const out = join(folder, 'checkpoints.csv')
+    const args = ['export', 'checkpoints', '--store', store, '--format', 'csv', '--out', out]
+    assert.equal((await runLyra(t, args)).code, 0)
+    assert.deepEqual(readdirSync(folder), ['checkpoints.csv'])
+    assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
+    const again = await runLyra(t, args)
+    assert.equal(again.code, 1)
+    assert.match(again.stderr, /is there already/)
+    assert.equal((await runLyra(t, [...args, '--force'])).code, 0)
+    for (const [wrong, message] of [
+      [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
+      [['export', 'funding-period-data-points', '--store', store], /a market id must be given/],
+      [['export', 'liquidity-providers', '--store', store], /marketId or partyId/],
+      [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
+      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is no cursor/],
+    ] as [string[], RegExp][]) {
+      const { code, stderr } = await runLyra(t, wrong)
+      assert.equal(code, 2, wrong.join(' '))
+      assert.match(stderr, message)
+    }
+    const nowhere = join(folder, 'none', 'a.csv')
+    const failed = await runLyra(t, ['export', 'checkpoints', '--store', store, '--out', nowhere])
+    assert.equal(failed.code, 1)
+    assert.match(failed.stderr, /cannot be written/)
+    assert.ok(!existsSync(nowhere))
+  })
+})

@@ -1,0 +1,430 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
+import { getPage, query, send } from './fixtures/http.ts'
+import {
+  checkpointAt,
+  createActivity,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  openLiveStore,
+  pointAt,
+} from './fixtures/live-store.ts'
+import { startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const POINT_STREAM = '/api/v2/stream/funding-period-data-points'
+const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
+const PROVIDER_STREAM = '/api/v2/stream/liquidity-providers'
+
+/** A client of a stream, with what it has been sent. */
+type Listener = { events: ServerEvent[]; id: string; cut(): void; ended: Promise<void> }
+
+/** Opens a stream; resolves once it has its first id. */
+async function listen(base: string, target: string, lastEventId?: string): Promise<Listener> {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+  const request = get(`${base}${target}`, { headers, agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  if (response.statusCode !== 200) throw new Error(`${target}: ${response.statusCode}`)
+  const first = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const listener: Listener = {
+    events: [],
+    id: lastEventId ?? '',
+    cut: () => request.destroy(),
+    ended: ended.promise,
+  }
+  const read = createEventStreamReader({
+    onEvent: (event) => {
+      listener.events.push(event)
+      listener.id = event.id
+      first.resolve()
+    },
+    onId: (id) => {
+      listener.id = id
+      first.resolve()
+    },
+  })
+  response.setEncoding('utf8').on('data', read)
+  response.on('error', () => {})
+  request.on('error', () => {})
+  response.on('close', () => {
+    ended.resolve()
+    first.resolve()
+  })
+  await first.promise
+  return listener
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let waited = 0; !(await holds()); waited += 10) {
+    assert.ok(waited < 20_000, `waited in vain: ${what}`)
+    await sleep(10)
+  }
+}
+
+/** All rows of a resource, as pages give them, as JSON. */
+async function rowsOf(base: string, path: string, params: [string, string][] = []): Promise<string[]> {
+  const rows: string[] = []
+  let after = ''
+  for (;;) {
+    const paging: [string, string][] = after === '' ? [] : [['pagination.after', after]]
+    const page = await getPage(base, path, [...params, ...paging])
+    rows.push(...page.edges.map(({ node }) => JSON.stringify(node)))
+    if (!page.pageInfo.hasNextPage) return rows
+    after = page.pageInfo.endCursor
+  }
+}
+
+const pointsPath = (marketId: string) => `/api/v2/funding-periods/data-points/${marketId}`
+const dataOf = (events: readonly ServerEvent[]) => events.map(({ data }) => data)
+
+/** Fails unless both hold the same, each once. */
+function assertSameRows(streamed: readonly string[], paged: readonly string[], where: string): void {
+  const [ours, theirs] = [[...streamed].sort(), [...paged].sort()]
+  const differing = ours.findIndex((row, index) => row !== theirs[index])
+  assert.equal(ours[differing], theirs[differing], where)
+  assert.equal(ours.length, theirs.length, where)
+}
+
+function marketData(marketId: string, shares: Record<string, string>) {
+  const parties = Object.entries(shares)
+  return {
+    kind: 'market-data' as const,
+    marketId,
+    feeShares: parties.map(([party, share]) => ({
+      party: party.repeat(64),
+      equityLikeShare: share,
+      averageEntryValuation: '1',
+      averageScore: '1',
+      virtualStake: '1',
+    })),
+    slas: [],
+  }
+}
+
+function provision(marketId: string, party: string) {
+  return {
+    kind: 'liquidity-provision' as const,
+    provisionId: party.repeat(64),
+    marketId,
+    partyId: party.repeat(64),
+    status: 1 as const,
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`streams (${kind.name})`, () => {
+    async function liveService(t: TestContext) {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [checkpointAt(1), pointAt(1)])
+      return { store, live, base: await serve(t, store) }
+    }
+
+    test('send each row as it is committed, as pages give it, with the filters of the resource', async (t) => {
+      const { live, base } = await liveService(t)
+      const all = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
+      const external = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&source=SOURCE_EXTERNAL`)
+      const second = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&seq=2`)
+      const none = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&seq=18446744073709551615`)
+      const checkpoints = await listen(base, CHECKPOINT_STREAM)
+      for (let height = 2; height <= 60; height++) {
+        const external = height % 4 === 0 ? [pointAt(height, { source: 1 })] : []
+        await live.commit(height, [
+          ...external,
+          pointAt(height),
+          pointAt(height, { marketId: OTHER_MARKET }),
+          checkpointAt(height),
+        ])
+      }
+      await until(() => checkpoints.events.length >= 59 && all.events.length >= 74, 'all rows')
+      const paged = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse()
+      assert.deepEqual(dataOf(all.events), paged.slice(1))
+      const params: [string, string][] = [['source', 'SOURCE_EXTERNAL']]
+      assert.deepEqual(
+        dataOf(external.events),
+        (await rowsOf(base, pointsPath(LIVE_MARKET), params)).reverse(),
+      )
+      assert.deepEqual(
+        dataOf(second.events),
+        (await rowsOf(base, pointsPath(LIVE_MARKET), [['seq', '2']])).reverse(),
+      )
+      assert.deepEqual(none.events, [])
+      assert.deepEqual(
+        dataOf(checkpoints.events),
+        (await rowsOf(base, '/api/v2/checkpoints')).reverse().slice(1),
+      )
+      assert.ok(all.events.every(({ event }) => event === 'fundingPeriodDataPoints'))
+      assert.ok(all.events.every(({ id }) => /^[A-Za-z0-9_-]+$/.test(id)))
+      for (const listener of [all, external, second, none, checkpoints]) listener.cut()
+    })
+
+    test('begin after a block, after a row of a page, or after an event of another stream', async (t) => {
+      const { live, base } = await liveService(t)
+      for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
+      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
+      const everything = await listen(base, `${target}&afterBlock=0`)
+      await until(() => everything.events.length >= 300, 'all rows')
+      assert.deepEqual(dataOf(everything.events), (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
+      const page = await getPage(base, pointsPath(LIVE_MARKET), [['pagination.first', '100']])
+      for (const start of [
+        `afterBlock=200`,
+        `after=${page.pageInfo.endCursor}`,
+        `after=${everything.events[199]!.id}`,
+      ]) {
+        const listener = await listen(base, `${target}&${start}`)
+        const expected = start.startsWith('after=') && start.endsWith(page.pageInfo.endCursor) ? 99 : 100
+        await until(() => listener.events.length >= expected, start)
+        assert.deepEqual(dataOf(listener.events), dataOf(everything.events.slice(-expected)), start)
+        listener.cut()
+      }
+      everything.cut()
+    })
+
+    test('lose and repeat nothing when they are cut and come back, whatever is committed in between', async (t) => {
+      const { live, base } = await liveService(t)
+      const activity = createActivity(live, 5)
+      const random = createRandom(6)
+      const followed = [
+        { target: `${POINT_STREAM}?marketId=${LIVE_MARKET}`, path: pointsPath(LIVE_MARKET) },
+        { target: `${POINT_STREAM}?marketId=${OTHER_MARKET}`, path: pointsPath(OTHER_MARKET) },
+        { target: CHECKPOINT_STREAM, path: '/api/v2/checkpoints' },
+      ]
+      const had = followed.map(() => [] as ServerEvent[])
+      const listeners = await Promise.all(
+        followed.map(({ target }) =>
+          listen(base, `${target}${target.includes('?') ? '&' : '?'}afterBlock=0`),
+        ),
+      )
+      let cuts = 0
+      const cut = async () => {
+        for (const [index, listener] of listeners.entries()) {
+          listener.cut()
+          await listener.ended
+          had[index]!.push(...listener.events)
+          if (random.integer(2) === 0) await activity.step()
+          listeners[index] = await listen(base, followed[index]!.target, listener.id)
+        }
+        cuts++
+      }
+      while (cuts < scaled(8, 100)) {
+        for (let blocks = random.integer(12); blocks > 0; blocks--) await activity.step()
+        await sleep(random.integer(150))
+        await cut()
+      }
+      for (const [index, { path }] of followed.entries()) {
+        const paged = await rowsOf(base, path)
+        const streamed = () => [...had[index]!, ...listeners[index]!.events]
+        await until(() => streamed().length >= paged.length, `the rows of ${path}`)
+        await sleep(200)
+        assertSameRows(dataOf(streamed()), paged, path)
+        listeners[index]!.cut()
+      }
+      t.diagnostic(`${cuts} cuts of ${followed.length} streams, up to block ${live.height}`)
+    })
+
+    test('lose and repeat nothing when the service is killed and started again', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const activity = createActivity(live, 7)
+      let stopped = false
+      const writing = (async () => {
+        while (!stopped) {
+          await activity.step()
+          await sleep(5)
+        }
+      })()
+      const events: ServerEvent[] = []
+      let id: string | undefined
+      const kills = scaled(5, 100)
+      for (let kill = 0; kill <= kills; kill++) {
+        const service = startLyra(t, ['serve', '--port', '0', '--store', store])
+        const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
+        const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
+        const listener: Listener = await listen(base!, target, id)
+        if (kill < kills) await sleep(20 * (kill % 12))
+        else {
+          stopped = true
+          await writing
+          const paged = await rowsOf(base!, pointsPath(LIVE_MARKET))
+          await until(() => events.length + listener.events.length >= paged.length, 'the last rows')
+          await sleep(1_500)
+          assertSameRows([...dataOf(events), ...dataOf(listener.events)], paged, 'after the kills')
+        }
+        service.child.kill('SIGKILL')
+        await listener.ended
+        events.push(...listener.events)
+        id = listener.id
+      }
+      t.diagnostic(`${kills} kills, ${events.length} rows, up to block ${live.height}`)
+    })
+
+    test("send a provider when its figures change, and nothing that has not changed, across the service's end too", async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [
+        ...['b', 'c', 'e'].map((party) => provision(LIVE_MARKET, party)),
+        marketData(LIVE_MARKET, { b: '0.5', c: '0.5' }),
+      ])
+      const target = `${PROVIDER_STREAM}?marketId=${LIVE_MARKET}`
+      const ofParty = (party: string) => [['partyId', party.repeat(64)]] as [string, string][]
+      const partiesOf = (listener: Listener) =>
+        dataOf(listener.events).map((data) => {
+          const { partyId, feeShare } = JSON.parse(data) as {
+            partyId: string
+            feeShare: { equityLikeShare: string }
+          }
+          return `${partyId[0]} ${feeShare.equityLikeShare}`
+        })
+      const first = await serve(t, store)
+      const listener = await listen(first, target)
+      const one = await listen(first, `${PROVIDER_STREAM}${query(ofParty('c'))}`)
+      await live.commit(2, [marketData(LIVE_MARKET, { b: '0.6', c: '0.5' })])
+      await live.commit(3, [marketData(LIVE_MARKET, { b: '0.6', c: '0.3', e: '0.1' })])
+      await until(() => listener.events.length >= 3, 'three changes')
+      assert.deepEqual(partiesOf(listener).sort(), ['b 0.6', 'c 0.3', 'e 0.1'])
+      await until(() => one.events.length >= 1, 'one change')
+      assert.deepEqual(partiesOf(one), ['c 0.3'])
+      assert.deepEqual(dataOf(one.events), await rowsOf(first, '/api/v2/liquidity/providers', ofParty('c')))
+      listener.cut()
+      one.cut()
+      await live.commit(4, [marketData(LIVE_MARKET, { b: '0.7', c: '0.3', e: '0.1' })])
+      // Another process would not know more: this one has never had a stream.
+      const second = await serve(t, store)
+      const again = await listen(second, target, listener.id)
+      assert.deepEqual(partiesOf(again), ['b 0.7'])
+      // Within the events of one commit: behind the first of them the others follow.
+      const within = await listen(second, target, listener.events[1]!.id)
+      await until(() => within.events.length >= 2, 'what it lacks')
+      assert.equal(new Set(partiesOf(within)).size, 2)
+      again.cut()
+      within.cut()
+      const everyone = await listen(second, `${target}&afterBlock=0`)
+      await until(() => everyone.events.length >= 3, 'all rows')
+      everyone.cut()
+    })
+
+    test('reach a thousand listeners, each with every row, for one read of the store', async (t) => {
+      const { live, base } = await liveService(t)
+      const count = scaled(100, 1_000)
+      const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
+      const listeners: Listener[] = []
+      while (listeners.length < count) {
+        listeners.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(base, target)))))
+      }
+      const metrics = (await send(base, '/metrics')).text
+      assert.match(metrics, new RegExp(`lyra_streams\\{resource="fundingPeriodDataPoints"\\} ${count}`))
+      const startedAt = performance.now()
+      const blocks = 50
+      for (let height = 2; height < 2 + blocks; height++) await live.commit(height, [pointAt(height)])
+      await until(() => listeners.every(({ events }) => events.length >= blocks), 'all rows for all')
+      t.diagnostic(
+        `${count} listeners had ${blocks} rows after ${Math.round(performance.now() - startedAt)} ms`,
+      )
+      const expected = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse().slice(1)
+      for (const { events } of listeners) assert.deepEqual(dataOf(events), expected)
+      for (const listener of listeners) listener.cut()
+      await until(async () => !/lyra_streams\{/.test((await send(base, '/metrics')).text), 'all gone')
+    })
+  })
+}
+
+describe('a stream', () => {
+  const kind = STORE_KINDS[0]!
+
+  test('is ended with a clear event where its client does not read, and others go on', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [checkpointAt(1)])
+    const base = await serve(t, store)
+    const attentive = await listen(base, CHECKPOINT_STREAM)
+    const { hostname, port } = new URL(base)
+    const slow = connect({ host: hostname, port: Number(port) })
+    t.after(() => slow.destroy())
+    slow.write(`GET ${CHECKPOINT_STREAM} HTTP/1.1\r\nHost: lyra\r\n\r\n`)
+    await once(slow, 'readable')
+    slow.pause()
+    await until(async () => /\{resource="checkpoints"\} 2/.test((await send(base, '/metrics')).text), 'both')
+    const large = 'x'.repeat(100_000)
+    let height = 1
+    const dropped = async () => /lyra_streams_dropped_total 1/.test((await send(base, '/metrics')).text)
+    while (!(await dropped())) {
+      assert.ok(height < 400, 'it is dropped at last')
+      height++
+      const events = [1, 2, 3].map((part) => ({ ...checkpointAt(height), hash: `${part}`, blockHash: large }))
+      await live.commit(height, events)
+      await until(() => attentive.events.length >= 3 * (height - 1), 'the attentive one')
+    }
+    let text = ''
+    slow.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk
+    })
+    slow.resume()
+    await until(() => text.includes('event: dropped'), 'the last event')
+    assert.match(text, /event: dropped\ndata: \{"code":8,"message":"the client reads more slowly[^\n]*\}\n\n/)
+    await live.commit(height + 1, [checkpointAt(height + 1)])
+    await until(() => attentive.events.length > 3 * (height - 1), 'the attentive one goes on')
+    attentive.cut()
+  })
+
+  test('ends when the service stops', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [checkpointAt(1)])
+    const service = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
+    const listener = await listen(base!, CHECKPOINT_STREAM)
+    const startedAt = performance.now()
+    service.child.kill('SIGTERM')
+    await listener.ended
+    assert.equal((await service.outcome).code, 0)
+    assert.ok(performance.now() - startedAt < 3_000)
+  })
+
+  test('refuses what it cannot follow, by the table of errors', async (t) => {
+    const store = kind.create(t)
+    const base = await serve(t, store)
+    assert.equal((await send(base, CHECKPOINT_STREAM)).status, 503)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [checkpointAt(1), pointAt(1), pointAt(1, { marketId: OTHER_MARKET })])
+    const page = await getPage(base, pointsPath(OTHER_MARKET), [])
+    const ofOther = await listen(base, `${POINT_STREAM}?marketId=${OTHER_MARKET}`)
+    ofOther.cut()
+    const market = `marketId=${LIVE_MARKET}`
+    for (const [target, code, detail, headers] of [
+      [POINT_STREAM, 3, 10003],
+      [`${POINT_STREAM}?marketId=abc`, 3, 10000],
+      [`${POINT_STREAM}?${market}&source=3`, 3, undefined],
+      [`${POINT_STREAM}?${market}&${market}`, 3, undefined],
+      [`${POINT_STREAM}?${market}&afterBlock=-1`, 3, undefined],
+      [`${POINT_STREAM}?${market}&afterBlock=1&after=abc`, 3, 10028],
+      [`${POINT_STREAM}?${market}&after=`, 3, 10028],
+      [`${POINT_STREAM}?${market}&after=abc`, 3, 10028],
+      [`${POINT_STREAM}?${market}&after=${page.pageInfo.endCursor}`, 3, 10028],
+      [`${POINT_STREAM}?${market}&after=${ofOther.id}`, 3, 10028],
+      [`${POINT_STREAM}?${market}`, 3, 10028, { 'last-event-id': 'abc' }],
+      [`${CHECKPOINT_STREAM}?after=${ofOther.id}`, 3, 10028],
+      [PROVIDER_STREAM, 3, 10015],
+      [`${PROVIDER_STREAM}?partyId=x`, 3, 10000],
+    ] as [string, number, number | undefined, Record<string, string>?][]) {
+      const answer = await send(base, target, { headers: headers ?? {} })
+      assert.equal(answer.status, 400, target)
+      const body = JSON.parse(answer.text) as { code: number; details: { code: number }[] }
+      assert.equal(body.code, code, target)
+      assert.equal(body.details[0]?.code, detail, target)
+      assert.equal(answer.headers['x-block-height'], '1', target)
+    }
+    const head = await send(base, CHECKPOINT_STREAM, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
+    assert.equal((await send(base, CHECKPOINT_STREAM, { method: 'POST' })).status, 405)
+  })
+})

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
+import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/src/index.ts'
+import { getPage } from './fixtures/http.ts'
+import { createActivity, LIVE_MARKET, openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { startLyra, startProgram } from './fixtures/program.ts'
+import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const ROOT = dirname(import.meta.dirname)
+const kind = STORE_KINDS[0]!
+
+async function sampleService(t: TestContext): Promise<string> {
+  const store = kind.create(t)
+  await ingestWhole(store, SAMPLE)
+  return serve(t, store)
+}
+
+/** A server of its own, for what a sound service does not do. */
+async function serveWith(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const row of rows) found.push(row)
+  return found
+}
+
+describe('the TypeScript client', () => {
+  test('walks all pages of each resource, in either order and from a cursor on', async (t) => {
+    const base = await sampleService(t)
+    const lyra = createLyraClient({ url: `${base}/` })
+    const nodes = async (path: string, params: [string, string][] = []) =>
+      (await getPage(base, path, [...params, ['pagination.first', '5000']])).edges.map(({ node }) => node)
+    assert.deepEqual(await all(lyra.checkpoints({}, { pageSize: 7 })), await nodes(CHECKPOINTS))
+    assert.deepEqual(
+      await all(lyra.fundingPeriodDataPoints({ marketId: MARKET }, { pageSize: 100, newestFirst: false })),
+      await nodes(POINTS, [['pagination.newestFirst', 'false']]),
+    )
+    assert.deepEqual(
+      await all(lyra.liquidityProviders({ marketId: MARKET }, { pageSize: 1 })),
+      await nodes(PROVIDERS, [['marketId', MARKET]]),
+    )
+    const filters = {
+      marketId: MARKET,
+      source: 'SOURCE_EXTERNAL',
+      from: new Date('2023-10-05T10:01:40Z'),
+      to: 1696500700000000000n,
+    } as const
+    const expected = await nodes(POINTS, [
+      ['source', 'SOURCE_EXTERNAL'],
+      ['dateRange.startTimestamp', '1696500100000000000'],
+      ['dateRange.endTimestamp', '1696500700000000000'],
+    ])
+    assert.ok(expected.length > 0)
+    assert.deepEqual(await all(lyra.fundingPeriodDataPoints(filters)), expected)
+    const page = await lyra.fundingPeriodDataPointsPage({ marketId: MARKET, seq: 3n }, { first: 5 })
+    assert.deepEqual([page.rows.length, page.blockHeight, page.blockTimestamp], [5, HEIGHT, TIMESTAMP])
+    assert.deepEqual(
+      await all(
+        lyra.fundingPeriodDataPoints({ marketId: MARKET, seq: '3' }, { after: page.rows[1]!.cursor }),
+      ),
+      (await nodes(POINTS, [['seq', '3']])).slice(2),
+    )
+    const answer = await fetch(lyra.url('fundingPeriodDataPoints', filters, { first: 2, newestFirst: true }))
+    assert.equal(answer.status, 200)
+    const lines = await (await fetch(lyra.url('checkpoints', {}, { format: 'csv' }))).text()
+    assert.ok(lines.startsWith('atBlock,'))
+  })
+
+  test('tells how the service stands, unready too', async (t) => {
+    const lyra = createLyraClient({ url: await sampleService(t) })
+    assert.equal((await lyra.coverage()).chainId, 'core-scenarios')
+    assert.deepEqual(await lyra.health(), { status: 'ok' })
+    assert.deepEqual(await lyra.ready(), { status: 'ready' })
+    const empty = createLyraClient({ url: await serve(t, kind.create(t)), retries: 0 })
+    const unready = await empty.ready()
+    assert.equal(unready.status === 'not ready' && unready.reasons[0]?.reason, 'empty store')
+    await assert.rejects(empty.coverage(), { name: 'LyraApiError', status: 503, code: 14, retryAfter: 1 })
+  })
+
+  test('throws errors that tell what the service has said, and tries none of those again', async (t) => {
+    const base = await sampleService(t)
+    let asked = 0
+    const counting: typeof fetch = (...args) => {
+      asked++
+      return fetch(...args)
+    }
+    const lyra = createLyraClient({ url: base, fetch: counting })
+    const error = await lyra.liquidityProvidersPage({}).catch((thrown: unknown) => thrown)
+    assert.ok(error instanceof LyraApiError)
+    assert.deepEqual([error.status, error.code, error.details[0]!.code], [400, 3, 10015])
+    assert.match(error.message, /marketId or partyId or both must be provided/)
+    assert.match(error.requestId!, /^[0-9a-f-]{36}$/)
+    await assert.rejects(all(lyra.streamLiquidityProviders({})), { name: 'LyraApiError', status: 400 })
+    assert.equal(asked, 2)
+  })
+
+  test('tries again after what may pass, as long as it is told to wait, and no oftener than it may', async (t) => {
+    const times: number[] = []
+    const answers = [503, 429, 200]
+    const base = await serveWith(t, (request, response) => {
+      times.push(performance.now())
+      const status = answers[times.length - 1] ?? 503
+      if (request.url === '/health' && times.length > 3) request.socket.destroy()
+      response.writeHead(status, { 'Retry-After': '1', 'Content-Type': 'application/json' })
+      response.end('{"status":"ok"}')
+    })
+    const lyra = createLyraClient({ url: base, retries: 2 })
+    assert.deepEqual(await lyra.health(), { status: 'ok' })
+    assert.equal(times.length, 3)
+    assert.ok(times[1]! - times[0]! >= 990 && times[2]! - times[1]! >= 990)
+    await assert.rejects(createLyraClient({ url: base, retries: 1 }).health(), (error) => {
+      return error instanceof LyraConnectionError && error.message.includes('/health')
+    })
+    assert.equal(times.length, 5)
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(new Error('enough')), 100)
+    await assert.rejects(lyra.coverage({ signal: stop.signal }), /enough/)
+  })
+
+  test('follows a stream across cuts and ends of the service, and ends by its signal', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [pointAt(1)])
+    const first = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const [, base, port] = await first.printed(/on (http:\/\/127\.0\.0\.1:(\d+))/)
+    const lyra = createLyraClient({ url: base! })
+    const stop = new AbortController()
+    const activity = createActivity(live, 3)
+    const rows: string[] = []
+    const following = (async () => {
+      const options = { afterBlock: '0', signal: stop.signal }
+      for await (const { row, cursor } of lyra.streamFundingPeriodDataPoints(
+        { marketId: LIVE_MARKET },
+        options,
+      )) {
+        assert.match(cursor, /^[A-Za-z0-9_-]+$/)
+        rows.push(JSON.stringify(row))
+      }
+    })()
+    const waitFor = async (count: number) => {
+      while (rows.length < count) await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (let block = 0; block < 20; block++) await activity.step()
+    await waitFor(10)
+    first.child.kill('SIGKILL')
+    for (let block = 0; block < 20; block++) await activity.step()
+    const second = startLyra(t, ['serve', '--port', port!, '--store', store])
+    await second.printed(/serving/)
+    const paged = (await all(lyra.fundingPeriodDataPoints({ marketId: LIVE_MARKET }))).map((row) =>
+      JSON.stringify(row),
+    )
+    await waitFor(paged.length)
+    stop.abort()
+    await following
+    assert.deepEqual([...rows].sort(), [...paged].sort())
+  })
+
+  test('comes back to a stream with the last id that it has had, of a row or by itself', async (t) => {
+    const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"atBlock":"${id}"}\n\n`
+    const answers = [`id: 1\n\n${row(2)}`, `${row(3)}id: 4\n\n`, 'id: 5\n\n', `${row(6)}${row(7)}`]
+    const asked: string[] = []
+    const base = await serveWith(t, (request, response) => {
+      asked.push(request.url!)
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.end(answers[asked.length - 1] ?? 'retry: 1\n\n')
+    })
+    const heights: string[] = []
+    for await (const { row, cursor } of createLyraClient({ url: base }).streamCheckpoints()) {
+      assert.equal(cursor, row.atBlock)
+      heights.push(cursor)
+      if (heights.length === 4) break
+    }
+    assert.deepEqual(heights, ['2', '3', '6', '7'])
+    const path = '/api/v2/stream/checkpoints'
+    assert.deepEqual(asked, [path, `${path}?after=2`, `${path}?after=4`, `${path}?after=5`])
+  })
+
+  test('reads a stream of events cut into pieces anywhere', () => {
+    const text =
+      '\ufeff: comment\r\nretry: 5\r\rid: 1\nevent: a\ndata: {"x":\ndata:  1}\n\ndata\n\nid: 2\n\nevent: b\ndata:y\r\n\r\ndata: lost'
+    const expected: ServerEvent[] = [
+      { event: 'a', data: '{"x":\n 1}', id: '1' },
+      { event: 'message', data: '', id: '1' },
+      { event: 'b', data: 'y', id: '2' },
+    ]
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 20 }), (cuts) => {
+        const events: ServerEvent[] = []
+        const ids: string[] = []
+        const waits: number[] = []
+        const read = createEventStreamReader({
+          onEvent: (event) => events.push(event),
+          onId: (id) => ids.push(id),
+          onRetry: (ms) => waits.push(ms),
+        })
+        const ends = [...cuts.sort((a, b) => a - b), text.length]
+        for (const [index, end] of ends.entries()) read(text.slice(ends[index - 1] ?? 0, end))
+        assert.deepEqual([events, ids, waits], [expected, ['2'], [5]])
+      }),
+      { numRuns: 500, seed: 1 },
+    )
+  })
+
+  test('its package holds compiled code and types, which a program of its own can use', async (t) => {
+    const folder = temporaryFolder(t)
+    const out = join(folder, 'dist')
+    const tsc = join(ROOT, 'node_modules/.bin/tsc')
+    const built = spawnSync(tsc, ['--project', join(ROOT, 'client/tsconfig.json'), '--outDir', out])
+    assert.equal(built.status, 0, String(built.stdout))
+    assert.match(readFileSync(join(out, 'index.d.ts'), 'utf8'), /createLyraClient/)
+    const base = await sampleService(t)
+    const script = `const { createLyraClient } = await import(${JSON.stringify(join(out, 'index.js'))})
+      for await (const { atBlock } of createLyraClient({ url: ${JSON.stringify(base)} }).checkpoints()) console.log(atBlock)`
+    const run = await startProgram(t, process.execPath, ['--input-type=module', '-e', script]).outcome
+    assert.equal(run.code, 0, run.stderr)
+    assert.equal(run.stdout.trim().split('\n').length, 36)
+  })
+})
+
+describe('the examples of the client', () => {
+  /** Runs an example as its first lines say. */
+  async function run(t: TestContext, name: string, args: string[], cwd = ROOT): Promise<string> {
+    const path = join(ROOT, 'client/examples', name)
+    const { code, stdout, stderr } = await startProgram(
+      t,
+      process.execPath,
+      ['--conditions=source', path, ...args],
+      { cwd },
+    ).outcome
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+
+  test('walk-funding-points', async (t) => {
+    const stdout = await run(t, 'walk-funding-points.ts', [await sampleService(t), MARKET])
+    assert.match(
+      stdout,
+      /^SOURCE_EXTERNAL: \d+ points, TWAP \d+ at first, \d+ at last\nSOURCE_INTERNAL: \d+ points, .*\n$/,
+    )
+  })
+
+  test('follow-funding-points goes on where it was', async (t) => {
+    const base = await sampleService(t)
+    const file = join(temporaryFolder(t), 'cursor.txt')
+    const first = await run(t, 'follow-funding-points.ts', [base, MARKET, file, '5'])
+    const second = await run(t, 'follow-funding-points.ts', [base, MARKET, file, '5'])
+    const both = await run(t, 'follow-funding-points.ts', [base, MARKET, `${file}2`, '10'])
+    assert.equal(`${first}${second}`, both)
+    assert.equal(both.trim().split('\n').length, 10)
+  })
+
+  test('check-providers', async (t) => {
+    const stdout = await run(t, 'check-providers.ts', [await sampleService(t), MARKET])
+    assert.match(stdout, /at block 905:\n([0-9a-f]{64}: share [\d.]+, on book [\d.]+\n){4}$/)
+  })
+})
