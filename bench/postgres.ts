@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { pageStatement } from '../src/store/page-statement.ts'
+import { edgesStatement } from '../src/store/page-statement.ts'
+import { POSTGRES_DIALECT } from '../src/store/postgres/dialect.ts'
 import { pageScans } from '../src/store/scan.ts'
 import {
   type PostgresServer,
@@ -123,7 +124,7 @@ async function pgbenchRate(server: PostgresServer, marketId: string, limit: numb
     },
     null,
   )
-  const { text, values } = pageStatement(page, limit + 1, 'bounded')
+  const { text, values } = edgesStatement(page, limit + 1, false, POSTGRES_DIALECT)!
   const script = join(WORK, 'page.sql')
   const filled = text.replaceAll(/\$(\d+)/g, (_, position: string) => {
     const value = values[Number(position) - 1]!

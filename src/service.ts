@@ -27,6 +27,8 @@ export type ServeSettings = {
   corsOrigin: CorsOrigins
   rateLimit: number | null
   trustProxy: boolean
+  /** Memory for answers that may be asked for again, in MiB; 0 for none. */
+  cacheMb: number
   allowGap: boolean
   strict: boolean
   logLevel: string
@@ -72,6 +74,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     rateLimit: settings.rateLimit,
     trustProxy: settings.trustProxy,
     version: VERSION,
+    cacheBytes: settings.cacheMb * 1024 * 1024,
   })
   let url: string
   try {

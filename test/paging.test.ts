@@ -10,7 +10,7 @@ import { RESOURCES } from '../src/resources/resources.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { getPage, type PageAnswer, send } from './fixtures/http.ts'
 import { eventsFor, queriesFor } from './fixtures/market-events.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
 import { scaled } from './fixtures/scale.ts'
@@ -226,6 +226,28 @@ for (const kind of STORE_KINDS) {
             }),
         )
         await fc.assert(property, { seed: 1, numRuns: scaled(25, 1000) })
+      })
+
+      test(`pages of ${resource} asked for again and again are never out of date`, async () => {
+        const property = fc.asyncProperty(
+          fc.array(eventsFor(resource, 4), { minLength: 10, maxLength: 10 }),
+          fc.array(queriesFor(resource), { minLength: 6, maxLength: 6 }),
+          (arrivals, queries) =>
+            inScope(async (scope) => {
+              const { base, model, commit } = await serveModel(scope, kind)
+              for (const events of arrivals) {
+                await commit(events)
+                // The first is read, the second kept from then on, until rows that it depends on change.
+                for (const query of [...queries, ...queries]) {
+                  await checkPage(base, model, query, query.cursor)
+                }
+              }
+              const metrics = (await send(base, '/metrics')).text
+              const kept = /^lyra_pages_from_memory_total (\d+)/m.exec(metrics)
+              assert.ok(Number(kept?.[1]) >= arrivals.length * queries.length, metrics)
+            }),
+        )
+        await fc.assert(property, { seed: 3, numRuns: scaled(12, 500) })
       })
 
       test(`walks over ${resource} stay whole while rows arrive`, async () => {

@@ -9,10 +9,18 @@ import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { existsStatement, pageStatement, type Statement } from '../src/store/page-statement.ts'
+import {
+  type Dialect,
+  edgesStatement,
+  existsStatement,
+  pageStatement,
+  type Statement,
+} from '../src/store/page-statement.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig } from '../src/store/postgres/connection.ts'
+import { POSTGRES_DIALECT } from '../src/store/postgres/dialect.ts'
 import { pageScans } from '../src/store/scan.ts'
+import { SQLITE_DIALECT } from '../src/store/sqlite/dialect.ts'
 import type { PageQuery } from '../src/store/store.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
@@ -85,10 +93,12 @@ function factsOf([marketId, partyId, first, last, height]: string[]): Facts {
   }
 }
 
-function statementsOf(query: PageQuery, merge: 'lazy' | 'bounded'): [string, Statement][] {
+function statementsOf(query: PageQuery, dialect: Dialect): [string, Statement][] {
   const { page, behind } = pageScans(query, null)
+  const edges = [edgesStatement(page, LIMIT + 1, false, dialect)].filter((statement) => statement !== null)
   return [
-    ['page', pageStatement(page, LIMIT + 1, merge)],
+    ['page', pageStatement(page, LIMIT + 1, dialect)],
+    ...edges.map((statement): [string, Statement] => ['edges', statement]),
     ...(behind === null ? [] : [['behind', existsStatement(behind)] as [string, Statement]]),
   ]
 }
@@ -109,7 +119,7 @@ function checkSqlitePlans(path: string): void {
   const facts = factsOf(Object.values(database.prepare(FACTS).get()!) as string[])
   for (const page of PAGES) {
     for (const descending of [true, false]) {
-      for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), 'lazy')) {
+      for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), SQLITE_DIALECT)) {
         const plan = database
           .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
           .all(...values)
@@ -120,7 +130,11 @@ function checkSqlitePlans(path: string): void {
           where,
         )
         for (const step of plan) {
-          assert.doesNotMatch(step, /TEMP B-TREE|^SCAN (?!\(|merged|checkpoints|CONSTANT)/, where)
+          assert.doesNotMatch(
+            step,
+            /TEMP B-TREE|^SCAN (?!\(|merged|reading|page|checkpoints|CONSTANT)/,
+            where,
+          )
         }
       }
     }
@@ -144,7 +158,10 @@ async function checkPostgresPlans(store: string): Promise<void> {
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {
       for (const descending of [true, false]) {
-        for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), 'bounded')) {
+        for (const [what, { text, values }] of statementsOf(
+          queryOf(page, facts, descending),
+          POSTGRES_DIALECT,
+        )) {
           const explained = await client.query(
             `explain (analyze, format json) ${text}`,
             values.map((value) => value.toString()),

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { METHODS } from 'node:http'
 import fastify, {
   type FastifyBaseLogger,
@@ -10,6 +9,7 @@ import fastify, {
 import { RESOURCES } from '../resources/resources.ts'
 import { type Reader, StoreUnavailableError } from '../store/store.ts'
 import { createBacklog } from './backlog.ts'
+import { clientAddress } from './client-address.ts'
 import { createConnections } from './connections.ts'
 import { addCorsHeaders, answerPreflight, type CorsOrigins, isPreflight } from './cors.ts'
 import { coverageHandler } from './coverage-route.ts'
@@ -22,16 +22,22 @@ import {
   notFound,
   unavailable,
 } from './errors.ts'
+import { createExports } from './export-route.ts'
+import { createHotPages, type HotPages } from './hot-pages.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { createPageCache } from './page-cache.ts'
 import { pageHandler } from './page-route.ts'
 import { createParserErrors } from './parser-errors.ts'
-import { COVERAGE_PATH, KNOWN_PATHS, READ_METHODS, SERVICE_PATHS } from './paths.ts'
+import { COVERAGE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
 import { checkTarget } from './query-string.ts'
 import { createRequestCount } from './rate-limit.ts'
 import type { IntakeState } from './readiness.ts'
 import { checkHead } from './request-head.ts'
+import { requestId } from './request-id.ts'
 import { sendError } from './send-json.ts'
 import { addServiceRoutes } from './service-routes.ts'
+import { addStaticRoutes } from './static-routes.ts'
+import { addStreamRoutes } from './stream-route.ts'
 import { createTurns } from './turns.ts'
 
 /** Bytes of request line and headers together. */
@@ -48,9 +54,6 @@ const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 1_000
 
-/** Printable ASCII of up to 64 characters. */
-const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
-
 export type AppOptions = {
   reader: Reader
   log: FastifyBaseLogger
@@ -61,6 +64,8 @@ export type AppOptions = {
   /** Whether the client's address is the last one of `X-Forwarded-For`: what the proxy in front has seen. */
   trustProxy: boolean
   version: string
+  /** Bytes of answers to keep for those who ask the same again; 0 for none. */
+  cacheBytes: number
 }
 
 /** The application: every route, and what all of them share. Listening is left to its user. */
@@ -82,7 +87,6 @@ export function createApp(options: AppOptions): App {
   const server = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: options.trustProxy ? (_, hop) => hop === 0 : false,
     routerOptions: {
       maxParamLength: MAX_HEADER_BYTES,
       // Queries are read by query-string.ts.
@@ -100,10 +104,7 @@ export function createApp(options: AppOptions): App {
       // Node's own refusal has no body; checkHead has.
       requireHostHeader: false,
     },
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
-    },
+    genReqId: requestId,
     // The router would answer a path that cannot be decoded by itself; the hook below sees the original.
     rewriteUrl: ({ url = '/' }) => (!url.includes('%') || isDecodable(url) ? url : '/undecodable'),
     clientErrorHandler: parserErrors.onClientError,
@@ -128,11 +129,13 @@ export function createApp(options: AppOptions): App {
       answerPreflight(request, reply)
       return reply
     }
-    if (!SERVICE_PATHS.has(request.routeOptions.url ?? '')) reply.headers(countRequest(request.ip))
+    if (!UNLIMITED_PATHS.has(request.routeOptions.url ?? '')) {
+      reply.headers(countRequest(clientAddress(request.raw, options.trustProxy)))
+    }
     checkHead(request.raw)
     checkTarget(request.originalUrl)
     // Before a body is parsed: whatever it holds, the answer is the same.
-    if (request.is404 && !asksForWholeServer(request)) throw notFound()
+    if ((request.is404 && !asksForWholeServer(request)) || files.lacks(request)) throw notFound()
     if (request.method === 'OPTIONS') {
       await addBlockHeaders(reader, reply)
       return reply.code(204).header('allow', ALLOWED_METHODS).send()
@@ -164,29 +167,60 @@ export function createApp(options: AppOptions): App {
 
   server.setErrorHandler(async (error, request, reply) => {
     const answer = apiErrorOf(error, request)
-    if (!SERVICE_PATHS.has(request.routeOptions.url ?? '')) await addBlockHeaders(reader, reply)
+    if (!UNLIMITED_PATHS.has(request.routeOptions.url ?? '')) await addBlockHeaders(reader, reply)
     sendError(request, reply, answer)
     return reply
   })
 
+  const cache = createPageCache(reader, options.cacheBytes)
+  if (cache !== null) {
+    const { trustProxy } = options
+    const hotPages = createHotPages({
+      cache,
+      connections,
+      backlog,
+      metrics,
+      corsOrigins,
+      countRequest,
+      trustProxy,
+    })
+    answerFirst(server, hotPages)
+  }
   const turns = createTurns()
+  const exports = createExports({ reader, turns })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
       url: resource.path,
-      handler: pageHandler(resource, reader, turns),
+      handler: exports.handlerOf(resource, pageHandler(resource, { reader, turns, cache })),
     })
   }
+  addStreamRoutes(server, { reader, turns, backlog, metrics })
   server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
+  const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, version })
   routeOtherMethods(server)
   return { server, metrics }
 }
 
+/** Lets hot pages be answered ahead of everything else, until the server closes: it ends connections then. */
+function answerFirst(server: FastifyInstance, hotPages: HotPages): void {
+  const [handle] = server.server.listeners('request') as Parameters<HotPages>[2][]
+  let isClosing = false
+  server.addHook('preClose', async () => {
+    isClosing = true
+  })
+  server.server.removeListener('request', handle!)
+  server.server.on('request', (request, response) => {
+    if (isClosing) handle!(request, response)
+    else hotPages(request, response, handle!)
+  })
+}
+
 /** Lets a known path with another method be told from an unknown path; the hook above answers it. */
 function routeOtherMethods(server: FastifyInstance): void {
   const method = server.supportedMethods.filter((name) => !READ_METHODS.includes(name))
-  for (const url of KNOWN_PATHS) {
+  for (const url of ROUTED_PATHS) {
     server.route({
       method,
       url,

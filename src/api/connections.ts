@@ -19,6 +19,11 @@ export type Connections = {
    */
   takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
   /**
+   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Tells
+   * whether it did; {@link Connections.takeTurn} does not wait then.
+   */
+  takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
+  /**
    * Tells that the connection's parser has failed. Returns true where that was within the body of a request,
    * whose answer the error then is; otherwise, once all requests before are answered, false.
    */
@@ -28,6 +33,8 @@ export type Connections = {
 type Connection = {
   /** Whether one of its requests is being answered. */
   busy: boolean
+  /** The request that has its turn already, without waiting. */
+  answered: IncomingMessage | null
   /** What waits to be answered next. */
   waiting: (() => void)[]
   /** The request that came last: the one whose body may still be coming. */
@@ -42,7 +49,7 @@ export function createConnections(backlog: Backlog): Connections {
   function find(socket: Duplex): Connection {
     let connection = known.get(socket)
     if (connection === undefined) {
-      const added: Connection = { busy: false, waiting: [], latest: null, fault: null }
+      const added: Connection = { busy: false, answered: null, waiting: [], latest: null, fault: null }
       known.set(socket, added)
       socket.once('close', () => {
         for (const wake of added.waiting.splice(0)) wake()
@@ -65,19 +72,34 @@ export function createConnections(backlog: Backlog): Connections {
     release()
   }
 
+  /** Lets the next one in once this one is answered. */
+  function passOn(connection: Connection, response: ServerResponse): void {
+    response.once('close', () => {
+      const next = connection.waiting.shift()
+      if (next === undefined) connection.busy = false
+      else next()
+    })
+  }
+
   return {
     takeTurn: async (request, response) => {
       const { socket } = request
       const connection = find(socket)
+      if (connection.answered === request) return !socket.destroyed
       connection.latest = request
       await wait(connection, socket)
-      response.once('close', () => {
-        const next = connection.waiting.shift()
-        if (next === undefined) connection.busy = false
-        else next()
-      })
+      passOn(connection, response)
       if (hasBody(request)) await discardBody(request, connection)
       return !socket.destroyed
+    },
+    takeTurnAtOnce: (request, response) => {
+      const connection = find(request.socket)
+      if (connection.busy || request.socket.destroyed || hasBody(request)) return false
+      connection.busy = true
+      connection.latest = request
+      connection.answered = request
+      passOn(connection, response)
+      return true
     },
     fail: async (socket, error) => {
       const connection = find(socket)

@@ -20,17 +20,27 @@ const PREFLIGHT_MAX_AGE = '7200'
 /** `*` for any origin, or the origins that are allowed. */
 export type CorsOrigins = '*' | readonly string[]
 
+/** The CORS headers of an answer to a request of an origin, and what it varies by. */
+export function corsHeaders(
+  origins: CorsOrigins,
+  origin: string | undefined,
+): { headers: Record<string, string>; vary: 'Origin' | null } {
+  const allowed = origins === '*' ? '*' : origins.find((known) => known === origin)
+  const headers: Record<string, string> =
+    allowed === undefined
+      ? {}
+      : {
+          'access-control-allow-origin': allowed,
+          'access-control-expose-headers': EXPOSED_HEADERS,
+        }
+  return { headers, vary: origins === '*' ? null : 'Origin' }
+}
+
 /** Adds the CORS headers of an answer. */
 export function addCorsHeaders(origins: CorsOrigins, request: FastifyRequest, reply: FastifyReply): void {
-  if (origins === '*') {
-    reply.header('access-control-allow-origin', '*')
-  } else {
-    addVary(reply, 'Origin')
-    const { origin } = request.headers
-    if (origin === undefined || !origins.includes(origin)) return
-    reply.header('access-control-allow-origin', origin)
-  }
-  reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+  const { headers, vary } = corsHeaders(origins, request.headers.origin)
+  if (vary !== null) addVary(reply, vary)
+  reply.headers(headers)
 }
 
 /** Whether a request is a browser's question for leave, which any path answers. */

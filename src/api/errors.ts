@@ -78,7 +78,11 @@ export const missingMarketAndParty = () =>
   )
 
 export const missingMarketId = () =>
-  invalidArgument(DETAIL.missingMarketId, 'empty or missing market ID', 'the path must end in a market id')
+  invalidArgument(
+    DETAIL.missingMarketId,
+    'empty or missing market ID',
+    'a market id must be given: 64 hex digits',
+  )
 
 export const invalidMarketId = (value: string) =>
   invalidArgument(DETAIL.general, 'invalid market ID', `${quoted(value)} is not 64 hex digits`)

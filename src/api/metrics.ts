@@ -6,6 +6,8 @@ import type { Reader, ReplicaState } from '../store/store.ts'
 export type Metrics = {
   registry: Registry
   requestSeconds: Histogram<'route' | 'method' | 'status'>
+  /** Counts a page that was answered from memory, and its seconds. */
+  pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
   recordsTakenIn: Counter
   /** Shows how the live intake stands. */
@@ -34,16 +36,33 @@ export function createMetrics(reader: Reader): Metrics {
   })
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
   const live = liveMetrics(registers)
+  const requestSeconds = new Histogram({
+    name: 'lyra_http_request_duration_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  })
+  const pagesFromMemory = new Counter({
+    name: 'lyra_pages_from_memory_total',
+    help: 'Pages that were answered without reading rows: nothing that they show had changed.',
+    registers,
+  })
+  const getAnswers = new Map<string, Histogram.Internal<'route' | 'method' | 'status'>>()
   return {
     registry,
     showLive: live,
-    requestSeconds: new Histogram({
-      name: 'lyra_http_request_duration_seconds',
-      help: 'Time from a request to its answer.',
-      labelNames: ['route', 'method', 'status'],
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-      registers,
-    }),
+    requestSeconds,
+    pageFromMemory: (route, status, seconds) => {
+      pagesFromMemory.inc()
+      const labels = `${status} ${route}`
+      let answers = getAnswers.get(labels)
+      if (answers === undefined) {
+        answers = requestSeconds.labels({ route, method: 'GET', status: String(status) })
+        getAnswers.set(labels, answers)
+      }
+      answers.observe(seconds)
+    },
     eventsLeftOut: new Counter({
       name: 'lyra_events_left_out_total',
       help: 'Events and list elements that were not as they should be, by reason.',

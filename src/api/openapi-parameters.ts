@@ -31,11 +31,15 @@ export const COMMON_PARAMETERS = Object.keys(PARAMETERS).map((key) => ({
 
 /** The parameters of a resource, as its operation lists them. */
 export function parametersOfResource(resource: Resource): object[] {
-  const ofQuery = parametersOf(resource).map((parameter) => ({ ...described(parameter), in: 'query' }))
+  const ofQuery = parametersOf(resource).map((parameter) => ({
+    ...describedParameter(parameter),
+    in: 'query',
+  }))
   if (!resource.path.includes(':marketId')) return ofQuery
-  return [{ ...described(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery]
+  return [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery]
 }
 
-function described({ name, description, type }: Parameter): object {
+/** A parameter, but for where it stands. */
+export function describedParameter({ name, description, type }: Parameter): object {
   return { name, description, schema: type.schema }
 }

@@ -1,10 +1,18 @@
+import { TEXT_FORMATS } from '../export/text-formats.ts'
 import type { Resource, ResourceName } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
 import { coverageOperation } from './openapi-coverage.ts'
-import { COMMON_PARAMETERS, PARAMETERS, parametersOfResource } from './openapi-parameters.ts'
+import {
+  COMMON_PARAMETERS,
+  describedParameter,
+  PARAMETERS,
+  parametersOfResource,
+} from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
+import { streamOperations } from './openapi-streams.ts'
+import { FORMAT_PARAMETER } from './parameters.ts'
 import { COVERAGE_PATH } from './paths.ts'
 import { JSON_TYPE } from './send-json.ts'
 
@@ -24,6 +32,14 @@ const RESOURCE_TEXTS: Record<ResourceName, { summary: string; schema: keyof type
   },
 }
 
+/** All rows in a format, a row a line. */
+const EXPORT_CONTENT = Object.fromEntries(
+  Object.values(TEXT_FORMATS).map(({ contentType }) => [
+    contentType.split(';')[0],
+    { schema: { type: 'string' } },
+  ]),
+)
+
 /** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
 export function openApiDocument(version: string): object {
   return {
@@ -35,7 +51,7 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [{ name: 'market data' }, { name: 'service' }],
+    tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'service' }],
     paths: {
       ...Object.fromEntries(
         Object.values(RESOURCES).map((resource) => [
@@ -43,6 +59,7 @@ export function openApiDocument(version: string): object {
           { get: operation(resource) },
         ]),
       ),
+      ...streamOperations(),
       [COVERAGE_PATH]: { get: coverageOperation() },
       ...SERVICE_OPERATIONS,
     },
@@ -69,12 +86,16 @@ function operation(resource: Resource): object {
     operationId: `list${name[0]!.toUpperCase()}${name.slice(1)}`,
     summary,
     tags: ['market data'],
-    parameters: [...parametersOfResource(resource), ...COMMON_PARAMETERS],
+    parameters: [
+      ...parametersOfResource(resource),
+      { ...describedParameter(FORMAT_PARAMETER), in: 'query' },
+      ...COMMON_PARAMETERS,
+    ],
     responses: {
       200: {
-        description: 'A page.',
+        description: 'A page; with a `format` all rows.',
         headers,
-        content: { [JSON_TYPE]: { schema: pageSchema(bodyField, schema) } },
+        content: { [JSON_TYPE]: { schema: pageSchema(bodyField, schema) }, ...EXPORT_CONTENT },
       },
       304: { description: 'The client holds the body already.', headers },
       ...errorAnswers(name),

@@ -33,10 +33,24 @@ export function pageRequest(
   const selection = selectionOf(resource, pathMarketId, values)
   const { limit, backward, cursor } = paginationOf(resource, selection, values)
   const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
-  return { query: { resource, selection, descending: newestFirst !== backward, cursor, limit }, backward }
+  const edges = backward ? 'reversed' : 'as read'
+  return {
+    query: { resource, selection, descending: newestFirst !== backward, cursor, limit, edges },
+    backward,
+  }
 }
 
-function selectionOf(resource: Resource, pathMarketId: string | null, values: ParameterValues): Selection {
+/**
+ * What a request selects.
+ *
+ * @param pathMarketId the market id that must be given, empty where it is not; null where the resource needs none
+ * @throws {ApiError} 400 for an id that is missing or malformed.
+ */
+export function selectionOf(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): Selection {
   const selection: Selection = {}
   const byParty = resource.filters.includes('partyId')
   const marketId = pathMarketId ?? (byParty ? values.get('marketId') : undefined)

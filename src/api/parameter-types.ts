@@ -21,6 +21,9 @@ const SOURCE_NUMBERS = new Map<string, bigint>([
   ...SOURCES.map((_, number) => [String(number), BigInt(number)] as const),
 ])
 
+/** The formats in which all rows can be had over HTTP (export/text-formats.ts). */
+const EXPORT_FORMATS = ['ndjson', 'csv']
+
 /** What a parameter's value is once it is read. */
 export type ParameterValue = string | bigint | boolean
 
@@ -75,6 +78,11 @@ export const PARAMETER_TYPES = {
   },
   boolean: oneOf(BOOLEANS, 'true'),
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
+  exportFormat: {
+    parse: (text) => EXPORT_FORMATS.find((name) => name === text),
+    allowed: `one of ${EXPORT_FORMATS.join(', ')}`,
+    schema: { type: 'string', enum: EXPORT_FORMATS },
+  },
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),

@@ -51,7 +51,8 @@ const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
+/** The parameters of filters. */
+export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
   marketId: {
     name: 'marketId',
     type: TYPES.marketId,
@@ -74,11 +75,19 @@ const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
   },
 }
 
-/** The market id in the path of a resource that has one there. */
+/** The market id of a resource that needs one: in the path, or a stream's query. */
 export const PATH_MARKET_ID: Parameter = {
   name: 'marketId',
   type: TYPES.marketId,
   description: 'The market: 64 hex digits, in any case.',
+}
+
+/** Asks for all rows in a format instead of a page. */
+export const FORMAT_PARAMETER: Parameter = {
+  name: 'format',
+  type: TYPES.exportFormat,
+  description:
+    'All rows of the selection, or those behind `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
 }
 
 /** The query parameters of a resource, by name: the order in which faults are reported. */

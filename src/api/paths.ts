@@ -1,3 +1,4 @@
+import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 
 /** Paths that report on the process, and so answer whatever the rate and the store. */
@@ -9,18 +10,37 @@ export const DOCUMENT_PATH = '/openapi.json'
 /** Where the service tells what it holds. */
 export const COVERAGE_PATH = '/api/v2/coverage'
 
+/** Where a resource's rows are sent as they come. */
+export function streamPath({ name }: Resource): string {
+  return `/api/v2/stream/${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** Where the pages are: the explorer, the API reference, and what they load. */
+export const EXPLORER_PATH = '/'
+export const REFERENCE_PATH = '/docs'
+export const ASSETS_PATH = '/assets/:name'
+
+const WEB_PATHS = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
+
+/** Paths that read no rows: they answer whatever the rate and the store. */
+export const UNLIMITED_PATHS: ReadonlySet<string> = new Set([...SERVICE_PATHS, ...WEB_PATHS])
+
 /** The methods that get an answer; Node leaves the body of one to HEAD out by itself. */
 export const READ_METHODS = ['GET', 'HEAD']
 
-/** Every path that is answered, as the router takes it. */
+/** Every path of the API, as the router takes it; the OpenAPI document describes each. */
 export const KNOWN_PATHS: readonly string[] = [
   ...Object.values(RESOURCES).map(({ path }) => path),
+  ...Object.values(RESOURCES).map(streamPath),
   COVERAGE_PATH,
   ...SERVICE_PATHS,
   DOCUMENT_PATH,
 ]
 
-const PATTERNS = KNOWN_PATHS.map((path) => new RegExp(`^${path.replace(/:\w+/, '[^/]*')}$`))
+/** Every path that is answered. */
+export const ROUTED_PATHS: readonly string[] = [...KNOWN_PATHS, ...WEB_PATHS]
+
+const PATTERNS = ROUTED_PATHS.map((path) => new RegExp(`^${path.replace(/:\w+/, '[^/]*')}$`))
 
 /** Whether a path, free of bad escapes, is one of the known ones: for requests that reach no router. */
 export function isKnownPath(path: string): boolean {

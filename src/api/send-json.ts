@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
+import { constants, crc32, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { type ApiError, errorBody } from './errors.ts'
@@ -9,25 +9,50 @@ import { addVary } from './vary.ts'
 
 export const JSON_TYPE = 'application/json'
 
+/** Answers may be kept, but must be asked about again before they are used. */
+export const CACHE_CONTROL = 'no-cache'
+
 const compress = promisify(gzip)
 
 /** Most of the saving at a third of the time of the default level. */
 const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED }
 
-/** Sends a success: with an entity tag, compressed or not modified where the request allows it. */
-export async function sendJson(request: FastifyRequest, reply: FastifyReply, json: string): Promise<void> {
-  const body = bodyOf(request, json)
-  const gzipped = acceptsGzip(request)
-  const tag = `"${hash('sha1', body, 'base64url')}${gzipped ? '-gzip' : ''}"`
+/** The bytes of a success, and their entity tag. */
+export type SentBody = { body: Buffer; tag: string; isGzipped: boolean }
+
+/**
+ * Sends a success: with an entity tag, compressed or not modified where the request allows it. Returns what was
+ * sent; null where that was only that nothing is modified.
+ */
+export async function sendJson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  json: string | Buffer,
+): Promise<SentBody | null> {
+  const plain = bodyOf(request, json)
+  const isGzipped = acceptsGzip(request.raw)
+  const tag = tagOf(plain, isGzipped)
   addVary(reply, 'Accept-Encoding')
-  reply.header('cache-control', 'no-cache').header('etag', tag)
-  if (matches(request.headers['if-none-match'], tag)) {
+  reply.header('cache-control', CACHE_CONTROL).header('etag', tag)
+  if (matchesTag(request.headers['if-none-match'], tag)) {
     reply.code(304).send()
-    return
+    return null
   }
   reply.type(JSON_TYPE)
-  if (gzipped) reply.header('content-encoding', 'gzip')
-  reply.send(gzipped ? await compress(body, GZIP_OPTIONS) : body)
+  if (isGzipped) reply.header('content-encoding', 'gzip')
+  const body = isGzipped ? await compress(plain, GZIP_OPTIONS) : plain
+  reply.send(body)
+  return { body, tag, isGzipped }
+}
+
+/**
+ * An entity tag: the body's length, and check sums of both its halves. Where a row has come or gone, both have
+ * changed; a change of one number is found by either.
+ */
+function tagOf(body: Buffer, isGzipped: boolean): string {
+  const middle = body.length >> 1
+  const sums = [body.subarray(0, middle), body.subarray(middle)].map((half) => crc32(half).toString(36))
+  return `"${body.length.toString(36)}-${sums.join('-')}${isGzipped ? '-gzip' : ''}"`
 }
 
 /** Sends an answer that is no success. */
@@ -41,18 +66,31 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 }
 
 /** JSON as the bytes of a body: indented where `?pretty`, with any value, asks for that. */
-function bodyOf(request: FastifyRequest, json: string): Buffer {
+function bodyOf(request: FastifyRequest, json: string | Buffer): Buffer {
   const pretty = hasName(queryOf(request.originalUrl), 'pretty')
-  return Buffer.from(pretty ? JSON.stringify(JSON.parse(json), null, 2) : json)
+  if (pretty) return Buffer.from(JSON.stringify(JSON.parse(json.toString()), null, 2))
+  return typeof json === 'string' ? Buffer.from(json) : json
 }
 
-function acceptsGzip(request: FastifyRequest): boolean {
-  if (request.headers['accept-encoding'] === undefined) return false
-  return new Negotiator(request.raw).encoding(['gzip', 'identity']) === 'gzip'
+/** What each `Accept-Encoding` seen allows: clients send a few. */
+const gzipAllowed = new Map<string, boolean>()
+const MAX_SEEN = 1_000
+
+/** Whether a request allows an answer to be compressed. */
+export function acceptsGzip(request: IncomingMessage): boolean {
+  const accepted = request.headers['accept-encoding']
+  if (accepted === undefined) return false
+  let allowed = gzipAllowed.get(accepted as string)
+  if (allowed === undefined) {
+    allowed = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip'
+    if (gzipAllowed.size >= MAX_SEEN) gzipAllowed.clear()
+    gzipAllowed.set(accepted as string, allowed)
+  }
+  return allowed
 }
 
-/** `If-None-Match`: a list of tags, weak or strong, or `*` for any. */
-function matches(header: string | undefined, tag: string): boolean {
+/** Whether `If-None-Match`, a list of tags, weak or strong, or `*` for any, holds a tag. */
+export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some((given) => {
     const candidate = given.trim().replace(/^W\//, '')

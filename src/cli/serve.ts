@@ -62,6 +62,12 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
+      new Option('--cache-mb <size>', 'memory for pages that may be asked for again, in MiB; 0: none')
+        .env('LYRA_CACHE_MB')
+        .default(64)
+        .argParser(integerBetween(0, 16_384)),
+    )
+    .addOption(
       new Option('--listen [address]', 'wait for a core that dials in there and sends its events live')
         .env('LYRA_LISTEN')
         .preset('127.0.0.1:3005')

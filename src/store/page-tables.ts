@@ -1,3 +1,5 @@
+import { SOURCES } from '../resources/funding-period-data-points.ts'
+import { pointCursorSql } from '../resources/point-cursor.ts'
 import type { FilterName, ResourceName } from '../resources/resource.ts'
 import { IS_LIVE_PROVIDER } from './statements.ts'
 
@@ -17,7 +19,19 @@ export type PageTable = {
    * The rows lie in several runs, each in the order of the key, told apart by one filter's column: the key
    * of the table has that column in front. A page of all of them is a merge of one page of each.
    */
-  runs?: { filter: FilterName; columns: string; conditions: readonly string[] }
+  runs?: {
+    filter: FilterName
+    column: string
+    columns: string
+    values: readonly string[]
+    /**
+     * A row as an edge of the API's answer.
+     *
+     * @param run the run that the row is of: its value, or the name of its column
+     * @param hex 16 hex digits of a column, in the database's SQL
+     */
+    edge: (run: string, hex: (column: string) => string) => string
+  }
   /** Gives the first and the last value of the first key column among the rows of a filter, or no row. */
   span?: { filter: FilterName; statement: string }
 }
@@ -40,8 +54,10 @@ export const PAGE_TABLES: Record<ResourceName, PageTable> = {
     filters: { seq: 'seq = :seq' },
     runs: {
       filter: 'source',
+      column: 'source',
       columns: 'timestamp, seq, source, price, twap',
-      conditions: ['source = 0', 'source = 1', 'source = 2'],
+      values: ['0', '1', '2'],
+      edge: pointEdge,
     },
     // The points of a funding period stand close together: its span bounds how many others are read.
     span: {
@@ -57,4 +73,16 @@ export const PAGE_TABLES: Record<ResourceName, PageTable> = {
     condition: IS_LIVE_PROVIDER,
     filters: { marketId: 'market_id = :marketId', partyId: 'party_id = :partyId' },
   },
+}
+
+/** What resources/funding-period-data-points.ts and cursor.ts write, in SQL: a third of the time for a page. */
+function pointEdge(source: string, hex: (column: string) => string): string {
+  const name = SOURCES[Number(source)]
+  const type =
+    name === undefined
+      ? `case source ${SOURCES.map((text, n) => `when ${n} then '${text}'`).join(' ')} end`
+      : `'${name}'`
+  return `concat('{"node":{"marketId":"', cast(:marketId as text), '","seq":"', seq, '","dataPointType":"', ${type},
+    '","price":"', price, '","timestamp":"', timestamp, '","twap":"', twap,
+    '"},"cursor":"', cast(:cursorHead as text), ${pointCursorSql(source, hex('timestamp'))}, '"}')`
 }

@@ -111,6 +111,9 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   return {
     page: (query) => ask((reader) => reader.page(query)),
     position: () => ask((reader) => reader.position()),
+    arrivals: (query) => ask((reader) => reader.arrivals(query)),
+    placeOf: (resource, selection, key) => ask((reader) => reader.placeOf(resource, selection, key)),
+    openSnapshot: () => ask((reader) => reader.openSnapshot()),
     coverage: () => ask((reader) => reader.coverage()),
     holdings: () => ask((reader) => reader.holdings()),
     replicas: () =>

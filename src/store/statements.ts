@@ -59,6 +59,13 @@ export const ON_CONFLICT_SPAN = `
           then excluded.last_timestamp else funding_period_spans.last_timestamp end,
       points = funding_period_spans.points + excluded.points`
 
+export const ON_CONFLICT_BLOCK_SPAN = `
+  on conflict (market, blocks) do update
+    set first_timestamp = case when excluded.first_timestamp < funding_period_block_spans.first_timestamp
+          then excluded.first_timestamp else funding_period_block_spans.first_timestamp end,
+      last_timestamp = case when excluded.last_timestamp > funding_period_block_spans.last_timestamp
+          then excluded.last_timestamp else funding_period_block_spans.last_timestamp end`
+
 export const ON_CONFLICT_FUNDING_PERIOD = `
   on conflict (market_id, seq) do update
     set start_timestamp = excluded.start_timestamp, end_timestamp = excluded.end_timestamp,

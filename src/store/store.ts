@@ -1,6 +1,9 @@
 import type { Coverage } from '../domain/coverage.ts'
+import type { Place } from '../domain/lacks.ts'
 import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import type { ArrivalQuery, Arrivals } from './arrivals.ts'
+import type { Change, StoreVersion } from './changes.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -14,18 +17,35 @@ export type PageQuery = {
   /** Rows strictly behind this key, in the direction of reading; null: from the first row on. */
   cursor: Key | null
   limit: number
+  /**
+   * Asks for the rows as the API's edges, written by the database, where it can: in the direction of reading, or
+   * the other way round.
+   */
+  edges?: 'as read' | 'reversed'
 }
 
 /** What one snapshot of the store answers to a {@link PageQuery}. */
 export type Page = {
-  /** In the direction of reading. */
+  /** In the direction of reading; empty where the page has edges. */
   rows: Row[]
+  /** The rows as the API's edges, with commas between them; null where the database has not written them. */
+  edges: Buffer | null
   /** Whether more rows follow, in the direction of reading. */
   more: boolean
   /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
   behind: boolean
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
+  /** The commit that the snapshot shows. */
+  version: StoreVersion
+}
+
+/** How a store stands, and what has changed since an earlier look. */
+export type Freshness = {
+  version: StoreVersion
+  position: Position | null
+  /** Null: anything may have changed. */
+  changed: readonly Change[] | null
 }
 
 /** What a store holds, in counts and ends; numbers are text. */
@@ -63,11 +83,33 @@ export type Position = { height: string; timestamp: string }
 export type Reader = {
   page(query: PageQuery): Promise<Page>
   position(): Promise<Position | null>
+  /**
+   * How the store stands, and what has changed since a version; null: anything may have. Not there where readings
+   * come from servers that may each stand at another version.
+   */
+  freshness?(since: StoreVersion | null): Promise<Freshness>
+  /** Rows by when they came, of one snapshot; null in an empty store. */
+  arrivals(query: ArrivalQuery): Promise<Arrivals | null>
+  /** The event that a row comes from, by the row's key; null where there is no such row. */
+  placeOf(resource: Resource, selection: Selection, key: Key): Promise<Place | null>
   coverage(): Promise<Coverage | null>
+  /** Opens one snapshot for any number of pages, on a connection of its own. */
+  openSnapshot(): Promise<Snapshot>
   /** Everything that there is, by resource and market; null in an empty store. */
   holdings(): Promise<Holdings | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
+  close(): Promise<void>
+}
+
+/**
+ * The store as it was at one moment, whatever is written meanwhile, until it is closed: a short-lived thing, since
+ * the database keeps what has been replaced since for as long.
+ */
+export type Snapshot = {
+  /** The last block of the snapshot; null in an empty store. */
+  position: Position | null
+  page(query: PageQuery): Promise<Page>
   close(): Promise<void>
 }
 

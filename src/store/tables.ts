@@ -39,6 +39,11 @@ export const TABLES: readonly Table[] = [
     keyLength: 2,
   },
   {
+    name: 'funding_period_block_spans',
+    columns: [integer('market'), integer('blocks'), integer('first_timestamp'), integer('last_timestamp')],
+    keyLength: 2,
+  },
+  {
     name: 'funding_periods',
     columns: [
       ...[text('market_id'), integer('seq'), integer('start_timestamp'), integer('end_timestamp')],

@@ -38,7 +38,8 @@ export function faultsOf(table: Table, row: NamedRow): string[] {
     value === null || (COLUMN_RULES[name]?.(value) ?? true) ? [] : [`${name} is ${JSON.stringify(value)}`],
   )
   if (table.name === 'liquidity_providers') faults.push(...providerFaults(row))
-  if (table.name === 'funding_period_spans' && BigInt(row.first_timestamp!) > BigInt(row.last_timestamp!)) {
+  const isSpan = table.name === 'funding_period_spans' || table.name === 'funding_period_block_spans'
+  if (isSpan && BigInt(row.first_timestamp!) > BigInt(row.last_timestamp!)) {
     faults.push('it ends before it begins')
   }
   return faults

@@ -1,5 +1,6 @@
 import { Client, type ClientConfig } from 'pg'
 import type { KeyValue, Row } from '../../resources/resource.ts'
+import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
 
 /** A value that a statement takes: integers of any size, texts, and columns of them. */
@@ -91,4 +92,10 @@ export async function rowsOf(
 
 function encode(value: Parameter): unknown {
   return typeof value === 'bigint' ? value.toString() : value
+}
+
+/** Notes what a transaction changes, behind its other statements: others that do so wait until it has ended. */
+export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
+  await client.query('lock table changes in exclusive mode')
+  for (const { text, values } of noteChanges(changes)) await rowsOf(client, text, values)
 }

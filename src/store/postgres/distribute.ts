@@ -7,6 +7,7 @@ import { explainPostgresError } from './errors.ts'
 export const DISTRIBUTED_TABLES = {
   funding_period_data_points: 'market',
   funding_period_spans: 'market',
+  funding_period_block_spans: 'market',
   funding_periods: 'market_id',
   auctions: 'market_id',
   liquidity_provider_lists: 'market_id',

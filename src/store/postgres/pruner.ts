@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { EVERY_CHANGE } from '../changes.ts'
 import type { Statement } from '../page-statement.ts'
 import {
   deleteCheckpoints,
@@ -12,7 +13,7 @@ import {
 } from '../prune-statements.ts'
 import type { PruneBound, Pruner } from '../pruner.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
+import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
 
 /** How long a transaction waits for rows that a writer holds before it lets go of its own, in milliseconds. */
@@ -75,7 +76,10 @@ export async function openPostgresPruner(address: PostgresAddress): Promise<Prun
     return persist(async (locked) => {
       await locked.query('begin')
       const rows = await work(locked)
-      if (rows > 0) await run(locked, noteBound(bound))
+      if (rows > 0) {
+        await run(locked, noteBound(bound))
+        await writeChanges(locked, EVERY_CHANGE)
+      }
       await locked.query('commit')
       return rows
     })

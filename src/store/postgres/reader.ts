@@ -1,7 +1,18 @@
 import { Pool, type PoolClient } from 'pg'
 import type { Coverage, Gap } from '../../domain/coverage.ts'
+import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
+import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
+import { cutEdges } from '../edges.ts'
+import { freshnessOf, stateOf } from '../freshness.ts'
 import { holdingsOf } from '../holdings.ts'
-import { existsStatement, pageStatement, type Statement, spanStatement } from '../page-statement.ts'
+import {
+  edgesStatement,
+  existsStatement,
+  pageStatement,
+  type Scan,
+  type Statement,
+  spanStatement,
+} from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   READ_CHECKPOINT_HOLDINGS,
@@ -14,6 +25,7 @@ import {
 } from '../statements.ts'
 
 import {
+  type Freshness,
   type Holdings,
   type Page,
   type PageQuery,
@@ -24,14 +36,14 @@ import {
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
+import { POSTGRES_DIALECT } from './dialect.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
 import { MIGRATIONS } from './schema.ts'
+import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
 const MAX_CONNECTIONS = 10
-
-const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
 /**
  * Opens a reader on connections of its own.
@@ -79,34 +91,62 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   return {
     page: (query) => ask((client) => readPage(client, query)),
     position: () => ask(readPosition),
+    freshness: (since) => ask((client) => readFreshness(client, since)),
+    arrivals: (query) => ask((client) => snapshot(client, () => arrivalsOf(client, query))),
+    placeOf: (resource, selection, key) =>
+      ask(async (client) => placeOf((await rows(client, placeStatement(resource, selection, key)))[0])),
+    openSnapshot: () => openPostgresSnapshot(address, { page: readPageWithin, position: readPosition }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     holdings: () => ask((client) => snapshot(client, () => readHoldings(client))),
     close: () => pool.end(),
   }
 }
 
+const NOTHING = { rows: [], edges: null, more: false, behind: false }
+
 async function readPage(client: Queryable, query: PageQuery): Promise<Page> {
-  const none = { rows: [], more: false, behind: false }
-  if (selectsNothing(query.selection)) return { ...none, position: await readPosition(client) }
+  if (selectsNothing(query.selection)) return { ...NOTHING, ...(await readState(client)) }
+  return snapshot(client, () => readPageWithin(client, query))
+}
+
+/** A page, within the caller's transaction. */
+async function readPageWithin(client: Queryable, query: PageQuery): Promise<Page> {
+  if (selectsNothing(query.selection)) return { ...NOTHING, ...(await readState(client)) }
   const spanOf = spanStatement(query.resource, query.selection)
-  return snapshot(client, async () => {
-    let span: Span | null = null
-    if (spanOf !== null) {
-      const [found] = await rows(client, spanOf)
-      if (found === undefined) return { ...none, position: await readPosition(client) }
-      span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
-    }
-    const scans = pageScans(query, span)
-    // Sent at once, answered one after another.
-    const [found, behind, position] = await Promise.all([
-      rows(client, pageStatement(scans.page, query.limit + 1, 'bounded')),
-      scans.behind === null ? [] : rows(client, existsStatement(scans.behind)),
-      readPosition(client),
-    ])
-    const more = found.length > query.limit
-    if (more) found.pop()
-    return { rows: found, more, behind: (behind[0]?.[0] as unknown) === true, position }
+  let span: Span | null = null
+  if (spanOf !== null) {
+    const [found] = await rows(client, spanOf)
+    if (found === undefined) return { ...NOTHING, ...(await readState(client)) }
+    span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
+  }
+  const scans = pageScans(query, span)
+  // Sent at once, answered one after another.
+  const [found, behind, state] = await Promise.all([
+    readEdges(client, query, scans.page) ?? readRows(client, query, scans.page),
+    scans.behind === null ? [] : rows(client, existsStatement(scans.behind)),
+    readState(client),
+  ])
+  return { ...found, behind: (behind[0]?.[0] as unknown) === true, ...state }
+}
+
+type Found = Pick<Page, 'rows' | 'edges' | 'more'>
+
+function readEdges(client: Queryable, { limit, edges: order }: PageQuery, scan: Scan): Promise<Found> | null {
+  if (order === undefined) return null
+  const reversed = order === 'reversed'
+  const statement = edgesStatement(scan, limit + 1, reversed, POSTGRES_DIALECT)
+  if (statement === null) return null
+  return rows(client, statement).then(([found]) => {
+    const [text, count] = found as [string | null, string]
+    return { rows: [], ...cutEdges(Buffer.from(text ?? ''), Number(count), limit, reversed) }
   })
+}
+
+async function readRows(client: Queryable, { limit }: PageQuery, scan: Scan): Promise<Found> {
+  const found = await rows(client, pageStatement(scan, limit + 1, POSTGRES_DIALECT))
+  const more = found.length > limit
+  if (more) found.pop()
+  return { rows: found, edges: null, more }
 }
 
 /** Runs `read` in one snapshot. */
@@ -119,6 +159,15 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
+async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
+  const coverage = await readCoverage(client)
+  if (coverage === null) return null
+  const reading = readArrivals(query, coverage)
+  let step = reading.next()
+  while (!step.done) step = reading.next(await rows(client, step.value))
+  return step.value
+}
+
 async function readHoldings(client: Queryable): Promise<Holdings | null> {
   const [coverage, ...found] = await Promise.all([
     readCoverage(client),
@@ -128,6 +177,20 @@ async function readHoldings(client: Queryable): Promise<Holdings | null> {
     rowsOf(client, READ_PRUNED),
   ])
   return coverage === null ? null : holdingsOf(coverage, ...found)
+}
+
+async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
+  const [row] = await rowsOf(client, READ_STATE)
+  return stateOf(row!)
+}
+
+/** Each of the statements is a snapshot by itself. */
+async function readFreshness(client: Queryable, since: StoreVersion | null): Promise<Freshness> {
+  if (since !== null) {
+    const found = freshnessOf(await rowsOf(client, READ_CHANGES, [since.version]), since)
+    if (found !== null) return found
+  }
+  return { ...(await readState(client)), changed: null }
 }
 
 async function readPosition(client: Queryable): Promise<Position | null> {

@@ -119,4 +119,34 @@ export const MIGRATIONS: readonly string[] = [
   ) with (fillfactor = 50);
   create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
   `,
+
+  `
+  -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
+  -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
+  create table funding_period_block_spans (
+    market integer not null,
+    blocks bigint not null,
+    first_timestamp bigint not null,
+    last_timestamp bigint not null,
+    primary key (market, blocks)
+  );
+
+  insert into funding_period_block_spans
+  select market, height / 64, min(timestamp), max(timestamp) from funding_period_data_points
+  group by market, height / 64;
+
+  create index checkpoints_by_height on checkpoints (height, event_index);
+  `,
+
+  `
+  -- What the last commits have changed (store/changes.ts): lets pages that are kept in memory be told from those
+  -- that are out of date.
+  create table changes (
+    version bigint primary key,
+    mark bigint not null,
+    scopes text not null
+  );
+
+  insert into changes values (0, 0, '*');
+  `,
 ]

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { EVERY_CHANGE } from '../changes.ts'
 import {
   type Cell,
   type Column,
@@ -8,7 +9,7 @@ import {
   type TableWriter,
 } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
+import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
@@ -37,6 +38,7 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
           `insert into ${table.name} (${names}) select ${casts} from unnest(${arrays}) as row (${names})`,
           table.columns.map((_, index) => rows.map((row) => row[index]!)),
         )
+        await writeChanges(client, EVERY_CHANGE)
         await client.query('commit')
       } catch (error) {
         await client.query('rollback').catch(() => {})

@@ -1,10 +1,12 @@
 import type { Batch, LiquidityProviderList, StreamPlace } from '../../projections/batch.ts'
 import { isNotOlder } from '../../projections/batch.ts'
 import { liquidityProviderRows } from '../../projections/liquidity-providers.ts'
+import { blockSpansOf } from '../block-spans.ts'
 import {
   FIND_MARKET,
   notOlder,
   ON_CONFLICT_AUCTION,
+  ON_CONFLICT_BLOCK_SPAN,
   ON_CONFLICT_CHECKPOINT,
   ON_CONFLICT_DATA_POINT,
   ON_CONFLICT_FUNDING_PERIOD,
@@ -58,6 +60,12 @@ const SPANS: BulkInsert = {
     points: 'bigint',
   },
   onConflict: ON_CONFLICT_SPAN,
+}
+
+const BLOCK_SPANS: BulkInsert = {
+  table: 'funding_period_block_spans',
+  columns: { market: 'integer', blocks: 'bigint', first_timestamp: 'bigint', last_timestamp: 'bigint' },
+  onConflict: ON_CONFLICT_BLOCK_SPAN,
 }
 
 const FUNDING_PERIODS: BulkInsert = {
@@ -172,6 +180,16 @@ export async function writeBatch(client: Queryable, batch: Batch, markets: Marke
       span.first,
       span.last,
       inserted.get(`${markets.get(span.marketId)!} ${span.seq}`) ?? 0,
+    ]),
+  )
+  await insert(
+    client,
+    BLOCK_SPANS,
+    blockSpansOf(batch.fundingPeriodDataPoints).map((span) => [
+      markets.get(span.marketId)!,
+      span.blocks,
+      span.first,
+      span.last,
     ]),
   )
   await insert(

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
+import { changesOf } from '../changes.ts'
 import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, rowsOf, writerConfig } from './connection.ts'
+import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
 import { readCoverage } from './reader.ts'
 import { type MarketNumbers, writeBatch } from './write-batch.ts'
@@ -103,6 +104,7 @@ export async function openPostgresWriter(
         await rowsOf(locked, DELETE_GAPS)
         for (const gap of coverage.gaps) await rowsOf(locked, INSERT_GAP, [gap.from, gap.to, gap.kind])
       }
+      await writeChanges(locked, changesOf(batch))
       await locked.query('commit')
     })
     known = coverage

@@ -119,9 +119,24 @@ export class Connection {
     return (this.#prepare(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
   }
 
+  /** The one row of a statement that always gives one, with bytes where a column holds such. */
+  values(text: string, values: readonly KeyValue[]): (string | number | null | Uint8Array)[] {
+    return this.#prepare(text).get(...values) as unknown as (string | number | null | Uint8Array)[]
+  }
+
   /** Runs a statement that changes something; returns the number of rows changed. */
   run(text: string, values: readonly (KeyValue | null)[] = []): number {
     return Number(this.#prepare(text).run(...values).changes)
+  }
+
+  /** Runs several statements. */
+  runAll(statements: readonly { text: string; values: readonly KeyValue[] }[]): void {
+    for (const { text, values } of statements) this.run(text, values)
+  }
+
+  /** A number that changes when another connection commits. */
+  get dataVersion(): number {
+    return this.row('pragma data_version')![0] as number
   }
 
   /** Runs `work` in one transaction: `deferred` for a snapshot to read, `immediate` to write. */

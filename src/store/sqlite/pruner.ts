@@ -1,4 +1,5 @@
 import type { KeyValue } from '../../resources/resource.ts'
+import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Statement } from '../page-statement.ts'
 import {
   deleteCheckpoints,
@@ -50,6 +51,7 @@ export function openSqlitePruner(path: string): Pruner {
       return connection.transaction('immediate', () => {
         connection.run(COUNT_COMMIT, [BigInt(logBytes(path))])
         run(noteBound(bound))
+        connection.runAll(noteChanges(EVERY_CHANGE))
         return work()
       })
     })

@@ -1,7 +1,15 @@
 import type { Coverage, Gap } from '../../domain/coverage.ts'
 import type { Row } from '../../resources/resource.ts'
+import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
+import { cutEdges } from '../edges.ts'
 import { holdingsOf } from '../holdings.ts'
-import { existsStatement, pageStatement, type Statement, spanStatement } from '../page-statement.ts'
+import {
+  edgesStatement,
+  existsStatement,
+  pageStatement,
+  type Scan,
+  spanStatement,
+} from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   READ_CHECKPOINT_HOLDINGS,
@@ -23,6 +31,9 @@ import {
   StoreUnavailableError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'
+import { SQLITE_DIALECT } from './dialect.ts'
+import { createLooks, readState } from './looks.ts'
+import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
  * Opens a reader on a connection of its own, for reading only. The connection is opened anew once the file has
@@ -43,10 +54,10 @@ export function openSqliteReader(path: string): Reader {
     return connection
   }
 
-  async function snapshot<T>(read: (connection: Connection) => T): Promise<T> {
+  async function attempt<T>(work: (connection: Connection) => T): Promise<T> {
     try {
       const from = current()
-      return explained(path, () => from.transaction('deferred', () => read(from)))
+      return explained(path, () => work(from))
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       close()
@@ -54,32 +65,77 @@ export function openSqliteReader(path: string): Reader {
     }
   }
 
+  function snapshot<T>(read: (connection: Connection) => T): Promise<T> {
+    return attempt((from) => from.transaction('deferred', () => read(from)))
+  }
+
+  const looks = createLooks()
+
   return {
-    page: (query) => snapshot((from) => ({ ...readPage(from, query), position: readPosition(from) })),
+    page: (query) => snapshot((from) => readPage(from, query)),
     position: () => snapshot(readPosition),
+    freshness: async (since) => looks.recent(since) ?? attempt((from) => looks.take(from, since)),
+    arrivals: (query) => snapshot((from) => arrivalsOf(from, query)),
+    placeOf: (resource, selection, key) =>
+      snapshot((from) => {
+        const { text, values } = placeStatement(resource, selection, key)
+        return placeOf(from.row(text, values) ?? undefined)
+      }),
+    openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, position: readPosition }),
     coverage: () => snapshot(readCoverage),
     holdings: () => snapshot(readHoldings),
     close: async () => close(),
   }
 }
 
-function readPage(connection: Connection, query: PageQuery): Omit<Page, 'position'> {
-  const rows = (statement: Statement): Row[] => connection.rows(statement.text, statement.values)
-  const none = { rows: [], more: false, behind: false }
+function readPage(connection: Connection, query: PageQuery): Page {
+  const state = readState(connection)
+  const none = { rows: [], edges: null, more: false, behind: false, ...state }
   if (selectsNothing(query.selection)) return none
   const spanOf = spanStatement(query.resource, query.selection)
   let span: Span | null = null
   if (spanOf !== null) {
-    const [found] = rows(spanOf)
-    if (found === undefined) return none
+    const found = connection.row(spanOf.text, spanOf.values)
+    if (found === null) return none
     span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
   }
   const scans = pageScans(query, span)
-  const found = rows(pageStatement(scans.page, query.limit + 1, 'lazy'))
-  const more = found.length > query.limit
-  if (more) found.pop()
-  const behind = scans.behind !== null && rows(existsStatement(scans.behind))[0]![0] === 1
-  return { rows: found, more, behind }
+  const found = readEdges(connection, query, scans.page) ?? readRows(connection, query, scans.page)
+  return { ...found, behind: scans.behind !== null && exists(connection, scans.behind), ...state }
+}
+
+type Found = Pick<Page, 'rows' | 'edges' | 'more'>
+
+function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): Found | null {
+  if (order === undefined) return null
+  const reversed = order === 'reversed'
+  const statement = edgesStatement(scan, limit + 1, reversed, SQLITE_DIALECT)
+  if (statement === null) return null
+  const [text, count] = connection.values(statement.text, statement.values) as [Uint8Array | null, number]
+  const bytes = text === null ? Buffer.alloc(0) : Buffer.from(text.buffer, text.byteOffset, text.length)
+  return { rows: [], ...cutEdges(bytes, count, limit, reversed) }
+}
+
+function readRows(connection: Connection, { limit }: PageQuery, scan: Scan): Found {
+  const { text, values } = pageStatement(scan, limit + 1, SQLITE_DIALECT)
+  const rows: Row[] = connection.rows(text, values)
+  const more = rows.length > limit
+  if (more) rows.pop()
+  return { rows, edges: null, more }
+}
+
+function exists(connection: Connection, scan: Scan): boolean {
+  const { text, values } = existsStatement(scan)
+  return connection.row(text, values)![0] === 1
+}
+
+function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
+  const coverage = readCoverage(connection)
+  if (coverage === null) return null
+  const reading = readArrivals(query, coverage)
+  let step = reading.next()
+  while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
+  return step.value
 }
 
 function readHoldings(connection: Connection): Holdings | null {

@@ -132,4 +132,34 @@ export const MIGRATIONS: readonly string[] = [
 
   insert into store_file values (1, lower(hex(randomblob(16))), 0, 0, 0);
   `,
+
+  `
+  -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
+  -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
+  create table funding_period_block_spans (
+    market integer not null,
+    blocks integer not null,
+    first_timestamp integer not null,
+    last_timestamp integer not null,
+    primary key (market, blocks)
+  ) strict, without rowid;
+
+  insert into funding_period_block_spans
+  select market, height / 64, min(timestamp), max(timestamp) from funding_period_data_points
+  group by market, height / 64;
+
+  create index checkpoints_by_height on checkpoints (height, event_index);
+  `,
+
+  `
+  -- What the last commits have changed (store/changes.ts): lets pages that are kept in memory be told from those
+  -- that are out of date.
+  create table changes (
+    version integer primary key,
+    mark integer not null,
+    scopes text not null
+  ) strict;
+
+  insert into changes values (0, 0, '*');
+  `,
 ]

@@ -1,4 +1,5 @@
 import type { KeyValue } from '../../resources/resource.ts'
+import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import {
   type Cell,
   type Column,
@@ -37,6 +38,7 @@ export function openSqliteTableWriter(path: string): TableWriter {
               row.map((cell, index) => toValue(table.columns[index]!, cell)),
             )
           }
+          connection.runAll(noteChanges(EVERY_CHANGE))
         }),
       )
     },

@@ -1,6 +1,8 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import { type Batch, type LiquidityProviderList, spanKey } from '../../projections/batch.ts'
 import { liquidityProviderRows } from '../../projections/liquidity-providers.ts'
+import { blockSpansOf } from '../block-spans.ts'
+import { changesOf, noteChanges } from '../changes.ts'
 import {
   CLAIM_PROVIDER_LIST,
   DELETE_GAPS,
@@ -8,6 +10,7 @@ import {
   FIND_MARKET,
   INSERT_GAP,
   ON_CONFLICT_AUCTION,
+  ON_CONFLICT_BLOCK_SPAN,
   ON_CONFLICT_CHECKPOINT,
   ON_CONFLICT_FUNDING_PERIOD,
   ON_CONFLICT_PROVIDER,
@@ -42,6 +45,11 @@ const INSERT_SPAN = `
   insert into funding_period_spans (market, seq, first_timestamp, last_timestamp, points)
   values ($1, $2, $3, $4, $5)
   ${ON_CONFLICT_SPAN}`
+
+const INSERT_BLOCK_SPAN = `
+  insert into funding_period_block_spans (market, blocks, first_timestamp, last_timestamp)
+  values ($1, $2, $3, $4)
+  ${ON_CONFLICT_BLOCK_SPAN}`
 
 const INSERT_FUNDING_PERIOD = `
   insert into funding_periods
@@ -138,6 +146,9 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
     }
     for (const [key, { marketId, seq, first, last }] of batch.fundingPeriodSpans) {
       connection.run(INSERT_SPAN, [marketNumber(marketId), seq, first, last, inserted.get(key) ?? 0n])
+    }
+    for (const { marketId, blocks, first, last } of blockSpansOf(batch.fundingPeriodDataPoints)) {
+      connection.run(INSERT_BLOCK_SPAN, [marketNumber(marketId), blocks, first, last])
     }
   }
 
@@ -256,6 +267,7 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
             writeRows(batch)
             writeCoverage(coverage)
             connection.run(COUNT_COMMIT, [known.logFrom])
+            connection.runAll(noteChanges(changesOf(batch)))
           })
         })
         known = { ...known, coverage, commits: known.commits + 1n }

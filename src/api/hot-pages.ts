@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Position } from '../store/store.ts'
+import type { Backlog } from './backlog.ts'
+import { clientAddress } from './client-address.ts'
+import type { Connections } from './connections.ts'
+import { type CorsOrigins, corsHeaders } from './cors.ts'
+import type { Metrics } from './metrics.ts'
+import type { KeptPage, PageCache } from './page-cache.ts'
+import type { CountRequest } from './rate-limit.ts'
+import { checkHead } from './request-head.ts'
+import { requestId } from './request-id.ts'
+import { acceptsGzip, CACHE_CONTROL, JSON_TYPE, matchesTag } from './send-json.ts'
+
+/** Takes a request; what it cannot answer goes to `next`, as if it had never been there. */
+export type HotPages = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (request: IncomingMessage, response: ServerResponse) => void,
+) => void
+
+export type HotPagesOptions = {
+  cache: PageCache
+  connections: Connections
+  backlog: Backlog
+  metrics: Metrics
+  corsOrigins: CorsOrigins
+  countRequest: CountRequest
+  trustProxy: boolean
+}
+
+/** The key that an answer to a request is kept under. */
+export function pageKey(request: IncomingMessage): string {
+  return `${acceptsGzip(request) ? 'gzip' : 'plain'} ${request.url}`
+}
+
+/**
+ * Answers pages that are kept, ahead of router and hooks, which would cost as much again as sending the answer.
+ * The answer is the one that they would give: anything out of the ordinary is left to them.
+ */
+export function createHotPages(options: HotPagesOptions): HotPages {
+  const { cache, connections, backlog, metrics, corsOrigins, countRequest, trustProxy } = options
+
+  /** Answers; false where the request is not one for here, and nothing has been done. */
+  function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    page: KeptPage,
+    at: Position,
+    startedAt: number,
+  ): boolean {
+    let limits: Record<string, string>
+    try {
+      checkHead(request)
+      limits = countRequest(clientAddress(request, trustProxy))
+    } catch {
+      return false
+    }
+    const { headers, vary } = corsHeaders(corsOrigins, request.headers.origin)
+    const isKnown = matchesTag(request.headers['if-none-match'], page.tag)
+    const head = {
+      'x-request-id': requestId(request),
+      ...headers,
+      ...limits,
+      'x-block-height': at.height,
+      'x-block-timestamp': at.timestamp,
+      vary: vary === null ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
+      'cache-control': CACHE_CONTROL,
+      etag: page.tag,
+    }
+    if (isKnown) {
+      response.writeHead(304, head).end()
+    } else {
+      response.once('close', backlog.hold(request.socket, page.body.length))
+      response
+        .writeHead(200, {
+          ...head,
+          'content-type': JSON_TYPE,
+          ...(page.isGzipped ? { 'content-encoding': 'gzip' } : {}),
+          'content-length': page.body.length,
+        })
+        .end(page.body)
+    }
+    metrics.pageFromMemory(page.route, isKnown ? 304 : 200, (performance.now() - startedAt) / 1000)
+    return true
+  }
+
+  return (request, response, next) => {
+    if (request.method !== 'GET') return next(request, response)
+    const key = pageKey(request)
+    // Turns are taken in the order in which requests come, whoever answers them.
+    if (!cache.has(key) || !connections.takeTurnAtOnce(request, response)) return next(request, response)
+    const startedAt = performance.now()
+    void cache
+      .check(key)
+      // What is wrong with the store is told by who reads it.
+      .catch(() => null)
+      .then((checked) => {
+        const isAnswered = checked !== null && answer(request, response, checked.page, checked.at, startedAt)
+        if (!isAnswered) next(request, response)
+      })
+  }
+}

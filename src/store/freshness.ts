@@ -1,0 +1,33 @@
+import { type Change, readChanges, type StoreVersion } from './changes.ts'
+import type { Freshness, Position } from './store.ts'
+
+/** A row of READ_STATE or READ_CHANGES (changes.ts). */
+export type StateRow = readonly (string | number | null)[]
+
+/** The state that a row tells of. */
+export function stateOf(row: StateRow): { version: StoreVersion; position: Position | null } {
+  const [version, mark, , height, timestamp] = row as readonly (string | null)[]
+  return {
+    version: { version: BigInt(version!), mark: mark! },
+    position: height === null ? null : { height: height!, timestamp: timestamp! },
+  }
+}
+
+/**
+ * What rows of commits from a known version on tell: how the store stands, and what has changed since; null
+ * where they do not begin with that version: it is of another store, or long ago.
+ */
+export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Freshness | null {
+  const [first] = rows
+  if (first === undefined) return null
+  const known = stateOf(first).version
+  if (known.version !== since.version || known.mark !== since.mark) return null
+  const changed: Change[] = []
+  let everything = false
+  for (const [, , scopes] of rows.slice(1)) {
+    const changes = readChanges(scopes as string)
+    if (changes === null) everything = true
+    else changed.push(...changes)
+  }
+  return { ...stateOf(rows.at(-1)!), changed: everything ? null : changed }
+}

@@ -1,0 +1,7 @@
+import type { Dialect } from '../page-statement.ts'
+
+export const POSTGRES_DIALECT: Dialect = {
+  merge: 'bounded',
+  hex: (column) => `lpad(to_hex(${column}), 16, '0')`,
+  join: (column) => `string_agg(${column}, ',')`,
+}

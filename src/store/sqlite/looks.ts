@@ -1,0 +1,61 @@
+import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
+import { freshnessOf, stateOf } from '../freshness.ts'
+import type { Freshness } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+/** Looks at how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
+export type Looks = {
+  /** The look of this round of the event loop, which nothing that was sent before can be newer than; or null. */
+  recent(since: StoreVersion | null): Freshness | null
+  take(connection: Connection, since: StoreVersion | null): Freshness
+}
+
+export function createLooks(): Looks {
+  let last: { connection: Connection; dataVersion: number; unchanged: Freshness } | null = null
+  let isRecent = false
+
+  function keepForThisRound(): void {
+    isRecent = true
+    setImmediate(() => {
+      isRecent = false
+    })
+  }
+
+  return {
+    recent: (since) => (isRecent && last?.unchanged.version === since ? last!.unchanged : null),
+
+    take: (connection, since) => {
+      // Read ahead of the rows: what is committed in between is found by the next look.
+      const { dataVersion } = connection
+      if (
+        last?.unchanged.version === since &&
+        last!.connection === connection &&
+        last!.dataVersion === dataVersion
+      ) {
+        keepForThisRound()
+        return last!.unchanged
+      }
+      const known = last
+      const found = readFreshness(connection, since)
+      // A commit that notes no changes is not one of this program's: anything may have changed.
+      const isForeign =
+        known?.connection === connection &&
+        known.dataVersion !== dataVersion &&
+        found.version.version === since?.version
+      const version = isForeign ? { ...found.version } : found.version
+      last = { connection, dataVersion, unchanged: { ...found, version, changed: [] } }
+      keepForThisRound()
+      return isForeign ? { ...found, version, changed: null } : { ...found, version }
+    },
+  }
+}
+
+/** How the store stands, in the connection's transaction, where it has one. */
+export function readState(connection: Connection): ReturnType<typeof stateOf> {
+  return stateOf(connection.row(READ_STATE)!)
+}
+
+function readFreshness(connection: Connection, since: StoreVersion | null): Freshness {
+  const found = since === null ? null : freshnessOf(connection.rows(READ_CHANGES, [since.version]), since)
+  return found ?? { ...readState(connection), changed: null }
+}

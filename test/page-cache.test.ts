@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { createPageCache, type Extent, type KeptPage } from '../src/api/page-cache.ts'
+import type { Change } from '../src/store/changes.ts'
+import type { Freshness, Reader } from '../src/store/store.ts'
+import { pruneStore } from '../src/upkeep/prune-store.ts'
+import { type Answer, send } from './fixtures/http.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const TARGETS = [
+  '/api/v2/checkpoints?pagination.first=5',
+  `/api/v2/funding-periods/data-points/${MARKET}`,
+  `/api/v2/funding-periods/data-points/${MARKET}?pagination.last=3`,
+  `/api/v2/funding-periods/data-points/${MARKET}?source=1&seq=3`,
+  `/api/v2/liquidity/providers?marketId=${MARKET}`,
+]
+
+/** What of an answer does not differ from one request to the next. */
+function lasting({ status, headers, text }: Answer): unknown {
+  const { date, 'x-request-id': _, ...others } = headers
+  return { status, others, text }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`pages from memory (${kind.name})`, () => {
+    test('are what reading the rows gives, headers included', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
+      for (const target of TARGETS) {
+        for (const headers of [{}, { 'Accept-Encoding': 'gzip' }, { Origin: 'https://example.org' }]) {
+          const expected = lasting(await send(plain, target, { headers }))
+          for (let time = 1; time <= 3; time++) {
+            assert.deepEqual(
+              lasting(await send(base, target, { headers })),
+              expected,
+              `${target}, time ${time}`,
+            )
+          }
+        }
+        const tag = String((await send(base, target)).headers.etag)
+        const known = { 'If-None-Match': tag }
+        const again = await send(base, target, { headers: known })
+        assert.equal(again.status, 304)
+        assert.deepEqual(lasting(again), lasting(await send(plain, target, { headers: known })))
+      }
+      const metrics = (await send(base, '/metrics')).text
+      const kept = Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1])
+      assert.ok(kept >= TARGETS.length * 7, `${kept} pages from memory`)
+    })
+
+    test('are forgotten when rows are taken out', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
+      const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
+      const [from] = /"timestamp":"\d+/.exec(before[1]!)!
+      await pruneStore(openStore(store), { by: 'time', before: BigInt(from.slice(13)) })
+      for (const [index, target] of TARGETS.entries()) {
+        assert.equal((await send(base, target)).text, (await send(plain, target)).text, target)
+        if (index === 2) assert.notEqual((await send(base, target)).text, before[index], target)
+      }
+    })
+  })
+}
+
+describe('pages from memory of a SQLite file', () => {
+  const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
+
+  test('are forgotten when someone else writes to it', async (t) => {
+    if (kind === undefined) return
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const target = TARGETS[1]!
+    for (let time = 0; time < 2; time++) await send(base, target)
+    await runSql(store, `update funding_period_data_points set price = '4711'`)
+    assert.match((await send(base, target)).text, /"price":"4711"/)
+  })
+
+  test('are forgotten when another file takes its place', async (t) => {
+    if (kind === undefined) return
+    const other = recordingPath('perps-long.evts.gz')
+    if (other === null) return skip(t, 'perps-long is not there')
+    const folder = temporaryFolder(t)
+    const [store, second] = [join(folder, 'one.db'), join(folder, 'two.db')]
+    await ingestWhole(store, SAMPLE)
+    await ingestWhole(second, other)
+    copyFileSync(store, `${store}.first`)
+    const base = await serve(t, store)
+    const target = TARGETS[0]!
+    const first = (await send(base, target)).text
+    await send(base, target)
+    renameSync(second, store)
+    const expected = (await send(await serve(t, store, { cacheBytes: 0 }), target)).text
+    assert.notEqual(expected, first)
+    assert.equal((await send(base, target)).text, expected)
+    renameSync(`${store}.first`, store)
+    assert.equal((await send(base, target)).text, first)
+  })
+})
+
+describe('a cache of pages', () => {
+  const MARKET_A = 'a'.repeat(64)
+  const MARKET_B = 'b'.repeat(64)
+
+  /** A reader that tells of one commit after another. */
+  function createCommits() {
+    let version = 1n
+    let pending: Change[] | null = []
+    const reader = {
+      freshness: async (): Promise<Freshness> => {
+        const changed = pending
+        pending = []
+        return {
+          version: { version, mark: String(version) },
+          position: { height: '1', timestamp: '1' },
+          changed,
+        }
+      },
+    } as unknown as Reader
+    return {
+      reader,
+      commit: (changes: Change[] | null) => {
+        version++
+        pending = changes
+      },
+      current: () => ({ version, mark: String(version) }),
+    }
+  }
+
+  const points = (scope: string, first: bigint | null, last: bigint | null): Extent => ({
+    resource: 'fundingPeriodDataPoints',
+    scope,
+    first,
+    last,
+  })
+  const change = (scope: string, first: bigint, last: bigint): Change => ({
+    resource: 'fundingPeriodDataPoints',
+    scope,
+    range: { first, last },
+  })
+  const pageOf = (extent: Extent, version: KeptPage['version'], bytes = 10): KeptPage => ({
+    route: '/',
+    body: Buffer.alloc(bytes),
+    tag: '"tag"',
+    isGzipped: false,
+    extent,
+    version,
+  })
+
+  const cases: [what: string, extent: Extent, changes: Change[] | null, stays: boolean][] = [
+    ['rows of another market', points(MARKET_A, null, null), [change(MARKET_B, 5n, 5n)], true],
+    ['rows before its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 5n, 9n)], true],
+    ['rows behind its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 21n, 30n)], true],
+    ['a row at the beginning of its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 5n, 10n)], false],
+    ['a row at the end of its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 20n, 30n)], false],
+    ['rows on a side that is open', points(MARKET_A, 10n, null), [change(MARKET_A, 50n, 60n)], false],
+    ['anything', points(MARKET_A, 10n, 20n), null, false],
+    [
+      'a list of providers of its market',
+      { resource: 'liquidityProviders', scope: MARKET_A, first: null, last: null },
+      [{ resource: 'liquidityProviders', scope: MARKET_A, range: null }],
+      false,
+    ],
+    [
+      'a list of providers, where it shows those of any market',
+      { resource: 'liquidityProviders', scope: null, first: null, last: null },
+      [{ resource: 'liquidityProviders', scope: MARKET_A, range: null }],
+      false,
+    ],
+    [
+      'another resource',
+      points(MARKET_A, null, null),
+      [{ resource: 'checkpoints', scope: null, range: null }],
+      true,
+    ],
+  ]
+  for (const [what, extent, changes, stays] of cases) {
+    test(`a commit of ${what} ${stays ? 'leaves a page' : 'drops a page'}`, async () => {
+      const { reader, commit, current } = createCommits()
+      const cache = createPageCache(reader, 1_000_000)!
+      await cache.put('key', pageOf(extent, current()))
+      assert.notEqual(await cache.check('key'), null)
+      commit(changes)
+      assert.equal((await cache.check('key')) !== null, stays)
+    })
+  }
+
+  test('a page of an older commit than the last look is not taken', async () => {
+    const { reader, commit, current } = createCommits()
+    const cache = createPageCache(reader, 1_000_000)!
+    const before = current()
+    commit([])
+    await cache.put('key', pageOf(points(MARKET_A, null, null), before))
+    assert.equal(cache.has('key'), false)
+  })
+
+  test('holds no more than it may, and lets go of what was not asked for longest', async () => {
+    const { reader, current } = createCommits()
+    const cache = createPageCache(reader, 20_000)!
+    const extent = points(MARKET_A, null, null)
+    for (const key of ['one', 'two', 'three']) await cache.put(key, pageOf(extent, current(), 5_000))
+    await cache.check('one')
+    await cache.put('four', pageOf(extent, current(), 5_000))
+    assert.deepEqual(
+      ['one', 'two', 'three', 'four'].map((key) => cache.has(key)),
+      [true, false, true, true],
+    )
+    assert.ok(cache.bytes <= 20_000)
+    await cache.put('five', pageOf(extent, current(), 30_000))
+    assert.equal(cache.has('five'), false)
+  })
+})
