@@ -101,9 +101,10 @@ for (const kind of STORE_KINDS) {
         if (bytes === null) return skip(t, `${name} is not there`)
         const records = recordsOf(bytes)
         const expected = await wholeDump(t)
-        // Where another block comes first the store begins there, or takes the parts of block 1 the other way round.
-        const beginsAlike = (harmed: Buffer) =>
-          harmed.subarray(0, records[0]!.bytes.length).equals(records[0]!.bytes)
+        // Where another block comes first the store begins there; and which parts of block 1 there are, and in
+        // which order, decides on the places of its events.
+        const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
+        const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
         for (let turn = 0; turn < scaled(60, Math.ceil(10_000 / BASES.length)); turn++) {
           const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
           for (const allowGap of [false, true]) {

@@ -24,7 +24,7 @@ import {
 } from './errors.ts'
 import { createExports } from './export-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
 import { pageHandler } from './page-route.ts'
 import { createParserErrors } from './parser-errors.ts'
@@ -36,7 +36,7 @@ import { checkHead } from './request-head.ts'
 import { requestId } from './request-id.ts'
 import { sendError } from './send-json.ts'
 import { addServiceRoutes } from './service-routes.ts'
-import { addStaticRoutes } from './static-routes.ts'
+import { addStaticRoutes, type StaticRoutes } from './static-routes.ts'
 import { addStreamRoutes } from './stream-route.ts'
 import { createTurns } from './turns.ts'
 
@@ -64,6 +64,8 @@ export type AppOptions = {
   /** Whether the client's address is the last one of `X-Forwarded-For`: what the proxy in front has seen. */
   trustProxy: boolean
   version: string
+  /** Writes the figures for `/metrics`; the application's own, where nothing else is given. */
+  metricsText?: MetricsText | undefined
   /** Bytes of answers to keep for those who ask the same again; 0 for none. */
   cacheBytes: number
 }
@@ -129,13 +131,13 @@ export function createApp(options: AppOptions): App {
       answerPreflight(request, reply)
       return reply
     }
-    if (!UNLIMITED_PATHS.has(request.routeOptions.url ?? '')) {
+    if (!isUnlimited(request)) {
       reply.headers(countRequest(clientAddress(request.raw, options.trustProxy)))
     }
     checkHead(request.raw)
     checkTarget(request.originalUrl)
     // Before a body is parsed: whatever it holds, the answer is the same.
-    if ((request.is404 && !asksForWholeServer(request)) || files.lacks(request)) throw notFound()
+    if (isUnknown(request, files) && !asksForWholeServer(request)) throw notFound()
     if (request.method === 'OPTIONS') {
       await addBlockHeaders(reader, reply)
       return reply.code(204).header('allow', ALLOWED_METHODS).send()
@@ -167,7 +169,7 @@ export function createApp(options: AppOptions): App {
 
   server.setErrorHandler(async (error, request, reply) => {
     const answer = apiErrorOf(error, request)
-    if (!UNLIMITED_PATHS.has(request.routeOptions.url ?? '')) await addBlockHeaders(reader, reply)
+    if (!isUnlimited(request)) await addBlockHeaders(reader, reply)
     sendError(request, reply, answer)
     return reply
   })
@@ -198,7 +200,7 @@ export function createApp(options: AppOptions): App {
   addStreamRoutes(server, { reader, turns, backlog, metrics })
   server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
   const files = addStaticRoutes(server)
-  addServiceRoutes(server, { reader, intake, metrics, version })
+  addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
   return { server, metrics }
 }
@@ -229,6 +231,16 @@ function routeOtherMethods(server: FastifyInstance): void {
       },
     })
   }
+}
+
+/** Whether what is asked for answers whatever the rate and the store. */
+function isUnlimited(request: FastifyRequest): boolean {
+  return request.originalUrl !== '*' && UNLIMITED_PATHS.has(request.routeOptions.url ?? '')
+}
+
+/** Whether nothing is there to be answered. The router takes `*` for `/`. */
+function isUnknown(request: FastifyRequest, files: StaticRoutes): boolean {
+  return request.is404 || request.originalUrl === '*' || files.lacks(request)
 }
 
 /** `OPTIONS *` (RFC 9110, 9.3.7). */

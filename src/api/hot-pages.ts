@@ -57,7 +57,7 @@ export function createHotPages(options: HotPagesOptions): HotPages {
     }
     const { headers, vary } = corsHeaders(corsOrigins, request.headers.origin)
     const isKnown = matchesTag(request.headers['if-none-match'], page.tag)
-    const head = {
+    const head: Record<string, string | number> = {
       'x-request-id': requestId(request),
       ...headers,
       ...limits,
@@ -70,15 +70,14 @@ export function createHotPages(options: HotPagesOptions): HotPages {
     if (isKnown) {
       response.writeHead(304, head).end()
     } else {
-      response.once('close', backlog.hold(request.socket, page.body.length))
-      response
-        .writeHead(200, {
-          ...head,
-          'content-type': JSON_TYPE,
-          ...(page.isGzipped ? { 'content-encoding': 'gzip' } : {}),
-          'content-length': page.body.length,
-        })
-        .end(page.body)
+      head['content-type'] = JSON_TYPE
+      head['content-length'] = page.body.length
+      if (page.isGzipped) head['content-encoding'] = 'gzip'
+      response.writeHead(200, head).end(page.body)
+      // Nearly always the system has taken it all.
+      if (request.socket.writableLength > 0) {
+        response.once('close', backlog.hold(request.socket, page.body.length))
+      }
     }
     metrics.pageFromMemory(page.route, isKnown ? 304 : 200, (performance.now() - startedAt) / 1000)
     return true

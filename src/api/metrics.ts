@@ -14,12 +14,16 @@ export type Metrics = {
   showLive(state: LiveState): void
 }
 
+/** Writes the figures of a service that is more than one process. */
+export type MetricsText = () => Promise<string>
+
 export function createMetrics(reader: Reader): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   new Gauge({
     name: 'lyra_block_height',
+    aggregator: 'max',
     help: 'Height of the last block committed; 0 in an empty store.',
     registers,
     async collect() {
@@ -28,6 +32,7 @@ export function createMetrics(reader: Reader): Metrics {
   })
   new Gauge({
     name: 'lyra_block_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last block committed; 0 in an empty store.',
     registers,
     async collect() {
@@ -65,12 +70,14 @@ export function createMetrics(reader: Reader): Metrics {
     },
     eventsLeftOut: new Counter({
       name: 'lyra_events_left_out_total',
+      aggregator: 'max',
       help: 'Events and list elements that were not as they should be, by reason.',
       labelNames: ['reason'],
       registers,
     }),
     recordsTakenIn: new Counter({
       name: 'lyra_records_total',
+      aggregator: 'max',
       help: 'Records read by the intake.',
       registers,
     }),
@@ -80,6 +87,7 @@ export function createMetrics(reader: Reader): Metrics {
 function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): void {
   new Gauge({
     name: 'lyra_replica_block_height',
+    aggregator: 'max',
     help: 'Height of the last block that a replica has named; 0 where none.',
     labelNames: ['replica'],
     registers,
@@ -89,6 +97,7 @@ function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): 
   })
   new Gauge({
     name: 'lyra_replica_in_use',
+    aggregator: 'max',
     help: 'Whether a replica is read from.',
     labelNames: ['replica'],
     registers,
@@ -99,7 +108,7 @@ function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): 
 }
 
 function liveMetrics(registers: Registry[]): (state: LiveState) => void {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const gauge = (name: string, help: string) => new Gauge({ name, help, aggregator: 'max', registers })
   const enabled = gauge('lyra_live_enabled', 'Whether the service waits for a core that dials in.')
   const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
@@ -107,6 +116,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live intake from committing.')
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',
+    aggregator: 'max',
     help: 'Connections closed by this side since the start, by reason.',
     labelNames: ['reason'],
     registers,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 import type { Reader } from '../store/store.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics, MetricsText } from './metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { DOCUMENT_PATH, READ_METHODS } from './paths.ts'
 import { type IntakeState, unreadyReasons } from './readiness.ts'
@@ -10,13 +10,14 @@ export type ServiceRoutesOptions = {
   reader: Reader
   intake: IntakeState
   metrics: Metrics
+  metricsText: MetricsText | undefined
   version: string
 }
 
 /** Adds the routes that report on the service and describe its API. */
 export function addServiceRoutes(
   server: FastifyInstance,
-  { reader, intake, metrics, version }: ServiceRoutesOptions,
+  { reader, intake, metrics, metricsText, version }: ServiceRoutesOptions,
 ): void {
   const document = JSON.stringify(openApiDocument(version))
   const route = (url: string, handler: RouteHandlerMethod) =>
@@ -33,8 +34,9 @@ export function addServiceRoutes(
       : sendState(reply, 503, { status: 'not ready', reasons })
   })
   route('/metrics', async (_, reply) => {
-    const text = await metrics.registry.metrics()
-    return reply.type(metrics.registry.contentType).header('cache-control', 'no-store').send(text)
+    const { registry } = metrics
+    const text = await (metricsText === undefined ? registry.metrics() : metricsText())
+    return reply.type(registry.contentType).header('cache-control', 'no-store').send(text)
   })
 }
 

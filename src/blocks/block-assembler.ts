@@ -2,6 +2,7 @@ import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
 import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
+import { equalBytes } from '../events/known-ids.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type Place } from '../records/place.ts'
 import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
@@ -193,7 +194,7 @@ export class BlockAssembler {
       height,
       timestamp,
       hash,
-      class: this.#isBlockOneAgain(hash, place) ? 'held' : this.#classify(height, place),
+      class: height === 1n && this.#isBlockOneAgain(hash, place) ? 'held' : this.#classify(height, place),
       idPrefix: Buffer.from(`${height}-`),
       lastIndex: 0,
       incomplete: false,
@@ -400,12 +401,4 @@ export class BlockAssembler {
     this.counts.blocks++
     this.#options.onBlock({ height, timestamp, events, weight })
   }
-}
-
-function equalBytes(expected: Buffer, bytes: Buffer, start: number, end: number): boolean {
-  if (end - start !== expected.length) return false
-  for (let index = 0; index < expected.length; index++) {
-    if (expected[index] !== bytes[start + index]) return false
-  }
-  return true
 }

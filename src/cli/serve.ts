@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { findEventFiles } from '../records/event-paths.ts'
-import { type RunningService, type ServeSettings, startService } from '../service.ts'
+import { type RunningService, startService } from '../service/service.ts'
+import type { ServeSettings } from '../service/settings.ts'
 import {
   allowGapOption,
   flagOption,
@@ -62,10 +63,19 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
-      new Option('--cache-mb <size>', 'memory for pages that may be asked for again, in MiB; 0: none')
+      new Option(
+        '--cache-mb <size>',
+        'memory for pages that may be asked for again, in MiB a process; 0: none',
+      )
         .env('LYRA_CACHE_MB')
         .default(64)
         .argParser(integerBetween(0, 16_384)),
+    )
+    .addOption(
+      new Option('--workers <number>', 'processes that answer requests')
+        .env('LYRA_WORKERS')
+        .default(1)
+        .argParser(integerBetween(1, 64)),
     )
     .addOption(
       new Option('--listen [address]', 'wait for a core that dials in there and sends its events live')

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { KnownIds } from './known-ids.ts'
 
 /** Bytes that are no protobuf message of the kind they are read as. */
 export class MalformedMessageError extends Error {
@@ -10,6 +11,12 @@ export const VARINT = 0
 export const FIXED64 = 1
 export const LENGTH_DELIMITED = 2
 export const FIXED32 = 5
+
+/** The tag of a varint field. */
+export const uint = (field: number) => (field << 3) | VARINT
+
+/** The tag of a text, or of a nested message. */
+export const bytesOf = (field: number) => (field << 3) | LENGTH_DELIMITED
 
 /**
  * A position within a protobuf message. One reader serves any number of messages, nested ones too, and
@@ -36,6 +43,24 @@ export class WireReader {
 
   /** A varint of which only the low 32 bits count (tags, lengths, enums, bools). */
   uint32(): number {
+    const { bytes, at, end } = this
+    // Most tags and lengths take one byte or two.
+    if (at + 1 < end) {
+      const first = bytes[at]!
+      if (first < 0x80) {
+        this.at = at + 1
+        return first
+      }
+      const second = bytes[at + 1]!
+      if (second < 0x80) {
+        this.at = at + 2
+        return (second << 7) | (first & 0x7f)
+      }
+    }
+    return this.#longUint32()
+  }
+
+  #longUint32(): number {
     const { bytes, end } = this
     let at = this.at
     let value = 0
@@ -103,6 +128,43 @@ export class WireReader {
       }
     }
     return bytes.toString('latin1', from, end)
+  }
+
+  /** An id in lower case; null where the text is none. */
+  id(ids: KnownIds): string | null {
+    const start = this.at
+    const end = this.fieldEnd()
+    const id = ids.read(this.bytes, this.at, end)
+    this.at = end
+    if (id === null) {
+      this.at = start
+      this.text()
+    }
+    return id
+  }
+
+  /** Passes a text over; tells whether it is ASCII without NUL. */
+  skipPlainText(): boolean {
+    const end = this.fieldEnd()
+    const { bytes } = this
+    for (let at = this.at; at < end; at++) {
+      const byte = bytes[at]!
+      if (byte === 0 || byte >= 0x80) return false
+    }
+    this.at = end
+    return true
+  }
+
+  /** Narrows the reader to the nested message that begins here; returns its end. */
+  enter(): number {
+    this.end = this.fieldEnd()
+    return this.end
+  }
+
+  /** Widens the reader again, to the `end` of the outer message. */
+  leave(end: number): void {
+    this.at = this.end
+    this.end = end
   }
 
   /** Passes a field over, given its tag. */

@@ -1,0 +1,54 @@
+import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
+
+/** Ids remembered: more than there are markets and parties with provisions on any network. Must be a power of 2. */
+const PLACES = 4096
+
+/** Digits at an id's end that choose its place. */
+const CHOOSING_DIGITS = 4
+
+type KnownId = { bytes: Uint8Array; id: string }
+
+/**
+ * Turns the bytes of an id into its text without making that anew each time: the same few ids come again and
+ * again. An id takes the place of another one with the same last digits, so the memory is bounded.
+ */
+export class KnownIds {
+  readonly #pattern: RegExp
+  readonly #known: (KnownId | null)[] = new Array(PLACES).fill(null)
+
+  /** `pattern` tells which texts are ids. */
+  constructor(pattern: RegExp) {
+    this.#pattern = pattern
+  }
+
+  /** The id `bytes[start..end)` in lower case; null for what is no id. */
+  read(bytes: Buffer, start: number, end: number): string | null {
+    const place = placeOf(bytes, start, end)
+    const known = this.#known[place]!
+    if (known !== null && equalBytes(known.bytes, bytes, start, end)) return known.id
+    const text = bytes.toString('latin1', start, end)
+    if (!this.#pattern.test(text)) return null
+    const id = text.toLowerCase()
+    this.#known[place] = { bytes: Uint8Array.from(bytes.subarray(start, end)), id }
+    return id
+  }
+}
+
+export const MARKET_IDS = new KnownIds(MARKET_ID)
+export const PARTY_IDS = new KnownIds(PARTY_ID)
+
+function placeOf(bytes: Buffer, start: number, end: number): number {
+  let place = 0
+  for (let at = Math.max(start, end - CHOOSING_DIGITS); at < end; at++) place = place * 31 + bytes[at]!
+  return place % PLACES
+}
+
+/** Whether `bytes[start..end)` are the expected ones. */
+export function equalBytes(expected: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
+  const { length } = expected
+  if (end - start !== length) return false
+  for (let index = 0; index < length; index++) {
+    if (expected[index] !== bytes[start + index]) return false
+  }
+  return true
+}

@@ -1,0 +1,197 @@
+import { PARTY_ID } from '../domain/ids.ts'
+import type { FeeShare, MarketDataEvent, ProviderSla } from './event.ts'
+import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
+import { isStorable, type LeftOutSink } from './left-out.ts'
+import { bytesOf, LENGTH_DELIMITED, WireReader } from './wire-reader.ts'
+
+const MARKET = bytesOf(12)
+const FEE_SHARE = bytesOf(26)
+const SLA = bytesOf(32)
+
+/** The first field of both kinds of list elements. */
+const PARTY = bytesOf(1)
+
+/** The last field of each that is read; all are texts. */
+const FEE_SHARE_FIELDS = 5
+const SLA_FIELDS = 9
+
+type Lists = { feeShares: FeeShare[]; slas: ProviderSla[] }
+
+const reader = new WireReader()
+
+/**
+ * Checks the MarketData `bytes[start..end)`; null where it is left out. A third of a stream are market data, and
+ * of a market only the last before a commit is written: the lists are decoded when they are asked for.
+ *
+ * @throws {MalformedMessageError} where the bytes are no MarketData.
+ */
+export function decodeMarketData(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  leaveOut: LeftOutSink,
+): MarketDataEvent | null {
+  reader.reset(bytes, start, end)
+  let marketId = findPlainMarket()
+  if (marketId === null) {
+    reader.reset(bytes, start, end)
+    marketId = decodeLists({ feeShares: [], slas: [] }, leaveOut)
+  }
+  if (marketId !== null) return new ReceivedMarketData(marketId, bytes, start, end)
+  leaveOut('invalid market ID')
+  return null
+}
+
+/** Market data whose lists are decoded when they are first asked for. */
+class ReceivedMarketData implements MarketDataEvent {
+  readonly kind = 'market-data'
+  readonly marketId: string
+  readonly #body: Buffer
+  #lists: Lists | null = null
+
+  constructor(marketId: string, bytes: Buffer, start: number, end: number) {
+    this.marketId = marketId
+    this.#body = Buffer.allocUnsafe(end - start)
+    bytes.copy(this.#body, 0, start, end)
+  }
+
+  get feeShares(): FeeShare[] {
+    return this.#decoded().feeShares
+  }
+
+  get slas(): ProviderSla[] {
+    return this.#decoded().slas
+  }
+
+  #decoded(): Lists {
+    if (this.#lists === null) {
+      this.#lists = { feeShares: [], slas: [] }
+      reader.reset(this.#body, 0, this.#body.length)
+      // What is left out was told when it was checked.
+      decodeLists(this.#lists, () => {})
+    }
+    return this.#lists
+  }
+}
+
+/** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
+function findPlainMarket(): string | null {
+  let marketId: string | null = null
+  const { end } = reader
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === MARKET) {
+      const market = reader.id(MARKET_IDS)
+      if (market === null) return null
+      marketId = market
+    } else if (tag === FEE_SHARE || tag === SLA) {
+      reader.enter()
+      if (!isPlainElement(tag === SLA ? SLA_FIELDS : FEE_SHARE_FIELDS)) return null
+      reader.leave(end)
+    } else {
+      reader.skip(tag)
+    }
+  }
+  return marketId
+}
+
+function isPlainElement(fields: number): boolean {
+  let hasParty = false
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === PARTY) {
+      if (reader.id(PARTY_IDS) === null) return false
+      hasParty = true
+    } else if ((tag & 7) === LENGTH_DELIMITED && tag >>> 3 <= fields) {
+      if (!reader.skipPlainText()) return false
+    } else {
+      reader.skip(tag)
+    }
+  }
+  return hasParty
+}
+
+/** Decodes the reader's message into `lists`; returns its market, null where that is no market's id. */
+function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
+  let marketId: string | null = null
+  const { end } = reader
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === MARKET) {
+      marketId = reader.id(MARKET_IDS)
+    } else if (tag === FEE_SHARE) {
+      keepElement(lists.feeShares, decodeFeeShare(reader.enter()), leaveOut)
+      reader.leave(end)
+    } else if (tag === SLA) {
+      keepElement(lists.slas, decodeSla(reader.enter()), leaveOut)
+      reader.leave(end)
+    } else {
+      reader.skip(tag)
+    }
+  }
+  return marketId
+}
+
+/** A list element whose party is malformed, or whose texts cannot be kept, is left out alone. */
+function keepElement<T extends FeeShare | ProviderSla>(list: T[], element: T, leaveOut: LeftOutSink): void {
+  if (!PARTY_ID.test(element.party)) {
+    leaveOut('invalid party ID')
+    return
+  }
+  for (const value of Object.values(element)) {
+    if (Array.isArray(value) ? !value.every(isStorable) : !isStorable(value)) {
+      leaveOut('text that cannot be kept')
+      return
+    }
+  }
+  element.party = element.party.toLowerCase()
+  list.push(element)
+}
+
+function decodeFeeShare(end: number): FeeShare {
+  const share: FeeShare = {
+    party: '',
+    equityLikeShare: '',
+    averageEntryValuation: '',
+    averageScore: '',
+    virtualStake: '',
+  }
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) share.party = reader.text()
+    else if (tag === bytesOf(2)) share.equityLikeShare = reader.text()
+    else if (tag === bytesOf(3)) share.averageEntryValuation = reader.text()
+    else if (tag === bytesOf(4)) share.averageScore = reader.text()
+    else if (tag === bytesOf(5)) share.virtualStake = reader.text()
+    else reader.skip(tag)
+  }
+  return share
+}
+
+function decodeSla(end: number): ProviderSla {
+  const sla: ProviderSla = {
+    party: '',
+    currentEpochFractionOfTimeOnBook: '',
+    lastEpochFractionOfTimeOnBook: '',
+    lastEpochFeePenalty: '',
+    lastEpochBondPenalty: '',
+    hysteresisPeriodFeePenalties: [],
+    requiredLiquidity: '',
+    notionalVolumeBuys: '',
+    notionalVolumeSells: '',
+  }
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) sla.party = reader.text()
+    else if (tag === bytesOf(2)) sla.currentEpochFractionOfTimeOnBook = reader.text()
+    else if (tag === bytesOf(3)) sla.lastEpochFractionOfTimeOnBook = reader.text()
+    else if (tag === bytesOf(4)) sla.lastEpochFeePenalty = reader.text()
+    else if (tag === bytesOf(5)) sla.lastEpochBondPenalty = reader.text()
+    else if (tag === bytesOf(6)) sla.hysteresisPeriodFeePenalties.push(reader.text())
+    else if (tag === bytesOf(7)) sla.requiredLiquidity = reader.text()
+    else if (tag === bytesOf(8)) sla.notionalVolumeBuys = reader.text()
+    else if (tag === bytesOf(9)) sla.notionalVolumeSells = reader.text()
+    else reader.skip(tag)
+  }
+  return sla
+}

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { createApp } from '../api/app.ts'
+import type { MetricsText } from '../api/metrics.ts'
+import type { IntakeState } from '../api/readiness.ts'
+import { findStore } from '../store/open-store.ts'
+import { openReplicaReader } from '../store/replica-reader.ts'
+import type { Reader } from '../store/store.ts'
+import { VERSION } from '../version.ts'
+import type { IntakeNews } from './intake.ts'
+import { closeServer, listen } from './listen.ts'
+import type { ServeSettings } from './settings.ts'
+
+/** The part of a service that answers requests. */
+export type Answering = {
+  /** Where it answers, `http://127.0.0.1:3008`. */
+  url: string
+  /** Takes what readiness and metrics are to tell of the intake, wherever that runs. */
+  hear(news: IntakeNews): void
+  /** Answers what is in flight, at most 10 s, and ends. */
+  stop(): Promise<void>
+}
+
+/** Opens the store for reading, and answers. */
+export async function startAnswering(
+  settings: ServeSettings,
+  log: Logger,
+  metricsText?: MetricsText,
+): Promise<Answering & { registry: Registry }> {
+  const reader = await openReader(settings, log)
+  const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
+  try {
+    const app = createApp({
+      reader,
+      log,
+      intake: state,
+      corsOrigins: settings.corsOrigin,
+      rateLimit: settings.rateLimit,
+      trustProxy: settings.trustProxy,
+      version: VERSION,
+      cacheBytes: settings.cacheMb * 1024 * 1024,
+      metricsText,
+    })
+    const url = await listen(app, settings)
+    return {
+      url,
+      registry: app.metrics.registry,
+      hear: (news) => {
+        switch (news.type) {
+          case 'read':
+            app.metrics.recordsTakenIn.inc(news.records)
+            for (const [reason, count] of Object.entries(news.leftOut)) {
+              app.metrics.eventsLeftOut.inc({ reason }, count)
+            }
+            break
+          case 'live':
+            state.live = news.state
+            app.metrics.showLive(news.state)
+            break
+          case 'failed':
+            state.failure = news.message
+            break
+          case 'ended':
+          case 'listening':
+            break
+          default:
+            news satisfies never
+        }
+      },
+      stop: async () => {
+        await closeServer(app)
+        await reader.close()
+      },
+    }
+  } catch (error) {
+    await reader.close()
+    throw error
+  }
+}
+
+function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): Promise<Reader> {
+  const primary = findStore(store)
+  if (readStore.length === 0) return primary.openReader()
+  return openReplicaReader({
+    primary,
+    replicas: readStore.map(findStore),
+    maxLag,
+    onNotice: (message) => log.warn(message),
+  })
+}

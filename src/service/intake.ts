@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { startIntakeWorker } from '../intake/start-worker.ts'
+import type { WorkerMessage } from '../intake/worker.ts'
+import { explainListenError } from './listen.ts'
+import type { ServeSettings } from './settings.ts'
+
+export type Intake = {
+  /** Settles once the event files named have been taken in, or failed to be; tells whether they were. */
+  ingested: Promise<boolean>
+  /** Resolves once a core may dial in, where one is waited for. */
+  listening: Promise<void>
+  stop(): Promise<void>
+}
+
+/** What is told of an intake while it works: plain data, which may go to another process. */
+export type IntakeNews = WorkerMessage | { type: 'failed'; message: string }
+
+/** Starts the intake of what the settings name; `tell` hears how it fares. */
+export function startIntake(settings: ServeSettings, log: Logger, tell: (news: IntakeNews) => void): Intake {
+  const { listen: live, paths, keep } = settings
+  const ingested = Promise.withResolvers<boolean>()
+  const listening = Promise.withResolvers<void>()
+  if (paths.length === 0) ingested.resolve(true)
+  if (live === null) listening.resolve()
+  if (paths.length === 0 && live === null && keep === null) {
+    return { ingested: ingested.promise, listening: listening.promise, stop: async () => {} }
+  }
+  const fail = (message: string) => {
+    tell({ type: 'failed', message })
+    log.error(`intake stopped: ${message}`)
+    ingested.resolve(false)
+  }
+  const onMessage = (message: WorkerMessage) => {
+    tell(message)
+    if (message.type === 'listening') {
+      log.info(`waiting for a core on ${live!.host}:${message.port}`)
+      listening.resolve()
+    } else if (message.type === 'ended') {
+      const { report, failure } = message
+      if (failure !== null) return fail(failure)
+      log.info(
+        `intake ended: ${report.blocks} blocks taken in, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
+      )
+      ingested.resolve(true)
+    }
+  }
+  let started = live === null
+  void listening.promise.then(
+    () => {
+      started = true
+    },
+    () => {},
+  )
+  const onFailed = (error: Error) => {
+    // Before a core may dial in, the whole start has failed.
+    if (started) fail(error.message)
+    else listening.reject(explainListenError(error, live!.host, live!.port, '--listen'))
+  }
+  const worker = startIntakeWorker(
+    {
+      store: settings.store,
+      paths,
+      live:
+        live === null
+          ? null
+          : {
+              ...live,
+              buffer: settings.buffer,
+              archive: settings.keepBuffer ? join(settings.buffer, 'archive') : null,
+            },
+      keep,
+      allowGap: settings.allowGap,
+      strict: settings.strict,
+      logLevel: settings.logLevel,
+    },
+    { onMessage, onFailed },
+  )
+  return { ingested: ingested.promise, listening: listening.promise, stop: worker.stop }
+}

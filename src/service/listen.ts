@@ -1,0 +1,48 @@
+import type { AddressInfo } from 'node:net'
+import type { App } from '../api/app.ts'
+
+/** A port that cannot be listened on. */
+export class ListenError extends Error {
+  override name = 'ListenError'
+}
+
+/** How long answers in flight are waited for when the service stops. */
+const STOP_TIMEOUT_MS = 10_000
+
+/**
+ * Listens; returns the address to ask at.
+ *
+ * @throws {ListenError} with what to do about it.
+ */
+export async function listen(
+  { server }: App,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  try {
+    await server.listen({ host, port })
+  } catch (error) {
+    throw explainListenError(error, host, port, '--port')
+  }
+  const address = server.server.address() as AddressInfo
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${name}:${address.port}`
+}
+
+/** Answers what is in flight, as long as that may take, and closes. */
+export async function closeServer({ server }: App): Promise<void> {
+  const timer = setTimeout(() => server.server.closeAllConnections(), STOP_TIMEOUT_MS)
+  await server.close()
+  clearTimeout(timer)
+}
+
+/** Why an address cannot be listened on, and what to do; other errors as they are. */
+export function explainListenError(error: unknown, host: string, port: number, flag: string): unknown {
+  const causes: Record<string, string> = {
+    EADDRINUSE: `the port is in use; stop what listens there or name another one with ${flag}`,
+    EACCES: `no permission to listen there; name a port above 1023 with ${flag}`,
+    EADDRNOTAVAIL: 'this machine has no such address',
+    ENOTFOUND: 'there is no such host',
+  }
+  const cause = causes[(error as NodeJS.ErrnoException).code ?? '']
+  return cause === undefined ? error : new ListenError(`${host}:${port}: ${cause}`, { cause: error })
+}

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino'
+import { createLogger } from '../log.ts'
+import { findStore } from '../store/open-store.ts'
+import { type Answering, startAnswering } from './answering.ts'
+import { type IntakeNews, startIntake } from './intake.ts'
+import type { ServeSettings } from './settings.ts'
+import { startWorkers } from './workers.ts'
+
+/** A service that answers. */
+export type RunningService = {
+  /** Where it answers, `http://127.0.0.1:3008`. */
+  url: string
+  /** Settles once the input named has been taken in, or failed to be; tells whether it was. */
+  ingested: Promise<boolean>
+  /** Answers what is in flight, at most 10 s, and ends. */
+  stop(): Promise<void>
+}
+
+/** Starts the service; SIGINT and SIGTERM stop it gracefully. */
+export async function startService(settings: ServeSettings): Promise<RunningService> {
+  const log = createLogger(settings.logLevel)
+  const answering = await start(settings, log)
+  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
+  const intake = startIntake(settings, log, (news: IntakeNews) => answering.hear(news))
+  try {
+    await intake.listening
+  } catch (error) {
+    await answering.stop()
+    throw error
+  }
+
+  let stopping: Promise<void> | null = null
+  const stop = () => {
+    stopping ??= Promise.all([answering.stop(), intake.stop()]).then(() => {})
+    return stopping
+  }
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping !== null) process.exit(1)
+    log.info(`${signal}: stopping`)
+    void stop().then(() => process.exit(0))
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  return { url: answering.url, ingested: intake.ingested, stop }
+}
+
+function start(settings: ServeSettings, log: Logger): Promise<Answering> {
+  return settings.workers === 1 ? startAnswering(settings, log) : startWorkers(settings, log)
+}

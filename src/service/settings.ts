@@ -1,0 +1,34 @@
+import type { CorsOrigins } from '../api/cors.ts'
+
+/** What `lyra serve` is told. */
+export type ServeSettings = {
+  store: string
+  /** Replicas of the store to read from; none: the store itself is read. */
+  readStore: string[]
+  /** Blocks that a replica may be behind. */
+  maxLag: number
+  host: string
+  port: number
+  corsOrigin: CorsOrigins
+  rateLimit: number | null
+  trustProxy: boolean
+  /** Memory for answers that may be asked for again, in MiB for each process; 0 for none. */
+  cacheMb: number
+  /** Processes that answer; 1: this one does. */
+  workers: number
+  allowGap: boolean
+  strict: boolean
+  logLevel: string
+  /** Where to wait for a core that dials in; null: it is not waited for. */
+  listen: { host: string; port: number } | null
+  /** Folder of what the core has sent and the store does not hold yet. */
+  buffer: string
+  /** Whether what is committed is kept, in the folder `archive` of the buffer. */
+  keepBuffer: boolean
+  /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
+  maxBehind: number | null
+  /** How much older than the last block rows may get before they are taken out, nanoseconds; null: any. */
+  keep: bigint | null
+  /** Event files to take in meanwhile. */
+  paths: string[]
+}

@@ -1,0 +1,60 @@
+// A process of several that answer; workers.ts starts it and tells it what to do.
+import { AggregatorRegistry } from 'prom-client'
+import { createLogger } from '../log.ts'
+import { type Answering, startAnswering } from './answering.ts'
+import { ListenError } from './listen.ts'
+import type { ServeSettings } from './settings.ts'
+import type { FromWorker, ToWorker } from './workers.ts'
+
+// A terminal sends these to every process of the service: the first one decides what they mean.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
+// Without it, nobody takes blocks in, or would ever end this one.
+process.on('disconnect', () => process.exit(1))
+
+// Answers when the first process gathers the figures of all.
+new AggregatorRegistry()
+
+const say = (message: FromWorker) => process.send!(message)
+
+let answering: Answering | null = null
+let questions = 0
+const waiting = new Map<number, (text: string) => void>()
+
+/** The figures of all processes together. */
+function metricsOfAll(): Promise<string> {
+  const id = questions++
+  say({ type: 'metrics?', id })
+  return new Promise((resolve) => waiting.set(id, resolve))
+}
+
+async function start(settings: ServeSettings): Promise<void> {
+  try {
+    const started = await startAnswering(settings, createLogger(settings.logLevel), metricsOfAll)
+    AggregatorRegistry.setRegistries(started.registry)
+    answering = started
+    say({ type: 'answering', url: answering.url })
+  } catch (error) {
+    const { message } = error as Error
+    say({ type: 'failed', message, isListening: error instanceof ListenError })
+  }
+}
+
+process.on('message', (message: ToWorker) => {
+  switch (message.type) {
+    case 'start':
+      void start(message.settings)
+      break
+    case 'news':
+      answering?.hear(message.news)
+      break
+    case 'metrics':
+      waiting.get(message.id)?.(message.text)
+      waiting.delete(message.id)
+      break
+    case 'stop':
+      void (answering?.stop() ?? Promise.resolve()).then(() => process.exit(0))
+      break
+    default:
+  }
+})

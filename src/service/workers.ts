@@ -1,0 +1,113 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { AggregatorRegistry } from 'prom-client'
+import { findStore } from '../store/open-store.ts'
+import type { Answering } from './answering.ts'
+import type { IntakeNews } from './intake.ts'
+import { ListenError } from './listen.ts'
+import type { ServeSettings } from './settings.ts'
+
+/** What a worker process is told. */
+export type ToWorker =
+  | { type: 'start'; settings: ServeSettings }
+  | { type: 'news'; news: IntakeNews }
+  | { type: 'stop' }
+  | { type: 'metrics'; id: number; text: string }
+
+/** What it says. */
+export type FromWorker =
+  | { type: 'answering'; url: string }
+  | { type: 'failed'; message: string; isListening: boolean }
+  | { type: 'metrics?'; id: number }
+
+/** A worker that ends sooner after its start is not replaced at once. */
+const SHORTEST_LIFE_MS = 1_000
+
+/**
+ * Answers with several processes on one port; connections go to them in turns. One that ends unasked is replaced.
+ *
+ * @throws what the first of them could not be started for.
+ */
+export async function startWorkers(settings: ServeSettings, log: Logger): Promise<Answering> {
+  // Makes the store where there is none, and tells what is wrong with it once.
+  await (await findStore(settings.store).openReader()).close()
+  cluster.setupPrimary({
+    // The same file name in a checkout (.ts) and in the published package (.js).
+    exec: fileURLToPath(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url)),
+    args: [],
+    serialization: 'advanced',
+  })
+  const metrics = new AggregatorRegistry()
+  /** The last news of each kind but `read`, which counts: for those who come later. */
+  const latest = new Map<IntakeNews['type'], IntakeNews>()
+  const workers = new Set<Worker>()
+  let isStopping = false
+
+  const tell = (worker: Worker, message: ToWorker) => {
+    if (worker.isConnected()) worker.send(message)
+  }
+
+  async function startOne(): Promise<string> {
+    const startedAt = performance.now()
+    const worker = cluster.fork()
+    workers.add(worker)
+    worker.once('exit', (code, signal) => {
+      workers.delete(worker)
+      if (isStopping) return
+      log.error(`worker ${worker.process.pid} ended (${signal ?? code})`)
+      const wait = performance.now() - startedAt < SHORTEST_LIFE_MS ? SHORTEST_LIFE_MS : 0
+      setTimeout(() => {
+        if (!isStopping) void startOne().catch((error: Error) => log.error(`no new worker: ${error.message}`))
+      }, wait)
+    })
+    // Port 0 is the same free port to all of them.
+    tell(worker, { type: 'start', settings })
+    return new Promise((resolve, reject) => {
+      worker.once('exit', () => reject(new Error('a worker ended at its start')))
+      worker.on('message', (message: FromWorker) => {
+        switch (message.type) {
+          case 'answering':
+            for (const news of latest.values()) tell(worker, { type: 'news', news })
+            resolve(message.url)
+            break
+          case 'failed':
+            reject(message.isListening ? new ListenError(message.message) : new Error(message.message))
+            break
+          case 'metrics?':
+            void metrics.clusterMetrics().then(
+              (text) => tell(worker, { type: 'metrics', id: message.id, text }),
+              (error: Error) => log.error(`no metrics: ${error.message}`),
+            )
+            break
+          default:
+        }
+      })
+    })
+  }
+
+  async function stop(): Promise<void> {
+    isStopping = true
+    const gone = [...workers].map((worker) => once(worker, 'exit'))
+    for (const worker of workers) tell(worker, { type: 'stop' })
+    await Promise.all(gone)
+  }
+
+  try {
+    const url = await startOne()
+    await Promise.all(Array.from({ length: settings.workers - 1 }, startOne))
+    return {
+      url,
+      hear: (news) => {
+        if (news.type !== 'read') latest.set(news.type, news)
+        for (const worker of workers) tell(worker, { type: 'news', news })
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

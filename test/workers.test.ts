@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { send } from './fixtures/http.ts'
+import { type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
+import { HEIGHT, POINTS } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+async function startWorkers(t: TestContext, store: string, args: string[] = []) {
+  const program = startLyra(t, ['serve', '--port', '0', '--workers', '2', '--store', store, ...args])
+  const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+  return { program, base: base! }
+}
+
+/** Each on a connection of its own: they go to the processes in turns. */
+function ask(base: string, target: string) {
+  return send(base, target, { agent: new Agent({ keepAlive: false }) })
+}
+
+/** Process ids that answer, from the figures that each tells of itself. */
+async function workerIds(program: RunningProgram): Promise<number[]> {
+  const { readFileSync } = await import('node:fs')
+  const { pid } = program.child
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
+
+for (const kind of STORE_KINDS) {
+  test(`several processes answer as one does (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    const { program, base } = await startWorkers(t, store, [SAMPLE])
+    await program.printed(/intake ended/)
+    const plain = await serve(t, store)
+    const expected = (await send(plain, POINTS)).text
+    for (let count = 0; count < 20; count++) {
+      const answer = await ask(base, POINTS)
+      assert.equal(answer.text, expected)
+      assert.equal(answer.headers['x-block-height'], HEIGHT)
+    }
+    assert.equal((await ask(base, '/ready')).status, 200)
+    // Whichever is asked, the figures are those of all.
+    const metrics = (await ask(base, '/metrics')).text
+    const answered = [
+      ...metrics.matchAll(/^lyra_http_request_duration_seconds_count\{.*status="200".*\} (\d+)/gm),
+    ]
+    assert.ok(answered.reduce((sum, [, count]) => sum + Number(count), 0) >= 20, metrics)
+    assert.match(metrics, new RegExp(`^lyra_block_height ${HEIGHT}$`, 'm'))
+    assert.match(metrics, /^lyra_records_total 7881$/m)
+    program.child.kill('SIGTERM')
+    assert.equal((await program.outcome).code, 0, program.output.stderr)
+  })
+}
+
+test('what stops the intake is known to every process', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const { program, base } = await startWorkers(t, store, [
+    '--listen',
+    '127.0.0.1:0',
+    '--buffer',
+    `${store}.buffer`,
+  ])
+  await program.printed(/waiting for a core/)
+  await sleep(1_200)
+  for (let count = 0; count < 4; count++) {
+    const { status, text } = await ask(base, '/ready')
+    assert.equal(status, 503)
+    assert.match(text, /behind by/)
+  }
+})
+
+test('a process that is killed is replaced, and the others answer meanwhile', async (t) => {
+  if (process.platform !== 'linux') return t.skip('processes are found by /proc')
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const { program, base } = await startWorkers(t, store)
+  const before = await workerIds(program)
+  assert.equal(before.length, 2)
+  process.kill(before[0]!, 'SIGKILL')
+  await program.printed(/worker \d+ ended \(SIGKILL\)/)
+  assert.equal((await ask(base, POINTS)).status, 200)
+  for (let waited = 0; (await workerIds(program)).length < 2; waited += 20) {
+    assert.ok(waited < 10_000)
+    await sleep(20)
+  }
+  for (let count = 0; count < 6; count++) assert.equal((await ask(base, POINTS)).status, 200)
+  program.child.kill('SIGTERM')
+  assert.equal((await program.outcome).code, 0, program.output.stderr)
+})
+
+test('the processes end with the one that has started them', async (t) => {
+  if (process.platform !== 'linux') return t.skip('processes are found by /proc')
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const { program } = await startWorkers(t, store)
+  const ids = await workerIds(program)
+  program.child.kill('SIGKILL')
+  await program.outcome
+  for (const id of ids) {
+    for (let waited = 0; isAlive(id); waited += 20) {
+      assert.ok(waited < 5_000, `process ${id} is still there`)
+      await sleep(20)
+    }
+  }
+})
+
+test('what keeps them from starting is told in one line', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.after(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  const { code, stderr } = await runLyra(t, [
+    ...['serve', '--workers', '2', '--store', store, '--port', String(port)],
+  ])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lyra: 127\.0\.0\.1:\d+: the port is in use[^\n]+\n$/)
+})
+
+function isAlive(id: number): boolean {
+  try {
+    process.kill(id, 0)
+    return true
+  } catch {
+    return false
+  }
+}
