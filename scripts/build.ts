@@ -1,14 +1,20 @@
-// `npm run build`: compiles src/ to dist/, which is what the published package holds.
+// `npm run build`: compiles src/ to dist/ and builds web/ to dist/web, which is what the published package holds.
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildWeb, isWebStale } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
-rmSync(join(root, 'dist'), { recursive: true, force: true })
+const dist = join(root, 'dist')
+// The pages are replaced at once when they are built anew: a service may be reading them.
+for (const name of existsSync(dist) ? readdirSync(dist) : []) {
+  if (name !== 'web') rmSync(join(dist, name), { recursive: true })
+}
 // npm pack prints the package's name on standard output, and nothing else may stand there.
 const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], {
   cwd: root,
   stdio: ['ignore', 2, 2],
   shell: process.platform === 'win32',
 })
-process.exit(status ?? 1)
+if (status !== 0) process.exit(status ?? 1)
+if (isWebStale()) await buildWeb()

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { runCommand } from '../src/cli/program.ts'
 import { type ServeOptions, serve, serveCommand } from '../src/cli/serve.ts'
+import { ensureWebBuilt } from './build-web.ts'
 
 const SAMPLE = join(import.meta.dirname, '../sample/perps-calm.evts.gz')
 
@@ -9,16 +10,20 @@ const SAMPLE = join(import.meta.dirname, '../sample/perps-calm.evts.gz')
 const SAMPLE_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
 
 const command = serveCommand().action(async (paths: string[], options: ServeOptions) => {
+  await ensureWebBuilt()
   const bare = paths.length === 0 && command.getOptionValueSource('store') === 'default'
   const service = await serve(bare ? [SAMPLE] : paths, options)
   if (bare && !(await service.ingested)) return
   const examples = bare
     ? [
+        '/',
+        `/?view=funding&market=${SAMPLE_MARKET}`,
+        '/docs',
         `/api/v2/funding-periods/data-points/${SAMPLE_MARKET}?pagination.first=10&pretty`,
         `/api/v2/liquidity/providers?marketId=${SAMPLE_MARKET}&pretty`,
         '/api/v2/checkpoints?pagination.first=10&pretty',
       ]
-    : ['/api/v2/checkpoints?pagination.first=10&pretty', '/ready', '/openapi.json?pretty']
+    : ['/', '/docs', '/api/v2/checkpoints?pagination.first=10&pretty', '/ready', '/openapi.json?pretty']
   console.log(`\nOpen one of these, and stop with Ctrl-C:\n`)
   for (const path of examples) console.log(`  ${service.url}${path}`)
   console.log()

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
+import { ensureWebBuilt } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)
@@ -13,6 +14,7 @@ const long = args.includes('--long')
 const named = args.filter((arg) => arg !== '--long')
 const files = named.length > 0 ? named : globSync('test/*.test.ts', { cwd: root }).sort()
 
+await ensureWebBuilt()
 const env = { ...process.env }
 if (long) env.LYRA_TEST_LONG = '1'
 let server: PostgresServer | null = null

@@ -19,7 +19,6 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 /** Requests that no page is made for, by what is wrong with them. */
 const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['an unknown path', requestText('GET /nope'), NOT_FOUND],
-  ['the root', requestText('GET /'), NOT_FOUND],
   ['a trailing slash', requestText(`GET ${CHECKPOINTS}/`), NOT_FOUND],
   ['a trailing slash behind a market', requestText(`GET ${POINTS}/`), NOT_FOUND],
   ['two slashes at the start', requestText('GET //api/v2/checkpoints'), NOT_FOUND],
@@ -29,7 +28,6 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['dots', requestText('GET /api/v2/x/../checkpoints'), NOT_FOUND],
   ['a semicolon', requestText('GET /api/v2/checkpoints;a=b'), NOT_FOUND],
   ['data points without a slash', requestText('GET /api/v2/funding-periods/data-points'), NOT_FOUND],
-  ['an absolute target without a path', requestText('GET http://lyra'), NOT_FOUND],
   ['an absolute target with an unknown path', requestText('GET http://lyra/nope'), NOT_FOUND],
   ['GET *', requestText('GET *'), NOT_FOUND],
   ['OPTIONS of an unknown path', requestText('OPTIONS /nope'), NOT_FOUND],

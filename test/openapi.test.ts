@@ -26,6 +26,13 @@ type Document = {
 
 const ID = 'https://lyra.invalid/openapi.json'
 
+/** Where a request without a market (or a party) is refused. */
+const NEED_MARKET: ReadonlySet<string> = new Set([
+  PROVIDERS,
+  '/api/v2/stream/liquidity-providers',
+  '/api/v2/stream/funding-period-data-points',
+])
+
 /** Headers that stand in an answer only where there is something to say. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 
@@ -268,12 +275,17 @@ for (const kind of STORE_KINDS) {
             const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
             const allowed = validate(value)
             // That a cursor is one of ours, a pattern cannot say.
-            if (allowed && /^pagination\.(after|before)$/.test(parameter.name)) continue
+            if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
-            const required = path === PROVIDERS && !/Id$/.test(parameter.name)
-            const { status, body } = await ask(base, `GET ${target}${required ? `&marketId=${MARKET}` : ''}`)
+            const required = NEED_MARKET.has(path) && !/Id$/.test(parameter.name)
+            // A stream has no end; its head has.
+            const method = path.includes('/stream/') ? 'HEAD' : 'GET'
+            const { status, body } = await ask(
+              base,
+              `${method} ${target}${required ? `&marketId=${MARKET}` : ''}`,
+            )
             assert.equal(status, allowed ? 200 : 400, `${target}: ${body.slice(0, 300)}`)
           }
         }

@@ -48,6 +48,7 @@ describe('the package', () => {
     const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')
+    for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
   })
 
   test('an older Node is told so in one line', async (t) => {

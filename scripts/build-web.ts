@@ -1,0 +1,74 @@
+// `npm run build:web`: builds web/ (explorer and API reference) into dist/web, each file compressed beside it.
+// With --if-stale only where the output is missing or older than its sources.
+import {
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+const root = join(import.meta.dirname, '..')
+const output = join(root, 'dist/web')
+
+/** What the pages are made of. */
+const SOURCES = ['web/*', 'web/{src,reference}/**/*', 'client/src/**/*', 'package-lock.json']
+
+/** Whether what is built is missing, or older than what it is made of. */
+export function isWebStale(): boolean {
+  const built = join(output, 'index.html')
+  if (!existsSync(built)) return true
+  const { mtimeMs } = statSync(built)
+  return globSync(SOURCES, { cwd: root }).some((path) => {
+    const source = statSync(join(root, path))
+    return source.isFile() && source.mtimeMs > mtimeMs
+  })
+}
+
+/**
+ * Builds the pages. The output takes the old one's place once it is whole, so that who reads it meanwhile gets
+ * the one or the other.
+ */
+export async function buildWeb(): Promise<void> {
+  // Loaded here: where all is built already there is no need for it.
+  const { build } = await import('vite')
+  const fresh = `${output}.${process.pid}`
+  await build({
+    configFile: join(root, 'web/vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: fresh, emptyOutDir: true },
+  })
+  for (const name of readdirSync(fresh, { recursive: true, encoding: 'utf8' })) {
+    const path = join(fresh, name)
+    if (statSync(path).isFile()) compress(path)
+  }
+  rmSync(output, { recursive: true, force: true })
+  renameSync(fresh, output)
+}
+
+/** Builds the pages where that is needed. A service without them serves all else, so a failure is only told. */
+export async function ensureWebBuilt(): Promise<void> {
+  if (!isWebStale()) return
+  console.error('Building the explorer and the API reference ...')
+  try {
+    await buildWeb()
+  } catch (error) {
+    console.error(`They could not be built, and are left out: ${(error as Error).message}`)
+  }
+}
+
+function compress(path: string): void {
+  const bytes = readFileSync(path)
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }))
+  writeFileSync(
+    `${path}.br`,
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+  )
+}
+
+if (import.meta.main) await (process.argv.includes('--if-stale') ? ensureWebBuilt() : buildWeb())

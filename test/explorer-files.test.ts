@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { readStaticFiles } from '../src/api/static-files.ts'
+import { type Answer, send } from './fixtures/http.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+/** All that the explorer loads together, gzipped. */
+const MAX_EXPLORER_BYTES = 150_000
+
+/** Paths of what a page loads. */
+function assetsOf(page: Answer): string[] {
+  return [...page.text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
+}
+
+describe('the pages that the service serves', () => {
+  test('are smaller than 150 KB in all for the explorer, and name no other host', async (t) => {
+    const base = await serve(t, STORE_KINDS[0]!.create(t))
+    const page = await send(base, '/')
+    assert.equal(page.status, 200)
+    const assets = assetsOf(page)
+    assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
+    let bytes = gzipSync(page.body).length
+    for (const path of assets) {
+      const answer = await send(base, path, { headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(answer.status, 200, path)
+      bytes += answer.body.length
+    }
+    t.diagnostic(`the explorer has ${bytes} bytes`)
+    assert.ok(bytes < MAX_EXPLORER_BYTES, `${bytes} bytes`)
+    assert.doesNotMatch(page.text, /https?:\/\//)
+  })
+
+  test('come compressed as the client takes it, and are asked for once only', async (t) => {
+    const base = await serve(t, STORE_KINDS[0]!.create(t))
+    const [script] = assetsOf(await send(base, '/')).filter((path) => path.endsWith('.js'))
+    const plain = await send(base, script!)
+    const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
+    const cases: [accepted: string, encoding: 'br' | 'gzip' | undefined][] = [
+      ['br', 'br'],
+      ['gzip', 'gzip'],
+      ['gzip, deflate, br, zstd', 'br'],
+      ['br;q=0, gzip', 'gzip'],
+      ['*;q=0', undefined],
+      ['identity', undefined],
+    ]
+    for (const [accepted, encoding] of cases) {
+      const headers = { 'accept-encoding': accepted }
+      const answer = await send(base, script!, { headers })
+      assert.equal(answer.headers['content-encoding'], encoding, accepted)
+      assert.equal(answer.headers.vary, 'Accept-Encoding')
+      assert.equal(answer.headers['cache-control'], 'public, max-age=31536000, immutable')
+      assert.equal(answer.headers['content-type'], 'text/javascript; charset=utf-8')
+      const body = encoding === undefined ? answer.body : unpack[encoding](answer.body)
+      assert.ok(body.equals(plain.body), accepted)
+      const known = await send(base, script!, {
+        headers: { ...headers, 'if-none-match': answer.headers.etag },
+      })
+      assert.equal(known.status, 304, accepted)
+      assert.equal(known.body.length, 0)
+      const head = await send(base, script!, { method: 'HEAD', headers })
+      assert.equal(head.headers['content-length'], String(answer.body.length))
+      assert.equal(head.body.length, 0)
+    }
+  })
+
+  test('may run and ask nothing but what is their own', async (t) => {
+    const base = await serve(t, STORE_KINDS[0]!.create(t))
+    for (const path of ['/', '/?view=node', '/docs']) {
+      const { status, headers } = await send(base, path)
+      assert.equal(status, 200, path)
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+      assert.equal(headers['cache-control'], 'no-cache')
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      const policy = headers['content-security-policy'] as string
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; /)
+      assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+    }
+  })
+
+  test('are refused as everything else is: other methods, unknown names', async (t) => {
+    const base = await serve(t, STORE_KINDS[0]!.create(t))
+    const [asset] = assetsOf(await send(base, '/'))
+    for (const path of ['/', '/docs', asset!]) {
+      assert.equal((await send(base, path, { method: 'POST' })).status, 405, path)
+      const options = await send(base, path, { method: 'OPTIONS' })
+      assert.deepEqual([options.status, options.headers.allow], [204, 'GET, HEAD, OPTIONS'], path)
+    }
+    const unknown = [
+      '/assets/',
+      '/assets/nope.js',
+      `${asset}.br`,
+      '/assets/..%2findex.html',
+      '/index.html',
+      '/docs/',
+    ]
+    for (const path of unknown) {
+      for (const method of ['GET', 'POST']) {
+        const answer = await send(base, path, { method })
+        assert.equal(answer.status, 404, `${method} ${path}`)
+        assert.deepEqual(JSON.parse(answer.text), { code: 5, message: 'Not Found', details: [] })
+      }
+    }
+  })
+
+  test('answer whatever the rate of requests and the store', async (t) => {
+    const base = await serve(t, STORE_KINDS[0]!.create(t), { rateLimit: 1 })
+    for (let asked = 0; asked < 12; asked++) assert.equal((await send(base, '/')).status, 200)
+  })
+
+  test('that are not built are none', (t) => {
+    assert.equal(readStaticFiles(`${temporaryFolder(t)}/nothing`).size, 0)
+  })
+})

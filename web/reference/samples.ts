@@ -1,0 +1,131 @@
+/** A parameter of a request with the value that it is to have. */
+export type Given = { in: string; name: string; value: string }
+
+/** A path of the API, with its parameters in braces, and what is given for them. */
+export type Asked = { base: string; path: string; given: readonly Given[] }
+
+const PARAMETER = /\{(\w+)\}/g
+
+/** The address of a request. A path's parameter without a value stays in braces. */
+export function addressOf({ base, path, given }: Asked): string {
+  const filled = path.replace(PARAMETER, (braces, name: string) => {
+    const value = given.find((parameter) => parameter.in === 'path' && parameter.name === name)?.value
+    return value === undefined ? braces : encodeURIComponent(value)
+  })
+  const query = given.filter((parameter) => parameter.in === 'query')
+  const text = new URLSearchParams(query.map(({ name, value }) => [name, value])).toString()
+  return `${base}${filled}${text === '' ? '' : `?${text}`}`
+}
+
+/** The request as a command. */
+export function curlSample(asked: Asked): string {
+  const headers = asked.given
+    .filter((parameter) => parameter.in === 'header')
+    .map(({ name, value }) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
+  return `curl ${quoted(addressOf(asked))}${headers.join('')}`
+}
+
+/** Calls of lyra-client by path; `page` where they take filters and a page. */
+const CALLS: Record<string, { name: string; page: boolean }> = {
+  '/api/v2/checkpoints': { name: 'checkpointsPage', page: true },
+  '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', page: true },
+  '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', page: true },
+  '/api/v2/coverage': { name: 'coverage', page: false },
+  '/health': { name: 'health', page: false },
+  '/ready': { name: 'ready', page: false },
+}
+
+const STREAMS: Record<string, string> = {
+  '/api/v2/stream/checkpoints': 'streamCheckpoints',
+  '/api/v2/stream/funding-period-data-points': 'streamFundingPeriodDataPoints',
+  '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
+}
+
+/** What parameters are called by the client, where it is not their own name. */
+const NAMES: Record<string, string> = {
+  'dateRange.startTimestamp': 'from',
+  'dateRange.endTimestamp': 'to',
+}
+
+const PAGE_NUMBERS = ['first', 'last']
+
+/** The request in TypeScript: by lyra-client where that has a call for it, else by fetch. */
+export function typescriptSample(asked: Asked): string {
+  const call = CALLS[asked.path]
+  const stream = STREAMS[asked.path]
+  const client = [
+    `import { createLyraClient } from 'lyra-client'`,
+    '',
+    `const lyra = createLyraClient({ url: ${literal(asked.base)} })`,
+  ]
+  if (stream !== undefined) {
+    const { filters, page } = split(asked)
+    const args = page.length === 0 ? object(filters) : `${object(filters)}, ${object(page)}`
+    return [
+      ...client,
+      `for await (const { row } of lyra.${stream}(${args})) {`,
+      '  console.log(row)',
+      '}',
+    ].join('\n')
+  }
+  const formats = asked.given.some(({ name }) => name === 'format')
+  if (call === undefined || formats) {
+    return [
+      `const response = await fetch(${literal(addressOf(asked))})`,
+      'if (!response.ok) throw new Error(await response.text())',
+      asked.path.endsWith('.json')
+        ? 'console.log(await response.json())'
+        : 'console.log(await response.text())',
+    ].join('\n')
+  }
+  if (!call.page) return [...client, `console.log(await lyra.${call.name}())`].join('\n')
+  const { filters, page } = split(asked)
+  return [
+    ...client,
+    `const page = await lyra.${call.name}(${object(filters)}, ${object(page)})`,
+    'for (const { node, cursor } of page.rows) console.log(node, cursor)',
+  ].join('\n')
+}
+
+type Entry = [name: string, value: string]
+
+/** Filters and page of a request, as the client takes them. */
+function split({ path, given }: Asked): { filters: Entry[]; page: Entry[] } {
+  const known = given.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'pretty')
+  const asked = [...path.matchAll(PARAMETER)].map(([, name]) => name!)
+  const missing = asked.filter((name) => !known.some((parameter) => parameter.name === name))
+  const ofPage = ({ name }: Given) =>
+    name.startsWith('pagination.') || name === 'after' || name === 'afterBlock'
+  return {
+    filters: [
+      ...missing.map((name): Entry => [name, literal(`{${name}}`)]),
+      ...known
+        .filter((parameter) => !ofPage(parameter))
+        .map(({ name, value }): Entry => [NAMES[name] ?? name, literal(value)]),
+    ],
+    page: known.filter(ofPage).map(({ name, value }): Entry => {
+      const own = name.replace('pagination.', '')
+      const plain = PAGE_NUMBERS.includes(own) ? /^\d+$/.test(value) : own === 'newestFirst'
+      return [own, plain ? value : literal(value)]
+    }),
+  }
+}
+
+/** Longer ones take a line for each entry. */
+const OBJECT_WIDTH = 50
+
+function object(entries: readonly Entry[]): string {
+  if (entries.length === 0) return '{}'
+  const written = entries.map(([name, value]) => `${name}: ${value}`)
+  const line = `{ ${written.join(', ')} }`
+  return line.length <= OBJECT_WIDTH ? line : `{\n${written.map((entry) => `  ${entry},\n`).join('')}}`
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
+}
+
+/** A text as one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,77 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { groupDigits } from '../figures/format-figure.ts'
+import { setParams } from '../location.ts'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { lyra } from '../service/lyra.ts'
+import { findHeight } from './find-height.ts'
+
+/** Goes to the checkpoint at a height, or the last one below it. */
+export function HeightForm({ height }: { height: string | null }) {
+  const [text, setText] = useState(height ?? '')
+  const [said, setSaid] = useState('')
+  const search = useRef<AbortController | null>(null)
+  const [searching, setSearching] = useState(false)
+  useEffect(() => () => search.current?.abort(), [])
+  const given = text.replaceAll(',', '').trim()
+  const right = /^\d{1,19}$/.test(given)
+
+  const go = async () => {
+    const coverage = latestCoverage()
+    if (!right || coverage === null) return
+    const stop = new AbortController()
+    search.current = stop
+    setSearching(true)
+    setSaid('Searching …')
+    try {
+      const heights = {
+        first: BigInt(coverage.blocks.ranges[0]?.from ?? 0),
+        last: BigInt(lastHeight(coverage)),
+      }
+      const place = await findHeight(lyra, BigInt(given), heights, stop.signal, (atBlock) =>
+        setSaid(`Searching, at block ${groupDigits(atBlock)} …`),
+      )
+      if (place.atBlock === null) {
+        setSaid(`No checkpoint at block ${groupDigits(given)} or below.`)
+      } else {
+        setSaid('')
+        setParams({ height: given, after: place.before, before: null })
+      }
+    } catch {
+      setSaid(stop.signal.aborted ? '' : 'The search failed; try again.')
+    }
+    setSearching(false)
+  }
+  return (
+    <form
+      class="height-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void go()
+      }}
+    >
+      <label class="field">
+        <span class="field-label">Go to block</span>
+        <input
+          class="height-input"
+          inputMode="numeric"
+          value={text}
+          autocomplete="off"
+          aria-invalid={given !== '' && !right}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      {searching ? (
+        <button type="button" class="button" onClick={() => search.current?.abort()}>
+          Stop
+        </button>
+      ) : (
+        <button type="submit" class="button" disabled={!right}>
+          Go
+        </button>
+      )}
+      <span class="quiet" aria-live="polite">
+        {said}
+      </span>
+    </form>
+  )
+}

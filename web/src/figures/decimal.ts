@@ -1,0 +1,48 @@
+/** A decimal number, exact: `digits` / 10^`scale`. */
+export type Decimal = { digits: bigint; scale: number }
+
+const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?$/
+
+/** Reads a decimal number as the API writes them; null for what is none. */
+export function parseDecimal(text: string): Decimal | null {
+  const match = DECIMAL.exec(text)
+  if (match === null) return null
+  const [, sign, whole, fraction = ''] = match
+  const digits = BigInt(`${whole}${fraction}`)
+  return { digits: sign === '-' ? -digits : digits, scale: fraction.length }
+}
+
+export function subtract(left: Decimal, right: Decimal): Decimal {
+  const scale = Math.max(left.scale, right.scale)
+  return { digits: digitsAt(left, scale) - digitsAt(right, scale), scale }
+}
+
+/** Negative, zero or positive as `left` is less than, equal to or greater than `right`. */
+export function compare(left: Decimal, right: Decimal): number {
+  const { digits } = subtract(left, right)
+  return digits < 0n ? -1 : digits > 0n ? 1 : 0
+}
+
+/** `part` as parts in 10^`power` of `whole`, cut to `scale` places; null where `whole` is zero. */
+export function ratio(part: Decimal, whole: Decimal, power: number, scale: number): Decimal | null {
+  if (whole.digits === 0n) return null
+  const common = Math.max(part.scale, whole.scale)
+  const factor = 10n ** BigInt(power + scale)
+  return { digits: (digitsAt(part, common) * factor) / digitsAt(whole, common), scale }
+}
+
+/** Writes a number in full, without grouping. */
+export function writeDecimal({ digits, scale }: Decimal): string {
+  const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0')
+  const sign = digits < 0n ? '-' : ''
+  return scale === 0 ? sign + text : `${sign}${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+/** The nearest double: for places on a screen, never for a figure that is shown. */
+export function approximate({ digits, scale }: Decimal): number {
+  return Number(writeDecimal({ digits, scale }))
+}
+
+function digitsAt({ digits, scale }: Decimal, wanted: number): bigint {
+  return digits * 10n ** BigInt(wanted - scale)
+}

@@ -1,0 +1,155 @@
+import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
+import { useEffect, useState } from 'preact/hooks'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { param, setParams } from '../location.ts'
+import { Pager } from '../parts/pager.tsx'
+import { Request } from '../parts/request.tsx'
+import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+import { SOURCE_NAMES } from './point.ts'
+import type { Range } from './tiles.ts'
+
+const ROWS = 25
+
+const REST_MS = 250
+
+export type PointsTableProps = {
+  marketId: string
+  range: Range
+  /** Changes when points have come that the page may have to show. */
+  version: string
+}
+
+/** The data points of a range, page by page, with the request that gives them. */
+export function PointsTable({ marketId, range: given, version }: PointsTableProps) {
+  const range = useRested(given)
+  const source = (param('source') ?? undefined) as DataPointSource | undefined
+  const seq = param('seq') ?? undefined
+  const after = param('after') ?? undefined
+  const before = param('before') ?? undefined
+  const filters = { marketId, source, seq, from: range.from, to: range.to }
+  const page = before === undefined ? { first: ROWS, after } : { last: ROWS, before }
+  const url = lyra.url('fundingPeriodDataPoints', filters, page)
+  const { data, error, loading, reload } = useQuery(
+    `${url} ${after ?? before ?? version}`,
+    (signal) => lyra.fundingPeriodDataPointsPage(filters, { ...page, signal }),
+    { keep: true },
+  )
+  return (
+    <section class="panel" aria-labelledby="points-title">
+      <div class="panel-head">
+        <h2 id="points-title">Data points</h2>
+        <div class="filters">
+          <label class="field inline">
+            <span class="field-label">Source</span>
+            <select
+              value={source ?? ''}
+              onChange={(event) =>
+                setParams({ source: event.currentTarget.value || null, after: null, before: null })
+              }
+            >
+              <option value="">All</option>
+              {Object.entries(SOURCE_NAMES)
+                .filter(([value]) => value !== 'SOURCE_UNSPECIFIED')
+                .map(([value, name]) => (
+                  <option key={value} value={value}>
+                    {name}
+                  </option>
+                ))}
+            </select>
+          </label>
+          <label class="field inline">
+            <span class="field-label">Period</span>
+            <input
+              class="short"
+              inputMode="numeric"
+              placeholder="all"
+              value={seq ?? ''}
+              onChange={(event) => {
+                const { value } = event.currentTarget
+                setParams({ seq: /^\d+$/.test(value) ? value : null, after: null, before: null })
+              }}
+            />
+          </label>
+        </div>
+      </div>
+      <Request url={url} />
+      {error !== null && <Failure error={error} onRetry={reload} />}
+      {data === null && loading && <Loading what="data points" />}
+      {data !== null && data.rows.length === 0 && (
+        <Empty title="No data points here">
+          The range and the filters hold none. Widen the range, or take a filter off.
+        </Empty>
+      )}
+      {data !== null && data.rows.length > 0 && (
+        <>
+          <Rows points={data.rows.map(({ node }) => node)} />
+          <Pager page={data} what="points" />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** A range once it has not changed for a while: one that is dragged is not asked for all the way. */
+function useRested(range: Range): Range {
+  const [rested, setRested] = useState(range)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested({ from: range.from, to: range.to }), REST_MS)
+    return () => clearTimeout(timer)
+  }, [range.from, range.to])
+  return rested
+}
+
+function Rows({ points }: { points: FundingPeriodDataPoint[] }) {
+  return (
+    <TablePlace name="Table of data points">
+      <table class="points">
+        <thead>
+          <tr>
+            <th scope="col">Time (UTC)</th>
+            <th scope="col" class="figure-column less">
+              Period
+            </th>
+            <th scope="col">Source</th>
+            <th scope="col" class="figure-column">
+              Price
+            </th>
+            <th scope="col" class="figure-column">
+              TWAP
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map((point) => (
+            <tr key={`${point.timestamp} ${point.seq} ${point.dataPointType}`}>
+              <td title={`${point.timestamp} ns`}>
+                <PointTime time={formatTime(point.timestamp)} />
+              </td>
+              <td class="figure-column less">{groupDigits(point.seq)}</td>
+              <td>
+                <span class={`source ${point.dataPointType}`}>{SOURCE_NAMES[point.dataPointType]}</span>
+                <span class="period-beneath">period {groupDigits(point.seq)}</span>
+              </td>
+              <td class="figure-column">{groupDigits(point.price)}</td>
+              <td class="figure-column">{groupDigits(point.twap)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}
+
+/** A time that a narrow table breaks between day and hour. */
+function PointTime({ time }: { time: string }) {
+  const [day, ...rest] = time.split(' ')
+  return (
+    <>
+      <span class="day">{day}</span> <span class="hour">{rest.join(' ')}</span>
+    </>
+  )
+}

@@ -1,0 +1,53 @@
+import { computed, signal } from '@preact/signals'
+
+export const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node'] as const
+
+/** A view of the explorer. */
+export type View = (typeof VIEWS)[number]
+
+/** The state of a view, as its URL holds it. */
+export type Params = Record<string, string | null | undefined>
+
+const query = signal(new URLSearchParams(location.search))
+
+addEventListener('popstate', () => {
+  query.value = new URLSearchParams(location.search)
+})
+
+export const view = computed<View>(() => {
+  const named = query.value.get('view')
+  return VIEWS.find((known) => known === named) ?? 'markets'
+})
+
+/** A part of the view's state; null where the URL does not name it. */
+export function param(name: string): string | null {
+  return query.value.get(name)
+}
+
+/** The URL of a view in a state. */
+export function addressOf(view: View, params: Params = {}): string {
+  const given = Object.entries(params).filter((entry): entry is [string, string] => entry[1] != null)
+  return `/?${new URLSearchParams([['view', view], ...given])}`
+}
+
+/** Goes to a view, as a link to it does. */
+export function goTo(view: View, params: Params = {}): void {
+  go(addressOf(view, params), true)
+  scrollTo(0, 0)
+}
+
+/**
+ * Changes parts of the view's state; null takes one out. A change that "back" should take back is pushed to the
+ * history, one that only follows what happens is not.
+ */
+export function setParams(changes: Params, { push = true }: { push?: boolean } = {}): void {
+  const changed: Params = { ...Object.fromEntries(query.value), ...changes, view: null }
+  const address = addressOf(view.value, changed)
+  if (address !== `/?${query.value}`) go(address, push)
+}
+
+function go(address: string, push: boolean): void {
+  if (push) history.pushState(null, '', address)
+  else history.replaceState(null, '', address)
+  query.value = new URLSearchParams(location.search)
+}

@@ -1,0 +1,62 @@
+import type { Coverage } from 'lyra-client'
+import { groupDigits } from '../figures/format-figure.ts'
+
+type Blocks = Coverage['blocks']
+
+/** Gaps that are listed; a store with more has other troubles. */
+const LISTED = 100
+
+/** Which heights are held and which are missing: as a bar, and in words. */
+export function BlocksBar({ blocks: { ranges, gaps } }: { blocks: Blocks }) {
+  const parts = [...ranges.map((range) => ({ ...range, kind: 'held' as const })), ...gaps].sort(
+    (left, right) => (BigInt(left.from) < BigInt(right.from) ? -1 : 1),
+  )
+  const [first, last] = [parts[0], parts.at(-1)]
+  if (first === undefined || last === undefined) return <p class="quiet">None yet.</p>
+  const whole = BigInt(last.to) - BigInt(first.from) + 1n
+  return (
+    <>
+      <div class="blocks-bar" aria-hidden="true">
+        {parts.map(({ from, to, kind }) => (
+          <span
+            key={from}
+            class={kind}
+            style={{ flexGrow: shareOf(BigInt(to) - BigInt(from) + 1n, whole) }}
+          />
+        ))}
+      </div>
+      <div class="blocks-ends" aria-hidden="true">
+        <span>{groupDigits(first.from)}</span>
+        <span>{groupDigits(last.to)}</span>
+      </div>
+      {gaps.length === 0 ? (
+        <p>
+          Every block from {groupDigits(first.from)} to {groupDigits(last.to)}, without a gap.
+        </p>
+      ) : (
+        <>
+          <p>
+            {groupDigits(String(gaps.length))} {gaps.length === 1 ? 'gap' : 'gaps'} between block{' '}
+            {groupDigits(first.from)} and block {groupDigits(last.to)}:
+          </p>
+          <ul class="gaps">
+            {gaps.slice(0, LISTED).map(({ from, to, kind }) => (
+              <li key={from}>
+                {from === to
+                  ? `block ${groupDigits(from)}`
+                  : `blocks ${groupDigits(from)} to ${groupDigits(to)}`}{' '}
+                <span class="bad">{kind}</span>
+              </li>
+            ))}
+          </ul>
+          {gaps.length > LISTED && <p class="quiet">The first {LISTED} are listed.</p>}
+        </>
+      )}
+    </>
+  )
+}
+
+/** In millionths, so that no figure is too great for a style. */
+function shareOf(part: bigint, whole: bigint): number {
+  return Number((part * 1_000_000n) / whole)
+}

@@ -1,0 +1,13 @@
+/** A figure with the places behind its point smaller: all are there, and the whole number is seen first. */
+export function FigureText({ text }: { text: string }) {
+  const match = /^(.*?)(\.\d+)(.*)$/.exec(text)
+  if (match === null) return <>{text}</>
+  const [, whole, fraction, rest] = match
+  return (
+    <>
+      {whole}
+      <span class="fraction">{fraction}</span>
+      {rest}
+    </>
+  )
+}

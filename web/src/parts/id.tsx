@@ -1,0 +1,38 @@
+import type { Params, View } from '../location.ts'
+import { CopyButton } from './copy-button.tsx'
+import { Link } from './link.tsx'
+
+/** The beginning and the end of an id or a hash. */
+export function shortId(id: string): string {
+  return id.length <= 18 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`
+}
+
+export type IdProps = {
+  id: string
+  what: string
+  link?: { view: View; params: Params }
+  /** Whether it stands in full where there is room. */
+  whole?: boolean
+}
+
+/** An id or a hash, shortened, with a button that copies it whole; a link where there is somewhere to go. */
+export function Id({ id, what, link, whole = false }: IdProps) {
+  const text = (
+    <code title={id} class="id">
+      {whole ? (
+        <>
+          <span class="wide-id">{id}</span>
+          <span class="narrow-id">{shortId(id)}</span>
+        </>
+      ) : (
+        shortId(id)
+      )}
+    </code>
+  )
+  return (
+    <span class="id-with-copy">
+      {link === undefined ? text : <Link {...link}>{text}</Link>}
+      {id !== '' && <CopyButton text={id} what={`${what} ${shortId(id)}`} />}
+    </span>
+  )
+}

@@ -1,0 +1,25 @@
+import { COLUMNS } from './columns.ts'
+
+/** What the figures mean. */
+export function Meanings() {
+  return (
+    <details class="panel meanings">
+      <summary>What the figures mean</summary>
+      <dl>
+        {COLUMNS.map(({ name, title, meaning }) => (
+          <div key={name}>
+            <dt>{title}</dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>No SLA</dt>
+          <dd>
+            The network has sent no figures of the provider's service level agreement: it has just committed,
+            or the market keeps none.
+          </dd>
+        </div>
+      </dl>
+    </details>
+  )
+}

@@ -1,0 +1,53 @@
+import { signal } from '@preact/signals'
+import type { Coverage } from 'lyra-client'
+import { recoveries } from './connection.ts'
+import { lyra } from './lyra.ts'
+
+const POLL_MS = 3_000
+
+/** Answers that are kept to tell rates by: ten minutes. */
+const KEPT_SAMPLES = 200
+
+/** What the service holds, and when that was told (milliseconds). */
+export type CoverageSample = { coverage: Coverage; at: number }
+
+/** The latest answers, oldest first. */
+export const coverageSamples = signal<readonly CoverageSample[]>([])
+
+/** Why the last question had no answer; null where it had. */
+export const coverageError = signal<Error | null>(null)
+
+/** What the service holds, as it last said; null before it has. */
+export function latestCoverage(): Coverage | null {
+  return coverageSamples.value.at(-1)?.coverage ?? null
+}
+
+/** The height of the last block. */
+export function lastHeight({ blocks }: Coverage): string {
+  const ends = [...blocks.ranges, ...blocks.gaps].map(({ to }) => BigInt(to))
+  return ends.reduce((highest, end) => (end > highest ? end : highest), 0n).toString()
+}
+
+async function poll(): Promise<void> {
+  if (document.hidden && coverageSamples.peek().length > 0) return
+  try {
+    const coverage = await lyra.coverage()
+    coverageSamples.value = [...coverageSamples.peek().slice(1 - KEPT_SAMPLES), { coverage, at: Date.now() }]
+    coverageError.value = null
+  } catch (error) {
+    coverageError.value = error as Error
+  }
+}
+
+/** Keeps the coverage up to date, as long as the page is seen. */
+export function watchCoverage(): void {
+  const run = async () => {
+    await poll()
+    setTimeout(run, POLL_MS)
+  }
+  void run()
+  document.addEventListener('visibilitychange', () => void poll())
+  recoveries.subscribe((count) => {
+    if (count > 0) void poll()
+  })
+}

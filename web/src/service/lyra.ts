@@ -1,0 +1,5 @@
+import { createLyraClient } from 'lyra-client'
+import { watchedFetch } from './connection.ts'
+
+/** The service that has sent this page. Where it limits requests, a range of many points takes patience. */
+export const lyra = createLyraClient({ url: location.origin, fetch: watchedFetch, retries: 5 })

@@ -1,0 +1,32 @@
+import { now } from '../parts/clock.ts'
+import { connection, nextTry, tryNow } from '../service/connection.ts'
+
+/** Says that the service is away, since when, and when it is asked again. */
+export function ConnectionBanner() {
+  const { value } = connection
+  return (
+    <div role="status" class="banner-place">
+      {value.state === 'down' && (
+        <div class="banner">
+          <span>
+            <strong>The service does not answer.</strong> What you see is as of {timeOf(value.since)}.{' '}
+            <Countdown />
+          </span>
+          <button type="button" class="button" onClick={() => void tryNow()}>
+            Try now
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Countdown() {
+  const seconds = Math.ceil(((nextTry.value ?? 0) - now.value) / 1_000)
+  // Every second would be read out again.
+  return <span aria-hidden="true">{seconds > 0 ? `Next try in ${seconds} s.` : 'Trying again …'}</span>
+}
+
+function timeOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(11, 19)} UTC`
+}

@@ -1,0 +1,22 @@
+import { defaultClientConditions, defineConfig } from 'vite'
+
+const here = (path: string) => new URL(path, import.meta.url).pathname
+
+/** Two pages, with everything they load in files of their own: the service sends no inline script or style. */
+export default defineConfig({
+  root: here('.'),
+  // Workspaces give their sources under this condition.
+  resolve: { conditions: ['source', ...defaultClientConditions] },
+  build: {
+    outDir: here('../dist/web'),
+    target: 'es2023',
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    // The renderer of the reference is one file.
+    chunkSizeWarningLimit: 2_000,
+    rolldownOptions: {
+      input: { explorer: here('index.html'), reference: here('reference.html') },
+    },
+  },
+})
