@@ -6,62 +6,42 @@ import { type ServerProcess, startServer } from './processes.ts'
 const CONSTANT_SERVER = join(import.meta.dirname, 'constant-server.ts')
 const CONNECTIONS = 16
 
-/** A page to measure. */
-export type PageLoad = {
-  name: string
-  /** The request whose answer the constant route gives. */
-  sample: string
-  /** The requests to send; the sample again and again by default. */
-  nextTarget?: () => string
-  gzip?: boolean
-  target?: Figure['target']
+/** Starts the limit of a page: a route that answers the same bytes, with the same headers, from memory. */
+export function constantServerOf(
+  service: ServerProcess,
+  target: string,
+  encoding: string,
+): Promise<ServerProcess> {
+  return startServer(CONSTANT_SERVER, [`${service.base}${target}`, encoding])
 }
 
-/** Requests a second of a page, beside a route that answers the same bytes from memory, in turns. */
-export async function measurePage(
-  service: ServerProcess,
-  page: PageLoad,
-  seconds = 3,
-  rounds = 3,
-): Promise<Figure[]> {
-  const encoding = page.gzip ? 'gzip' : 'identity'
-  const constant = await startServer(CONSTANT_SERVER, [`${service.base}${page.sample}`, encoding])
-  const headers = { 'Accept-Encoding': encoding }
-  const ours: LoadResult[] = []
-  const limits: LoadResult[] = []
+/** Requests a second, p50 and p99 of pages as clients ask for them, beside their limit. */
+export async function measurePage(service: ServerProcess, name: string, target: string): Promise<Figure[]> {
+  const constant = await constantServerOf(service, target, 'identity')
+  const runs: Record<'ours' | 'limit', LoadResult[]> = { ours: [], limit: [] }
   try {
-    for (let round = 0; round < rounds; round++) {
-      limits.push(
-        await measureLoad(constant.base, {
-          connections: CONNECTIONS,
-          seconds,
-          nextTarget: () => '/',
-          headers,
-        }),
-      )
-      ours.push(
-        await measureLoad(service.base, {
-          connections: CONNECTIONS,
-          seconds,
-          nextTarget: page.nextTarget ?? (() => page.sample),
-          headers,
-        }),
-      )
+    for (let round = 0; round < 3; round++) {
+      for (const [key, server, path] of [
+        ['limit', constant, '/'],
+        ['ours', service, target],
+      ] as const) {
+        runs[key].push(
+          await measureLoad(server.base, { connections: CONNECTIONS, seconds: 2, nextTarget: () => path }),
+        )
+      }
     }
   } finally {
     await constant.stop()
   }
-  const failures = ours.reduce((sum, run) => sum + run.failures, 0)
-  if (failures > 0) throw new Error(`${page.name}: ${failures} answers were no 200`)
-  const of = (runs: LoadResult[], key: 'rate' | 'p50' | 'p99') => median(runs.map((run) => run[key]))
+  const of = (key: keyof typeof runs, value: 'rate' | 'p50' | 'p99') =>
+    median(runs[key].map((run) => run[value]))
   return [
-    figure(`${page.name}: rate`, of(ours, 'rate'), 'requests/s', {
-      limit: { name: 'from memory', value: of(limits, 'rate') },
-      ...(page.target === undefined ? {} : { target: page.target }),
+    figure(`${name}: rate`, of('ours', 'rate'), 'requests/s', {
+      limit: { name: 'from memory', value: of('limit', 'rate') },
     }),
     ...(['p50', 'p99'] as const).map((key) =>
-      figure(`${page.name}: ${key}`, of(ours, key), 'ms', {
-        limit: { name: 'from memory', value: of(limits, key) },
+      figure(`${name}: ${key}`, of('ours', key), 'ms', {
+        limit: { name: 'from memory', value: of('limit', key) },
       }),
     ),
   ]

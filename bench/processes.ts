@@ -18,9 +18,9 @@ export async function runForJson<T>(script: string, args: string[]): Promise<T> 
 /** A server in a process of its own. */
 export type ServerProcess = {
   base: string
-  /** The most memory it has held, in bytes; NaN where the system does not tell (not Linux). */
+  /** The most memory that a process of it has held, in bytes; -Infinity where the system does not tell. */
   peakMemory(): number
-  /** Processor seconds it has taken so far; NaN where the system does not tell. */
+  /** Processor seconds that its processes have taken so far; 0 where the system does not tell. */
   processorSeconds(): number
   stop(): Promise<void>
 }
@@ -29,22 +29,26 @@ export type ServerProcess = {
 export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const base = await addressOf(child)
-  const proc = (name: string) => {
+  /** A file of `/proc` for each process of the server; none where the system has no such. */
+  const proc = (name: string): string[] => {
     try {
-      return readFileSync(`/proc/${child.pid}/${name}`, 'utf8')
+      const main = `/proc/${child.pid}`
+      const children = readFileSync(`${main}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+      const ids = [String(child.pid), ...children.filter((id) => id !== '')]
+      return ids.map((id) => readFileSync(`/proc/${id}/${name}`, 'utf8'))
     } catch {
-      return ''
+      return []
     }
   }
   return {
     base,
-    peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(proc('status'))?.[1] ?? Number.NaN) * 1024,
-    processorSeconds: () => {
-      const fields = proc('stat')
-        .slice(proc('stat').lastIndexOf(')') + 2)
-        .split(' ')
-      return (Number(fields[11]) + Number(fields[12])) / 100
-    },
+    peakMemory: () =>
+      Math.max(...proc('status').map((text) => Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) * 1024)),
+    processorSeconds: () =>
+      proc('stat').reduce((sum, text) => {
+        const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+        return sum + (Number(fields[11]) + Number(fields[12])) / 100
+      }, 0),
     stop: async () => {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
@@ -70,4 +74,16 @@ async function addressOf(child: ChildProcess): Promise<string> {
 /** Serves a store, as `lyra serve` does. */
 export function serveStore(store: string, args: string[] = []): Promise<ServerProcess> {
   return startServer(MAIN, ['serve', '--port', '0', '--log-level', 'info', '--store', store, ...args])
+}
+
+/** Seconds from the start of the program on a store to its first answer to a request. */
+export async function timeToFirstAnswer(store: string, target: string): Promise<number> {
+  const startedAt = performance.now()
+  const service = await serveStore(store)
+  const answer = await fetch(`${service.base}${target}`)
+  if (!answer.ok) throw new Error(`${target}: ${answer.status}`)
+  await answer.arrayBuffer()
+  const seconds = (performance.now() - startedAt) / 1_000
+  await service.stop()
+  return seconds
 }

@@ -1,21 +1,35 @@
-// `npm run bench`: figures of intake and pages beside their limits, measured in the same run.
+// `npm run bench`: every figure beside its limit, measured in the same run, and its target.
+// `npm run bench -- --only PART`: one part of it (pages, company, live, intake, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Figure, figure, formatFigures } from './figures.ts'
+import { chartOf } from './chart.ts'
+import { measureBesideIntake, measureCompany } from './company.ts'
+import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, recording, WORK } from './files.ts'
-import { measureBytesPerPoint, measureIntake, removeStore } from './intake.ts'
-import { comparePeers, measurePage, type PageLoad } from './pages.ts'
+import { measureGrowth } from './growth.ts'
+import { measureIntake, removeStore } from './intake.ts'
+import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
+import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
-import { MAIN, ROOT, runForJson, serveStore } from './processes.ts'
+import { MAIN, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
+import { measureDepthAndFilters, measureHotAndCold, measureWorkers, pageTargets } from './table-of-pages.ts'
+import { measureVisibility } from './visibility.ts'
+
+/** Points of the store that pages are read from. */
+const POINTS = 10_000_000
+
+/** Bytes of a page of 1,000 points of perps-calm as the reference answers it. */
+const REFERENCE_PAGE_BYTES = 424_459
 
 const { values } = parseArgs({
   options: {
     peer: { type: 'string' },
     paths: { type: 'string' },
     url: { type: 'string', default: 'http://127.0.0.1:3008' },
+    only: { type: 'string' },
   },
 })
 
@@ -37,56 +51,135 @@ async function benchAgainstPeer(peer: string, paths: string | undefined): Promis
 
 async function benchAgainstLimits(): Promise<void> {
   const figures: Figure[] = []
-  const add = (added: Figure[]) => {
+  const add = (...added: Figure[]) => {
     console.log(formatFigures(added))
     figures.push(...added)
   }
-  // About 2,000,000 events of every kind, 800 bytes each.
-  const mixed = await generatedFile({ blocks: 150_000 })
-  // 1,000,000 points and little else.
-  const points = await generatedFile({ blocks: 100_000, markets: 10, points: 10, events: 0 })
-
-  for (const name of ['smoke', 'perps-long']) {
-    const path = recording(`${name}.evts.gz`)
-    if (path === null) console.log(`${name}: not there, left out`)
-    else add(await measureIntake(name, path, null))
+  const parts = {
+    pages: benchPages,
+    company: benchCompany,
+    live: benchLive,
+    intake: benchIntake,
+    postgres: benchPostgres,
   }
-  add(await measureIntake('2,000,000 generated events', mixed, null))
-  add([await measureBytesPerPoint('1,000,000 generated points', points, null)])
+  for (const [name, bench] of Object.entries(parts)) {
+    if (values.only === undefined || values.only === name) await bench(add)
+  }
+  console.log(`\n${formatFigures(figures)}`)
+  const short = figures.filter((entry) => meetsTarget(entry) === false)
+  console.log(`\n${figures.length} figures, ${short.length} short of their target`)
+  if (values.only !== undefined) return
+  const result = { date: new Date().toISOString(), node: process.version, cpus: cpus().length, figures }
+  writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(result, null, 2)}\n`)
+  writeFileSync(join(ROOT, 'docs/images/bench.svg'), chartOf(figures))
+}
 
-  const store = join(WORK, 'pages.db')
-  removeStore(store)
-  await runForJson(MAIN, ['ingest', '--json', '--log-level', 'silent', '--store', store, points])
+type Add = (...figures: Figure[]) => void
+
+async function benchPages(add: Add): Promise<void> {
+  const store = await largeStore(POINTS)
+  const first = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?pagination.first=10`
+  await timeToFirstAnswer(store, first)
+  add(
+    figure('start to first answer, 10,000,000 points', await timeToFirstAnswer(store, first), 's', {
+      target: { most: 0.6 },
+    }),
+    figure('bytes of store per data point, 11 digits', bytesPerPoint(store, POINTS), 'bytes', {
+      target: { most: 60 },
+    }),
+    figure(
+      'bytes of store per data point, 20 digits',
+      bytesPerPoint(await largeStore(1_000_000, 20), 1_000_000),
+      'bytes',
+      { target: { most: 80 } },
+    ),
+  )
+  const targets = pageTargets(POINTS)
   const service = await serveStore(store)
   try {
-    for (const page of await pagesOf()) add(await measurePage(service, page))
-    add([figure('memory of the service, peak', service.peakMemory() / 1e6, 'MB')])
+    add(...(await measureHotAndCold(service, targets)))
+    add(...(await measureDepthAndFilters(service, targets, POINTS)))
+    const two = await serveStore(store, ['--workers', '2'])
+    try {
+      add(await measureWorkers(service, two, targets))
+    } finally {
+      await two.stop()
+    }
   } finally {
     await service.stop()
   }
-
-  add(await measurePostgres(points))
-
-  console.log(`\n${formatFigures(figures)}`)
-  const result = { date: new Date().toISOString(), node: process.version, cpus: cpus().length, figures }
-  writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(result, null, 2)}\n`)
+  await benchRecordings(add)
 }
 
-/** The pages to measure: 100 and 1,000 rows of each resource, as far as it has so many. */
-async function pagesOf(): Promise<PageLoad[]> {
-  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [
-    join(WORK, 'pages.db'),
-  ])
-  const [market] = markets
-  const paths = {
-    'data points': `/api/v2/funding-periods/data-points/${market}`,
-    checkpoints: '/api/v2/checkpoints',
-    providers: `/api/v2/liquidity/providers?marketId=${market}`,
+/** Pages of real recordings, as clients ask for them. */
+async function benchRecordings(add: Add): Promise<void> {
+  const calm = recording('perps-calm.evts.gz')
+  if (calm === null) return console.log('perps-calm: not there, left out')
+  const store = join(WORK, 'calm.db')
+  removeStore(store)
+  await runForJson(MAIN, ['ingest', '--json', '--log-level', 'silent', '--store', store, calm])
+  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
+  const service = await serveStore(store)
+  try {
+    const points = `/api/v2/funding-periods/data-points/${markets[0]}?pagination.first=1000`
+    const page = await (await fetch(`${service.base}${points}`)).arrayBuffer()
+    add(
+      figure("bytes of a page of 1,000 points of perps-calm's", page.byteLength, 'bytes', {
+        limit: { name: 'the reference', value: REFERENCE_PAGE_BYTES },
+        target: { most: 0.6 },
+      }),
+      ...(await measurePage(service, 'checkpoints, first=100', '/api/v2/checkpoints?pagination.first=100')),
+      ...(await measurePage(
+        service,
+        'providers of a market, first=100',
+        `/api/v2/liquidity/providers?marketId=${markets[0]}&pagination.first=100`,
+      )),
+    )
+  } finally {
+    await service.stop()
   }
-  return Object.entries(paths).flatMap(([name, path]) =>
-    [100, 1000].map((first): PageLoad => {
-      const sample = `${path}${path.includes('?') ? '&' : '?'}pagination.first=${first}`
-      return { name: `${name}, first=${first}`, sample }
-    }),
-  )
+}
+
+async function benchCompany(add: Add): Promise<void> {
+  const store = await largeStore(POINTS)
+  const nextTarget = pageTargets(POINTS).anywhere(100)
+  const service = await serveStore(store)
+  try {
+    add(...(await measureCompany(service, nextTarget)))
+    add(memoryOf(service))
+  } finally {
+    await service.stop()
+  }
+  const beside = join(WORK, 'beside.db')
+  removeStore(beside)
+  copyFileSync(store, beside)
+  const file = await generatedFile({ blocks: 150_000, start: POINTS + 1, chain: 'lyra-bench' })
+  add(await measureBesideIntake(beside, nextTarget, file))
+  removeStore(beside)
+}
+
+function memoryOf(service: ServerProcess): Figure {
+  return figure('memory of the service under all of it', service.peakMemory() / 1e6, 'MB', {
+    target: { most: 512 },
+  })
+}
+
+async function benchLive(add: Add): Promise<void> {
+  add(...(await measureVisibility()))
+}
+
+async function benchIntake(add: Add): Promise<void> {
+  for (const name of ['smoke', 'perps-long']) {
+    const path = recording(`${name}.evts.gz`)
+    if (path === null) console.log(`${name}: not there, left out`)
+    else add(...(await measureIntake(name, path, null)))
+  }
+  // TARGETS
+  add(...(await measureGrowth()))
+}
+
+async function benchPostgres(add: Add): Promise<void> {
+  // 1,000,000 points and little else.
+  const points = await generatedFile({ blocks: 100_000, markets: 10, points: 10, events: 0 })
+  add(...(await measurePostgres(points)))
 }

@@ -11,7 +11,10 @@ const SECONDS = Number(process.env.LYRA_SOAK_SECONDS ?? scaled(5, 120))
 for (const kind of STORE_KINDS) {
   test(`1,000 events and 200 requests a second, side by side (${kind.name})`, async (t) => {
     const service = await startLive(t, kind.create(t), temporaryFolder(t))
-    const { events, blocks, requests, failures, lags, memory } = await soak(service, SECONDS)
+    const { events, blocks, requests, failures, lags, memory } = await soak(
+      { ...service, pid: service.program.child.pid! },
+      SECONDS,
+    )
     const share = (part: number) => lags[Math.floor((lags.length - 1) * part)]!
     const third = (index: number) => {
       const readings = memory.slice((memory.length * index) / 3, (memory.length * (index + 1)) / 3)

@@ -75,7 +75,7 @@ export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
   const { reader, log, intake, corsOrigins, version } = options
-  const metrics = createMetrics(reader)
+  const metrics = createMetrics(reader, intake)
   const backlog = createBacklog()
   const connections = createConnections(backlog)
   const countRequest = createRequestCount(options.rateLimit)

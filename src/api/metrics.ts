@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { LiveState } from '../live/live-intake.ts'
 import type { Reader, ReplicaState } from '../store/store.ts'
+import { type IntakeState, UNREADY_REASONS, unreadyReasons } from './readiness.ts'
 
 /** The service's figures, in Prometheus' terms. */
 export type Metrics = {
@@ -17,7 +18,7 @@ export type Metrics = {
 /** Writes the figures of a service that is more than one process. */
 export type MetricsText = () => Promise<string>
 
-export function createMetrics(reader: Reader): Metrics {
+export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -37,6 +38,19 @@ export function createMetrics(reader: Reader): Metrics {
     registers,
     async collect() {
       this.set(Number((await positionOrNull(reader))?.timestamp ?? 0) / 1e9)
+    },
+  })
+  new Gauge({
+    name: 'lyra_unready',
+    aggregator: 'max',
+    help: 'Reasons for which the service is not ready, by kind; 0 of each where it is.',
+    labelNames: ['reason'],
+    registers,
+    async collect() {
+      const reasons = await unreadyReasons(reader, intake)
+      for (const kind of UNREADY_REASONS) {
+        this.set({ reason: kind }, reasons.filter(({ reason }) => reason === kind).length)
+      }
     },
   })
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)

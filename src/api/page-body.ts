@@ -1,4 +1,5 @@
 import { encodeCursor } from '../resources/cursor.ts'
+import type { WrittenEdges } from '../store/edges.ts'
 import type { Page } from '../store/store.ts'
 import type { PageRequest } from './page-request.ts'
 
@@ -6,7 +7,7 @@ const CURSOR = Buffer.from('"cursor":"')
 const CURSOR_END = Buffer.from('"}')
 
 /** A page's edges as they stand in the answer, with the cursors of the first and the last; `""` for none. */
-type Edges = { bytes: Buffer; startCursor: string; endCursor: string }
+type Edges = WrittenEdges & { startCursor: string; endCursor: string }
 
 /** A page's answer, and the cursor of the row that was read last; `""` for none. */
 export type PageBody = { json: Buffer; lastCursor: string }
@@ -14,18 +15,26 @@ export type PageBody = { json: Buffer; lastCursor: string }
 /** Writes a page as the answer's body: compact JSON. */
 export function pageBody(request: PageRequest, page: Page): PageBody {
   const { query, backward } = request
-  const { bytes, startCursor, endCursor } =
-    page.edges === null ? writeEdges(request, page) : readEdges(page.edges)
+  const edges = page.edges === null ? writeEdges(request, page) : withCursors(page.edges)
+  const { startCursor, endCursor } = edges
   const hasNextPage = backward ? page.behind : page.more
   const hasPreviousPage = backward ? page.more : page.behind
-  const json = Buffer.concat([
-    Buffer.from(`{"${query.resource.bodyField}":{"edges":[`),
-    bytes,
-    Buffer.from(
-      `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`,
-    ),
-  ])
+  const json = enclose(
+    edges,
+    `{"${query.resource.bodyField}":{"edges":[`,
+    `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`,
+  )
   return { json, lastCursor: backward ? startCursor : endCursor }
+}
+
+/** Puts texts around edges: where they stand, if there is room. */
+function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string): Buffer {
+  if (start < head.length || bytes.length - end < tail.length) {
+    return Buffer.concat([Buffer.from(head), bytes.subarray(start, end), Buffer.from(tail)])
+  }
+  bytes.write(head, start - head.length, 'latin1')
+  bytes.write(tail, end, 'latin1')
+  return bytes.subarray(start - head.length, end + tail.length)
 }
 
 function writeEdges({ query, backward }: PageRequest, page: Page): Edges {
@@ -41,19 +50,21 @@ function writeEdges({ query, backward }: PageRequest, page: Page): Edges {
     else edges += ','
     edges += `{"node":${resource.node(row, selection)},"cursor":"${endCursor}"}`
   }
-  return { bytes: Buffer.from(edges), startCursor, endCursor }
+  const bytes = Buffer.from(edges)
+  return { bytes, start: 0, end: bytes.length, startCursor, endCursor }
 }
 
 /** Finds the cursors in edges that the database has written. */
-function readEdges(bytes: Buffer): Edges {
-  if (bytes.length === 0) return { bytes, startCursor: '', endCursor: '' }
+function withCursors(edges: WrittenEdges): Edges {
+  const { bytes, start, end } = edges
+  if (start === end) return { ...edges, startCursor: '', endCursor: '' }
   const cursorBehind = (at: number) => {
-    const start = at + CURSOR.length
-    return bytes.toString('latin1', start, bytes.indexOf(CURSOR_END, start))
+    const from = at + CURSOR.length
+    return bytes.toString('latin1', from, bytes.indexOf(CURSOR_END, from))
   }
   return {
-    bytes,
-    startCursor: cursorBehind(bytes.indexOf(CURSOR)),
-    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR)),
+    ...edges,
+    startCursor: cursorBehind(bytes.indexOf(CURSOR, start)),
+    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR, end)),
   }
 }

@@ -3,11 +3,17 @@ import { describeHeights } from '../domain/coverage.ts'
 import type { LiveState } from '../live/live-intake.ts'
 import type { Reader } from '../store/store.ts'
 
+/** Every kind of reason for which a service is not ready. */
+export const UNREADY_REASONS = [
+  'empty store',
+  'gap',
+  'intake stopped',
+  'store unreachable',
+  'behind',
+] as const
+
 /** Why the service does not serve current data. */
-export type UnreadyReason = {
-  reason: 'empty store' | 'gap' | 'intake stopped' | 'store unreachable' | 'behind'
-  message: string
-}
+export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
 
 /** How the intake beside the service fares. */
 export type IntakeState = {

@@ -1,21 +1,31 @@
+/**
+ * Edges that a database has written, with commas between them, from `start` to `end` of some bytes. What stands
+ * around them may be written over: an answer is put together there, and a quarter of a megabyte need not be copied.
+ */
+export type WrittenEdges = { bytes: Buffer; start: number; end: number }
+
+/** Bytes in front of the edges for what an answer begins with. */
+export const HEAD_ROOM = 64
+
 const BETWEEN = Buffer.from(',{"node":')
 
 /**
  * Cuts the row behind a page's last one off edges that a database has written.
  *
- * @param text the edges, with commas between them
+ * @param bytes {@link HEAD_ROOM} bytes of anything, then the edges; or nothing at all
  * @param count how many they are: one more than `limit` at most
  * @param reversed whether the last row read stands first
  */
 export function cutEdges(
-  text: Buffer,
+  bytes: Buffer,
   count: number,
   limit: number,
   reversed: boolean,
-): { edges: Buffer; more: boolean } {
-  if (count <= limit) return { edges: text, more: false }
+): { edges: WrittenEdges; more: boolean } {
+  const start = Math.min(HEAD_ROOM, bytes.length)
+  if (count <= limit) return { edges: { bytes, start, end: bytes.length }, more: false }
   const edges = reversed
-    ? text.subarray(text.indexOf(BETWEEN) + 1)
-    : text.subarray(0, text.lastIndexOf(BETWEEN))
+    ? { bytes, start: bytes.indexOf(BETWEEN, start) + 1, end: bytes.length }
+    : { bytes, start, end: bytes.lastIndexOf(BETWEEN) }
   return { edges, more: true }
 }

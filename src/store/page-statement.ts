@@ -28,7 +28,7 @@ export type Dialect = {
   merge: 'lazy' | 'bounded'
   /** 16 hex digits of a column. */
   hex: (column: string) => string
-  /** The texts of a column, in the order of the rows, with commas between them. */
+  /** The texts of a column, in the order of the rows, with commas between them, behind `HEAD_ROOM` bytes (edges.ts). */
   join: (column: string) => string
 }
 

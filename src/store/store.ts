@@ -4,6 +4,7 @@ import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { Change, StoreVersion } from './changes.ts'
+import type { WrittenEdges } from './edges.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -28,8 +29,8 @@ export type PageQuery = {
 export type Page = {
   /** In the direction of reading; empty where the page has edges. */
   rows: Row[]
-  /** The rows as the API's edges, with commas between them; null where the database has not written them. */
-  edges: Buffer | null
+  /** The rows as the API's edges; null where the database has not written them. */
+  edges: WrittenEdges | null
   /** Whether more rows follow, in the direction of reading. */
   more: boolean
   /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
