@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
-import { generatedFile, recording, WORK } from './files.ts'
+import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
 import { measureIntake, removeStore } from './intake.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
@@ -174,7 +174,12 @@ async function benchIntake(add: Add): Promise<void> {
     if (path === null) console.log(`${name}: not there, left out`)
     else add(...(await measureIntake(name, path, null)))
   }
-  // TARGETS
+  for (const [name, options, most] of [
+    ['600,000 events like smoke', SMOKE_LIKE, 1.5],
+    ['600,000 events like perps-long', PERPS_LIKE, 3],
+  ] as const) {
+    add(...(await measureIntake(name, await generatedFile(options), { most })))
+  }
   add(...(await measureGrowth()))
 }
 

@@ -331,6 +331,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(metrics.status, 200)
       assert.match(metrics.headers['content-type']!, /^text\/plain; version=/)
       assert.match(metrics.text, /^lyra_block_height 905$/m)
+      assert.doesNotMatch(metrics.text, /^lyra_unready\{.*\} [^0]/m)
       assert.match(metrics.text, /^lyra_http_request_duration_seconds_count\{.*status="200"\} \d+$/m)
       for (const { headers } of [health, ready, metrics]) assert.equal(headers['cache-control'], 'no-store')
     })
@@ -353,7 +354,10 @@ for (const kind of STORE_KINDS) {
       reasons.map(({ reason }) => reason),
       ['empty store'],
     )
-    assert.match((await ask(base, 'GET /metrics')).body, /^lyra_block_height 0$/m)
+    const metrics = (await ask(base, 'GET /metrics')).body
+    assert.match(metrics, /^lyra_block_height 0$/m)
+    assert.match(metrics, /^lyra_unready\{reason="empty store"\} 1$/m)
+    assert.match(metrics, /^lyra_unready\{reason="gap"\} 0$/m)
 
     await ingestWhole(store, SAMPLE)
     const page = await ask(base, `GET ${PAGES[0]}`)

@@ -2,7 +2,7 @@ import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
 import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
-import { equalBytes } from '../events/known-ids.ts'
+import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type Place } from '../records/place.ts'
 import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
@@ -66,8 +66,8 @@ type OpenBlock = {
   timestamp: bigint
   hash: string
   class: HeightClass
-  /** The bytes that the ids of its events begin with, `<height>-`. */
-  idPrefix: Buffer
+  /** What the ids of its events begin with, `<height>-`. */
+  idPrefix: string
   lastIndex: number
   incomplete: boolean
   events: BlockEvent[]
@@ -94,7 +94,7 @@ export class BlockAssembler {
   #coverage: Omit<Coverage, 'gaps'> | null
   readonly #gaps: GapList
   #chainId: string | null
-  #chainIdBytes: Buffer
+  #chainIdBytes: DataView
   #open: OpenBlock | null = null
   /** Block 1 as far as it has ended. It comes twice, genesis first, and is whole once block 2 begins. */
   #blockOne: { block: OpenBlock; hashes: string[] } | null = null
@@ -108,7 +108,7 @@ export class BlockAssembler {
     this.#coverage = options.coverage
     this.#gaps = new GapList(options.coverage?.gaps ?? [])
     this.#chainId = options.coverage?.chainId ?? null
-    this.#chainIdBytes = Buffer.from(this.#chainId ?? '')
+    this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
   }
 
   /** What the store holds once every block handed on so far is committed. */
@@ -173,7 +173,7 @@ export class BlockAssembler {
       )
     }
     this.#chainId = chainId
-    this.#chainIdBytes = Buffer.from(bytes.subarray(chainIdStart, chainIdEnd))
+    this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
   }
 
   #checkSize(place: Place): void {
@@ -195,7 +195,7 @@ export class BlockAssembler {
       timestamp,
       hash,
       class: height === 1n && this.#isBlockOneAgain(hash, place) ? 'held' : this.#classify(height, place),
-      idPrefix: Buffer.from(`${height}-`),
+      idPrefix: `${height}-`,
       lastIndex: 0,
       incomplete: false,
       events: [],
@@ -218,7 +218,7 @@ export class BlockAssembler {
       if (block.incomplete) this.counts.unfinishedBlocks++
       else this.#emit(block)
     }
-    this.#lostParts.clear()
+    if (this.#lostParts.size > 0) this.#lostParts.clear()
   }
 
   /** Whether block 1 begins that has ended already: genesis or the block itself, told apart by their hashes. */
@@ -290,11 +290,11 @@ export class BlockAssembler {
   }
 
   /** The number behind the height in the event's id; null where the height is not the open block's. */
-  #indexInBlock(prefix: Buffer, place: Place): number | null {
+  #indexInBlock(prefix: string, place: Place): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
     let index = 0
-    if (digits < idEnd && idEnd - digits <= 9 && equalBytes(prefix, bytes, idStart, digits)) {
+    if (digits < idEnd && idEnd - digits <= 9 && isText(prefix, bytes, idStart, digits)) {
       for (let at = digits; at < idEnd; at++) {
         const digit = bytes[at]! - 0x30
         if (digit < 0 || digit > 9) return this.#refuseId(place)
@@ -401,4 +401,13 @@ export class BlockAssembler {
     this.counts.blocks++
     this.#options.onBlock({ height, timestamp, events, weight })
   }
+}
+
+/** Whether `bytes[start..end)` are a text of ASCII. */
+function isText(expected: string, bytes: Buffer, start: number, end: number): boolean {
+  if (end - start !== expected.length) return false
+  for (let index = 0; index < expected.length; index++) {
+    if (expected.charCodeAt(index) !== bytes[start + index]) return false
+  }
+  return true
 }

@@ -71,7 +71,23 @@ export function readEnvelope(bytes: Buffer, start: number, end: number, envelope
   envelope.kind = 0
   envelope.bodyStart = envelope.bodyEnd = start
   reader.reset(bytes, start, end)
-  while (reader.at < end) {
+  let at = start
+  while (at < end) {
+    // Most fields of an envelope are short texts with a tag and a length of one byte.
+    const first = bytes[at]!
+    const textEnd = at + 2 + bytes[at + 1]!
+    if ((first & 0x87) === LENGTH_DELIMITED && first >= 8 && textEnd < at + 0x82 && textEnd <= end) {
+      if (first === ID) {
+        envelope.idStart = at + 2
+        envelope.idEnd = textEnd
+      } else if (first === CHAIN_ID) {
+        envelope.chainIdStart = at + 2
+        envelope.chainIdEnd = textEnd
+      }
+      at = textEnd
+      continue
+    }
+    reader.at = at
     const tag = reader.tag()
     if ((tag & 7) === LENGTH_DELIMITED) {
       const fieldEnd = reader.fieldEnd()
@@ -92,5 +108,6 @@ export function readEnvelope(bytes: Buffer, start: number, end: number, envelope
     } else {
       reader.skip(tag)
     }
+    at = reader.at
   }
 }

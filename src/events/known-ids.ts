@@ -1,12 +1,13 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
+import { copyBytes, equalBytes } from './equal-bytes.ts'
 
-/** Ids remembered: more than there are markets and parties with provisions on any network. Must be a power of 2. */
+/** Ids remembered: more than there are markets and parties with provisions on any network. */
 const PLACES = 4096
 
 /** Digits at an id's end that choose its place. */
 const CHOOSING_DIGITS = 4
 
-type KnownId = { bytes: Uint8Array; id: string }
+type KnownId = { bytes: DataView; id: string }
 
 /**
  * Turns the bytes of an id into its text without making that anew each time: the same few ids come again and
@@ -29,7 +30,7 @@ export class KnownIds {
     const text = bytes.toString('latin1', start, end)
     if (!this.#pattern.test(text)) return null
     const id = text.toLowerCase()
-    this.#known[place] = { bytes: Uint8Array.from(bytes.subarray(start, end)), id }
+    this.#known[place] = { bytes: copyBytes(bytes, start, end), id }
     return id
   }
 }
@@ -41,14 +42,4 @@ function placeOf(bytes: Buffer, start: number, end: number): number {
   let place = 0
   for (let at = Math.max(start, end - CHOOSING_DIGITS); at < end; at++) place = place * 31 + bytes[at]!
   return place % PLACES
-}
-
-/** Whether `bytes[start..end)` are the expected ones. */
-export function equalBytes(expected: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
-  const { length } = expected
-  if (end - start !== length) return false
-  for (let index = 0; index < length; index++) {
-    if (expected[index] !== bytes[start + index]) return false
-  }
-  return true
 }

@@ -1,5 +1,7 @@
 import { PARTY_ID } from '../domain/ids.ts'
 import type { FeeShare, MarketDataEvent, ProviderSla } from './event.ts'
+import { type KeptBytes, keepBytes } from './kept-bytes.ts'
+import { KnownElements } from './known-elements.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import { isStorable, type LeftOutSink } from './left-out.ts'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from './wire-reader.ts'
@@ -11,13 +13,13 @@ const SLA = bytesOf(32)
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
 
-/** The last field of each that is read; all are texts. */
-const FEE_SHARE_FIELDS = 5
-const SLA_FIELDS = 9
+/** The last field of either that is read; all are texts. */
+const LAST_FIELD = 9
 
 type Lists = { feeShares: FeeShare[]; slas: ProviderSla[] }
 
 const reader = new WireReader()
+const plainElements = new KnownElements()
 
 /**
  * Checks the MarketData `bytes[start..end)`; null where it is left out. A third of a stream are market data, and
@@ -46,13 +48,12 @@ export function decodeMarketData(
 class ReceivedMarketData implements MarketDataEvent {
   readonly kind = 'market-data'
   readonly marketId: string
-  readonly #body: Buffer
+  readonly #body: KeptBytes
   #lists: Lists | null = null
 
   constructor(marketId: string, bytes: Buffer, start: number, end: number) {
     this.marketId = marketId
-    this.#body = Buffer.allocUnsafe(end - start)
-    bytes.copy(this.#body, 0, start, end)
+    this.#body = keepBytes(bytes, start, end)
   }
 
   get feeShares(): FeeShare[] {
@@ -66,7 +67,7 @@ class ReceivedMarketData implements MarketDataEvent {
   #decoded(): Lists {
     if (this.#lists === null) {
       this.#lists = { feeShares: [], slas: [] }
-      reader.reset(this.#body, 0, this.#body.length)
+      reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
       // What is left out was told when it was checked.
       decodeLists(this.#lists, () => {})
     }
@@ -77,7 +78,8 @@ class ReceivedMarketData implements MarketDataEvent {
 /** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
 function findPlainMarket(): string | null {
   let marketId: string | null = null
-  const { end } = reader
+  let position = 0
+  const { bytes, end } = reader
   while (reader.at < end) {
     const tag = reader.tag()
     if (tag === MARKET) {
@@ -85,8 +87,12 @@ function findPlainMarket(): string | null {
       if (market === null) return null
       marketId = market
     } else if (tag === FEE_SHARE || tag === SLA) {
-      reader.enter()
-      if (!isPlainElement(tag === SLA ? SLA_FIELDS : FEE_SHARE_FIELDS)) return null
+      const elementEnd = reader.enter()
+      const { at } = reader
+      if (!plainElements.has(marketId ?? '', ++position, bytes, at, elementEnd)) {
+        if (!isPlainElement()) return null
+        plainElements.add(marketId ?? '', position, bytes, at, elementEnd)
+      }
       reader.leave(end)
     } else {
       reader.skip(tag)
@@ -95,14 +101,14 @@ function findPlainMarket(): string | null {
   return marketId
 }
 
-function isPlainElement(fields: number): boolean {
+function isPlainElement(): boolean {
   let hasParty = false
   while (reader.at < reader.end) {
     const tag = reader.tag()
     if (tag === PARTY) {
       if (reader.id(PARTY_IDS) === null) return false
       hasParty = true
-    } else if ((tag & 7) === LENGTH_DELIMITED && tag >>> 3 <= fields) {
+    } else if ((tag & 7) === LENGTH_DELIMITED && tag >>> 3 <= LAST_FIELD) {
       if (!reader.skipPlainText()) return false
     } else {
       reader.skip(tag)

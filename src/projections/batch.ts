@@ -71,6 +71,8 @@ export type Batch = {
   fundingPeriodDataPoints: FundingPeriodDataPointRow[]
   /** By {@link spanKey}. */
   fundingPeriodSpans: Map<string, FundingPeriodSpan>
+  /** By market id: the span of the market's last point, which is mostly that of its next. */
+  latestSpans: Map<string, FundingPeriodSpan>
   fundingPeriods: FundingPeriodRow[]
   auctions: AuctionRow[]
   /** By provision id. */
@@ -85,6 +87,7 @@ export function createBatch(): Batch {
     checkpoints: [],
     fundingPeriodDataPoints: [],
     fundingPeriodSpans: new Map(),
+    latestSpans: new Map(),
     fundingPeriods: [],
     auctions: [],
     liquidityProvisions: new Map(),

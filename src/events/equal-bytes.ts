@@ -1,0 +1,34 @@
+const WORD_BYTES = 8
+
+let viewed: Uint8Array = new Uint8Array(0)
+let view = viewOf(viewed)
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** A copy of `bytes[start..end)`, to compare others with. */
+export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): DataView {
+  return viewOf(new Uint8Array(bytes.subarray(start, end)))
+}
+
+/**
+ * Whether `bytes[start..end)` are the expected ones. Compares words, through a view: a third of the time of a loop
+ * over bytes, and less than a call of Buffer's own comparison costs where there are few.
+ */
+export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
+  const length = expected.byteLength
+  if (end - start !== length) return false
+  if (bytes !== viewed) {
+    viewed = bytes
+    view = viewOf(bytes)
+  }
+  let at = 0
+  for (; at + WORD_BYTES <= length; at += WORD_BYTES) {
+    if (expected.getBigUint64(at) !== view.getBigUint64(start + at)) return false
+  }
+  for (; at < length; at++) {
+    if (expected.getUint8(at) !== view.getUint8(start + at)) return false
+  }
+  return true
+}

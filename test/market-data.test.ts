@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createEnvelope, readEnvelope } from '../src/events/bus-event.ts'
+import { decodeEvent } from '../src/events/decode.ts'
+import type { MarketDataEvent } from '../src/events/event.ts'
+import { MalformedMessageError } from '../src/events/wire-reader.ts'
+import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
+
+const PARTY = idOf('b')
+
+/** Decodes market data of one fee share and one SLA; tells what was left out, at once and when lists are read. */
+function decode(
+  feeShare: Uint8Array,
+  sla: Uint8Array,
+  marketId = MARKET,
+): { event: MarketDataEvent | null; leftOut: string[] } {
+  const bytes = Buffer.from(
+    busEvent({ id: '1-1', kind: 111 }, message({ 12: marketId, 26: feeShare, 32: sla })),
+  )
+  const envelope = createEnvelope()
+  readEnvelope(bytes, 0, bytes.length, envelope)
+  const leftOut: string[] = []
+  const event = decodeEvent(envelope, (reason) => leftOut.push(reason)) as MarketDataEvent | null
+  // The bytes of a chunk may be overwritten before the lists are read.
+  bytes.fill(0)
+  return { event, leftOut }
+}
+
+const share = message({ 1: PARTY, 2: '0.5', 4: '0.25' })
+const sla = message({ 1: PARTY, 2: '1', 9: '7' })
+
+test('market data seen before are checked again where a byte differs', () => {
+  const cases: [string, Uint8Array, Uint8Array, string[], number, number][] = [
+    ['as before', share, sla, [], 1, 1],
+    ['another party', message({ 1: idOf('B'), 2: '0.5', 4: '0.25' }), sla, [], 1, 1],
+    ['no party’s id', message({ 1: 'x'.repeat(64), 2: '0.5', 4: '0.25' }), sla, ['invalid party ID'], 0, 1],
+    ['a digit that is none', message({ 1: `${'b'.repeat(63)}g` }), sla, ['invalid party ID'], 0, 1],
+    ['no party', message({ 2: '0.5' }), sla, ['invalid party ID'], 0, 1],
+    ['a NUL', message({ 1: PARTY, 2: '0\x005' }), sla, ['text that cannot be kept'], 0, 1],
+    ['a NUL in the SLA', share, message({ 1: PARTY, 9: '\0' }), ['text that cannot be kept'], 1, 0],
+    ['texts beyond ASCII', message({ 1: PARTY, 2: 'é' }), sla, [], 1, 1],
+    ['a NUL in a field that is not read', message({ 1: PARTY, 8: '\0' }), sla, [], 1, 1],
+    [
+      'the same as an SLA, where it is read',
+      share,
+      message({ 1: PARTY, 8: '\0' }),
+      ['text that cannot be kept'],
+      1,
+      0,
+    ],
+    ['empty elements', message({}), message({}), ['invalid party ID', 'invalid party ID'], 0, 0],
+  ]
+  for (const [name, shareBytes, slaBytes, leftOut, shares, slas] of cases) {
+    for (const known of [false, true]) {
+      if (!known) decode(share, sla)
+      const decoded = decode(shareBytes, slaBytes)
+      assert.deepEqual(decoded.leftOut, leftOut, name)
+      assert.equal(decoded.event!.feeShares.length, shares, name)
+      assert.equal(decoded.event!.slas.length, slas, name)
+      assert.deepEqual(decoded.leftOut, leftOut, `${name}, told twice`)
+    }
+  }
+})
+
+test('market data keep the values that they came with', () => {
+  for (let round = 0; round < 500; round++) {
+    const score = String(round % 7)
+    const { event } = decode(message({ 1: idOf('B'), 4: score }), sla, idOf('A'))
+    assert.equal(event!.marketId, idOf('a'))
+    assert.deepEqual(event!.feeShares[0], {
+      party: PARTY,
+      equityLikeShare: '',
+      averageEntryValuation: '',
+      averageScore: score,
+      virtualStake: '',
+    })
+    assert.equal(event!.slas[0]!.notionalVolumeSells, '7')
+  }
+})
+
+test('market data of no market are left out, and text that is not UTF-8 is an error', () => {
+  assert.deepEqual(decode(share, sla, 'x'.repeat(64)), { event: null, leftOut: ['invalid market ID'] })
+  const bad = Buffer.from(message({ 1: PARTY, 2: 'zz' }))
+  bad.fill(0xff, bad.length - 2)
+  decode(share, sla)
+  assert.throws(() => decode(Uint8Array.from(bad), sla), MalformedMessageError)
+})
