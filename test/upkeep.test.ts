@@ -285,6 +285,24 @@ for (const kind of STORE_KINDS) {
         /the period has no points/,
       ],
       [
+        'a run of blocks whose span is not there',
+        'delete from funding_period_block_spans where blocks = 5',
+        /^funding_period_block_spans \(1, 5\)$/,
+        /missing, and there are \d+ points/,
+      ],
+      [
+        'a run of blocks whose span begins behind its first point',
+        'update funding_period_block_spans set first_timestamp = first_timestamp + 1 where blocks = 5',
+        /^funding_period_block_spans \(1, 5\)$/,
+        /it says \d+ to \d+, and there are points from \d+ to \d+/,
+      ],
+      [
+        'a run of blocks whose span ends before its last point',
+        'update funding_period_block_spans set last_timestamp = last_timestamp - 1 where blocks = 5',
+        /^funding_period_block_spans \(1, 5\)$/,
+        /it says \d+ to \d+, and there are points from \d+ to \d+/,
+      ],
+      [
         'a row from beyond the position',
         `update stream set height = 890`,
         /^checkpoints \(900, /,
@@ -365,6 +383,17 @@ for (const kind of STORE_KINDS) {
           )
         })
       }
+    })
+
+    test('passes over spans of blocks that are wider than their points, or have none', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      await runSql(
+        store,
+        `update funding_period_block_spans set first_timestamp = first_timestamp - 1, last_timestamp = last_timestamp + 1;
+        insert into funding_period_block_spans values (1, 777, 5, 6)`,
+      )
+      assert.deepEqual(await problemsOf(store), [])
     })
 
     const differences: [what: string, sql: string, where: RegExp, found: RegExp][] = [

@@ -19,19 +19,11 @@ export type RunningService = {
 /** Starts the service; SIGINT and SIGTERM stop it gracefully. */
 export async function startService(settings: ServeSettings): Promise<RunningService> {
   const log = createLogger(settings.logLevel)
-  const answering = await start(settings, log)
-  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
-  const intake = startIntake(settings, log, (news: IntakeNews) => answering.hear(news))
-  try {
-    await intake.listening
-  } catch (error) {
-    await answering.stop()
-    throw error
-  }
-
+  /** What is to be stopped, as far as it has been started. */
+  const parts: { stop(): Promise<void> }[] = []
   let stopping: Promise<void> | null = null
   const stop = () => {
-    stopping ??= Promise.all([answering.stop(), intake.stop()]).then(() => {})
+    stopping ??= Promise.all(parts.map((part) => part.stop())).then(() => {})
     return stopping
   }
   const onSignal = (signal: NodeJS.Signals) => {
@@ -41,6 +33,18 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+
+  const answering = await start(settings, log)
+  parts.push(answering)
+  log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
+  const intake = startIntake(settings, log, (news: IntakeNews) => answering.hear(news))
+  parts.push(intake)
+  try {
+    await intake.listening
+  } catch (error) {
+    await answering.stop()
+    throw error
+  }
   return { url: answering.url, ingested: intake.ingested, stop }
 }
 

@@ -3,6 +3,7 @@ import { MAX_INT64 } from '../domain/integers.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import { type Cell, keyOf, TABLES, type TableReader } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, tableOf, walkTable } from '../store/walk-table.ts'
+import { BlockSpanCheck } from './check-block-spans.ts'
 import { Problems } from './problems.ts'
 import { faultsOf } from './row-rules.ts'
 
@@ -81,6 +82,7 @@ async function checkTables(
   for (const table of TABLES) {
     onStep(table.name)
     const spans = new SpanCheck(reader, problems)
+    const blockSpans = new BlockSpanCheck(reader, problems)
     let before: readonly Cell[] | null = null
     rows[table.name] = 0
     for await (const chunk of walkTable(reader, table, {}, signal)) {
@@ -106,7 +108,9 @@ async function checkTables(
         if (table.name !== 'funding_period_data_points') continue
         if (spans.isOfOtherMarket(named)) await spans.compare()
         spans.add(named)
+        blockSpans.add(named)
       }
+      await blockSpans.compare()
     }
     await spans.compare()
   }

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { Command } from 'commander'
+import { Client } from 'pg'
+import { backupCommand } from '../src/cli/backup.ts'
+import { checkCommand } from '../src/cli/check.ts'
+import { copyCommand } from '../src/cli/copy.ts'
+import { exportCommand } from '../src/cli/export.ts'
+import { generateCommand } from '../src/cli/generate.ts'
+import { ingestCommand } from '../src/cli/ingest.ts'
+import { migrateCommand } from '../src/cli/migrate.ts'
+import { pruneCommand } from '../src/cli/prune.ts'
+import { serveCommand } from '../src/cli/serve.ts'
+import { statusCommand } from '../src/cli/status.ts'
+import { verifyCommand } from '../src/cli/verify.ts'
+import {
+  brokenLinks,
+  type CodeBlock,
+  type DocumentedPage,
+  documentedPages,
+  inlineCode,
+  ROOT,
+} from './fixtures/documentation.ts'
+import { send } from './fixtures/http.ts'
+import { postgresProgram } from './fixtures/postgres-server.ts'
+import { MAIN, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const PAGES = documentedPages()
+/** Every command of the program. */
+const COMMANDS = [
+  ...[ingestCommand, serveCommand, statusCommand, checkCommand, verifyCommand, pruneCommand, backupCommand],
+  ...[migrateCommand, copyCommand, exportCommand, generateCommand],
+].map((command) => command())
+
+/** Where the documentation says that a service answers, and a database is. */
+const DOCUMENTED_SERVICE = /http:\/\/127\.0\.0\.1:3008\b/g
+const DOCUMENTED_DATABASE = /postgres:\/\/lyra@[\w.-]+\/markets\b/g
+
+/** What runs a block, as a script by itself; languages that are not here hold nothing to be run. */
+const INTERPRETERS: Record<string, { file: string; command: string; args: string[] }> = {
+  sh: { file: 'page.sh', command: 'bash', args: ['-euo', 'pipefail'] },
+  ts: { file: 'page.ts', command: process.execPath, args: ['--conditions=source'] },
+  python: { file: 'page.py', command: 'python3', args: ['-X', 'dev', '-W', 'ignore'] },
+}
+
+const CURL = spawnSync('which', ['curl'], { encoding: 'utf8' }).stdout.trim()
+
+/** Pages whose blocks of a language show parts of programs. */
+const EXCERPTS = new Set(['client/README.md ts', 'docs/export.md python'])
+
+/** A service of the sample, and its store, which blocks get copies of. */
+type Sample = { base: string; store: string }
+
+function isRun(page: DocumentedPage, { language, reason }: CodeBlock): boolean {
+  return language in INTERPRETERS && reason === null && !EXCERPTS.has(`${page.path} ${language}`)
+}
+
+const usesDatabase = ({ text }: CodeBlock) => text.search(DOCUMENTED_DATABASE) >= 0
+
+/** A folder such as a reader has: a store, event files, the checkout's examples. */
+function makeFolder(t: TestContext, { store }: Sample): string {
+  const folder = temporaryFolder(t)
+  copyFileSync(store, join(folder, 'lyra.db'))
+  copyFileSync(SAMPLE, join(folder, 'events.evts.gz'))
+  for (const name of ['events', 'archive']) {
+    mkdirSync(join(folder, name))
+    copyFileSync(SAMPLE, join(folder, name, 'perps-calm.evts.gz'))
+  }
+  for (const name of ['client', 'node_modules', 'deploy']) symlinkSync(join(ROOT, name), join(folder, name))
+  return folder
+}
+
+/** Runs the blocks of a language of a page, one after another in one program. */
+async function runBlocks(
+  t: TestContext,
+  blocks: readonly CodeBlock[],
+  { sample, database }: { sample: Sample; database: string | null },
+): Promise<void> {
+  const { language } = blocks[0]!
+  const { file, command, args } = INTERPRETERS[language]!
+  const folder = makeFolder(t, sample)
+  // Which block has failed is told by the last place that stands there.
+  const text = blocks
+    .map((block) => (language === 'sh' ? `echo '# ${block.place}' >&2\n${block.text}` : block.text))
+    .join('\n')
+    .replaceAll(DOCUMENTED_SERVICE, sample.base)
+    .replaceAll(DOCUMENTED_DATABASE, database ?? '')
+  writeFileSync(join(folder, file), text)
+  const programs = [
+    join(import.meta.dirname, 'clients/documented'),
+    dirname(process.execPath),
+    dirname(postgresProgram('pg_dump') ?? '/usr/bin/pg_dump'),
+    process.env.PATH,
+  ]
+  const { code, stdout, stderr } = await startProgram(t, command, [...args, file], {
+    cwd: folder,
+    env: {
+      PATH: programs.join(delimiter),
+      LYRA_MAIN: MAIN,
+      LYRA_CURL: CURL,
+      MARKET,
+    },
+  }).outcome
+  const places = blocks.map(({ place }) => place).join(', ')
+  assert.equal(code, 0, `${places}:\n${stderr.slice(-3_000)}\n${stdout.slice(-1_000)}`)
+}
+
+test('Everything that the documentation shows', { concurrency: 4 }, async (t) => {
+  const folder = temporaryFolder(t)
+  const store = join(folder, 'lyra.db')
+  await ingestWhole(store, SAMPLE)
+  const service = startLyra(t, [
+    ...['serve', '--port', '0', '--store', store, '--read-store', store],
+    ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer'), '--max-behind', '0'],
+  ])
+  const [base] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/)
+  await service.printed(/waiting for a core/)
+  const sample: Sample = { base, store }
+
+  const running: Promise<void>[] = []
+  for (const page of PAGES) {
+    for (const language of Object.keys(INTERPRETERS)) {
+      const blocks = page.blocks.filter((block) => block.language === language && isRun(page, block))
+      const plain = blocks.filter((block) => !usesDatabase(block))
+      if (plain.length > 0) {
+        const name = `${page.path}: ${language}`
+        const run = t.test(name, async (t) => {
+          for (const { place, text } of plain) {
+            assert.doesNotMatch(
+              text,
+              /^npm /m,
+              `${place}: says why it is not run, in a comment in front of it`,
+            )
+          }
+          if (language === 'sh' && CURL === '') return skip(t, 'curl is not there')
+          if (spawnSync(INTERPRETERS[language]!.command, ['--version']).status !== 0) {
+            return skip(t, `${INTERPRETERS[language]!.command} is not there`)
+          }
+          await runBlocks(t, plain, { sample, database: null })
+        })
+        running.push(run)
+      }
+      const withDatabase = blocks.filter(usesDatabase)
+      if (withDatabase.length > 0) {
+        const run = t.test(`${page.path}: PostgreSQL`, async (t) => {
+          if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested on (LYRA_TEST_STORE)')
+          const database = await createDatabase(t, page.path)
+          const copied = await runLyra(t, ['copy', '--from', sample.store, '--to', database])
+          assert.equal(copied.code, 0, copied.stderr)
+          await runBlocks(t, withDatabase, { sample, database })
+        })
+        running.push(run)
+      }
+    }
+  }
+
+  const figures = t.test('the dashboard and the alerts: figures that the service gives', async () => {
+    const { text } = await send(sample.base, '/metrics')
+    const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
+    for (const file of ['grafana/lyra.json', 'prometheus/alerts.yml', 'prometheus/alerts.test.yml']) {
+      const used = readFileSync(join(ROOT, 'deploy', file), 'utf8').match(
+        /\b(?:lyra|process|nodejs)_[a-z0-9_]+/g,
+      )
+      assert.ok(used !== null, file)
+      for (const name of used) {
+        assert.ok(known.has(name.replace(/_(?:bucket|count|sum)$/, '')), `${file}: ${name}`)
+      }
+    }
+    const operating = PAGES.find(({ path }) => path === 'docs/operating.md')!.text
+    for (const name of known) {
+      assert.ok(
+        !name!.startsWith('lyra_') || operating.includes(`\`${name}\``),
+        `docs/operating.md lacks ${name}`,
+      )
+    }
+    const alerts = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yml'), 'utf8')
+    for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) {
+      assert.ok(operating.includes(`| \`${name}\` |`), `docs/operating.md lacks ${name}`)
+    }
+  })
+  await Promise.all([...running, figures])
+})
+
+describe('The documentation', () => {
+  test('says of each block that is not run why', () => {
+    const reasons = PAGES.flatMap(({ blocks }) => blocks).filter(({ reason }) => reason !== null)
+    assert.ok(reasons.length > 0)
+    for (const { place, reason, language } of reasons) {
+      assert.ok(language in INTERPRETERS, `${place}: nothing of it would be run`)
+      assert.match(reason!, /\w+ \w+/, place)
+    }
+    const shell = PAGES.flatMap(({ blocks }) => blocks).filter(({ text, language }) => {
+      return language === '' && /^(?:lyra|npm|curl|docker) /m.test(text)
+    })
+    assert.deepEqual(
+      shell.map(({ place }) => place),
+      [],
+      'commands in blocks that are not marked sh',
+    )
+  })
+
+  test('has links that lead somewhere', () => {
+    assert.deepEqual(brokenLinks(PAGES), [])
+  })
+
+  test('names scripts of the checkout that are there', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const named = PAGES.flatMap(({ text }) => [...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)])
+    assert.ok(named.length > 0)
+    for (const [text, name] of named) assert.ok(name! in scripts, text)
+  })
+
+  test('names flags that the program has, and has each flag and variable of the program in its table', () => {
+    const helps = COMMANDS.map((command) => [command.name(), optionsOf(command)] as const)
+    const options = new Map(helps)
+    const ofBench = readFileSync(join(ROOT, 'bench/run.ts'), 'utf8').match(/--[a-z]+/g) ?? []
+    const known = new Set([...helps.flatMap(([, flags]) => [...flags.keys()]), ...ofBench])
+    for (const page of PAGES) {
+      const code = [
+        ...page.blocks.filter(({ language }) => language === 'sh').map(({ text }) => text),
+        ...inlineCode(page),
+      ]
+      for (const [call, command, rest] of code.flatMap((text) => [...commandsIn(text)])) {
+        const flags = options.get(command!)
+        assert.ok(flags !== undefined, `${page.path}: ${call}`)
+        for (const [flag] of rest!.matchAll(/--[a-z][\w-]*/g)) {
+          assert.ok(flags.has(flag), `${page.path}: ${call}: ${flag}`)
+        }
+      }
+      for (const text of inlineCode(page)) {
+        const flag = /^--[a-z][\w-]*/.exec(text)?.[0]
+        if (flag === undefined || text.startsWith('--conditions=')) continue
+        assert.ok(known.has(flag), `${page.path}: ${text}`)
+      }
+    }
+    const table = PAGES.find(({ path }) => path === 'README.md')!
+      .text.split('## Configuration')[1]!
+      .split('\n## ')[0]!
+    const rows = table.split('\n').map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, code]) => code!))
+    for (const [command, flags] of helps) {
+      for (const [flag, variable] of flags) {
+        const found = rows.some(
+          (cells) => cells.includes(flag) && (variable === null || cells.includes(variable)),
+        )
+        assert.ok(found, `the table of README.md lacks ${flag} (${variable}) of ${command}`)
+      }
+    }
+    const variables = new Set(helps.flatMap(([, flags]) => [...flags.values()]))
+    for (const [variable] of table.matchAll(/\bLYRA_\w+/g)) assert.ok(variables.has(variable), variable)
+  })
+
+  test('has an image that takes every workspace of the checkout in', () => {
+    const { workspaces } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      workspaces: string[]
+    }
+    const image = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8')
+    for (const name of workspaces) assert.ok(image.includes(`\nCOPY ${name}/package.json ${name}/\n`), name)
+  })
+
+  test('has settings in deploy/ that the program has', () => {
+    const known = new Set(optionsOf(serveCommand()).values())
+    for (const file of ['lyra.service', 'Dockerfile', 'docker-compose.yml']) {
+      const text = readFileSync(join(ROOT, 'deploy', file), 'utf8')
+      for (const [name] of text.matchAll(/\bLYRA_\w+/g)) {
+        assert.ok(known.has(name) || name === 'LYRA_DB_PASSWORD', `${file}: ${name}`)
+      }
+    }
+  })
+})
+
+/** A database of its own that goes away with the test. */
+async function createDatabase(t: TestContext, path: string): Promise<string> {
+  const url = new URL(process.env.LYRA_TEST_POSTGRES!)
+  const name = `documented_${process.pid}_${path.replaceAll(/\W/g, '_')}`.toLowerCase()
+  const run = async (sql: string) => {
+    const client = new Client({ connectionString: process.env.LYRA_TEST_POSTGRES! })
+    await client.connect()
+    await client.query(sql)
+    await client.end()
+  }
+  await run(`create database ${name}`)
+  t.after(() => run(`drop database if exists ${name} with (force)`))
+  url.pathname = `/${name}`
+  return url.toString()
+}
+
+/** Calls of the program in a text: all of each, its command, and what follows. */
+function commandsIn(text: string): IterableIterator<RegExpExecArray> {
+  return text
+    .replaceAll('\\\n', ' ')
+    .matchAll(
+      /(?:^|\s)lyra (?!lyra\b)([a-z]+)\b((?:[^\n|>#&;]|(?<=\S)#)*)/gm,
+    ) as IterableIterator<RegExpExecArray>
+}
+
+/** The flags of a command by its help, each with its environment variable. */
+function optionsOf(command: Command): Map<string, string | null> {
+  const help = command.helpInformation()
+  const entries = help.slice(help.indexOf('Options:')).split(/\n {2}(?=--)/)
+  const options = entries
+    .slice(1)
+    .map((entry) => [/^--[\w-]+/.exec(entry)![0], /env:\s+(LYRA_\w+)/.exec(entry)?.[1] ?? null] as const)
+  assert.notEqual(options.length, 0, command.name())
+  return new Map(options)
+}
