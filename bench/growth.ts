@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type Figure, figure } from './figures.ts'
-import { generatedFile, WORK } from './files.ts'
+import { WORK } from './files.ts'
 import { removeStore } from './intake.ts'
-import { MAIN, runForJson } from './processes.ts'
+import { MAIN } from './processes.ts'
 
 /** Blocks of one tenth: about 2,000,000 events, one in ten a data point. */
 const BLOCKS = 100_000
@@ -14,14 +17,9 @@ export async function measureGrowth(): Promise<Figure[]> {
   removeStore(store)
   const rates: number[] = []
   for (let tenth = 0; tenth < TENTHS; tenth++) {
-    const file = await generatedFile({
-      blocks: BLOCKS,
-      points: 2,
-      events: 11,
-      start: 1 + tenth * BLOCKS,
-    })
-    const { records, seconds } = await runForJson<{ records: number; seconds: number }>(MAIN, [
-      ...['ingest', '--json', '--log-level', 'silent', '--store', store, file],
+    const { records, seconds } = await ingestGenerated(store, [
+      ...['--blocks', String(BLOCKS), '--points', '2', '--events', '11'],
+      ...['--start', String(1 + tenth * BLOCKS)],
     ])
     rates.push(records / seconds)
   }
@@ -32,4 +30,21 @@ export async function measureGrowth(): Promise<Figure[]> {
       target: { least: 0.9 },
     }),
   ]
+}
+
+type TakenIn = { records: number; seconds: number }
+
+/** `lyra generate | lyra ingest -`: a stream of any size needs no file. */
+async function ingestGenerated(store: string, args: string[]): Promise<TakenIn> {
+  const generate = spawn(process.execPath, [MAIN, 'generate', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ingest = spawn(
+    process.execPath,
+    [MAIN, 'ingest', '--json', '--log-level', 'silent', '--store', store, '-'],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  generate.stdout.pipe(ingest.stdin)
+  const [output] = await Promise.all([text(ingest.stdout), once(ingest, 'exit')])
+  return JSON.parse(output.trimEnd().split('\n').at(-1)!) as TakenIn
 }
