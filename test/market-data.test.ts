@@ -8,15 +8,15 @@ import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')
 
+type Decoded = { event: MarketDataEvent | null; leftOut: string[] }
+
 /** Decodes market data of one fee share and one SLA; tells what was left out, at once and when lists are read. */
-function decode(
-  feeShare: Uint8Array,
-  sla: Uint8Array,
-  marketId = MARKET,
-): { event: MarketDataEvent | null; leftOut: string[] } {
-  const bytes = Buffer.from(
-    busEvent({ id: '1-1', kind: 111 }, message({ 12: marketId, 26: feeShare, 32: sla })),
-  )
+function decode(feeShare: Uint8Array, sla: Uint8Array, marketId = MARKET): Decoded {
+  return decodeBody(message({ 12: marketId, 26: feeShare, 32: sla }))
+}
+
+function decodeBody(body: Uint8Array): Decoded {
+  const bytes = Buffer.from(busEvent({ id: '1-1', kind: 111 }, body))
   const envelope = createEnvelope()
   readEnvelope(bytes, 0, bytes.length, envelope)
   const leftOut: string[] = []
@@ -84,4 +84,15 @@ test('market data of no market are left out, and text that is not UTF-8 is an er
   bad.fill(0xff, bad.length - 2)
   decode(share, sla)
   assert.throws(() => decode(Uint8Array.from(bad), sla), MalformedMessageError)
+})
+
+test('fields may come in any order, and the market last or not at all', () => {
+  const elements = message({ 26: share, 32: sla })
+  const market = message({ 12: MARKET })
+  for (let round = 0; round < 2; round++) {
+    const { event, leftOut } = decodeBody(Buffer.concat([elements, market]))
+    assert.deepEqual([event!.marketId, event!.feeShares.length, event!.slas.length], [MARKET, 1, 1])
+    assert.deepEqual(leftOut, [])
+    assert.deepEqual(decodeBody(elements), { event: null, leftOut: ['invalid market ID'] })
+  }
 })

@@ -87,11 +87,13 @@ function findPlainMarket(): string | null {
       if (market === null) return null
       marketId = market
     } else if (tag === FEE_SHARE || tag === SLA) {
+      // Elements are remembered by their market, which real streams name first.
+      if (marketId === null) return null
       const elementEnd = reader.enter()
       const { at } = reader
-      if (!plainElements.has(marketId ?? '', ++position, bytes, at, elementEnd)) {
+      if (!plainElements.has(marketId, ++position, bytes, at, elementEnd)) {
         if (!isPlainElement()) return null
-        plainElements.add(marketId ?? '', position, bytes, at, elementEnd)
+        plainElements.add(marketId, position, bytes, at, elementEnd)
       }
       reader.leave(end)
     } else {
