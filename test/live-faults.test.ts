@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { blocksOf, kill, readyOf, startLive, stop, untilHeight, untilNotReady } from './fixtures/live.ts'
+import { blocksOf, kill, startLive, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
@@ -112,7 +112,7 @@ describe('a disk that is full under a SQLite store', () => {
     await core.close()
     assert.equal(disk.resize(64 * MB), true)
     await untilHeight(service, blocks.length)
-    assert.equal((await readyOf(service)).status, 200)
+    await untilReady(service)
     await stop(service)
     await assertHoldsFirst(t, kind, store, blocks.length)
   })

@@ -16,6 +16,7 @@ import {
   stop,
   untilHeight,
   untilNotReady,
+  untilReady,
 } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -45,7 +46,7 @@ for (const kind of STORE_KINDS) {
       const core = await dial(service.corePort)
       await core.send(blocks.flat())
       await untilHeight(service, last)
-      assert.equal((await readyOf(service)).status, 200)
+      await untilReady(service)
       const metrics = (await send(service.base, '/metrics')).text
       assert.match(metrics, /lyra_live_core_connected 1/)
       await core.close()
@@ -118,10 +119,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(filled.code, 0, filled.stderr)
       await core.send(blocks.slice(200).flat())
       await untilHeight(service, last)
-      for (let waited = 0; (await readyOf(service)).status !== 200; waited += 50) {
-        assert.ok(waited < 10_000, (await readyOf(service)).text)
-        await sleep(50)
-      }
+      await untilReady(service)
       await stop(service)
       await assertSameAsIngest(t, kind, store)
     })
@@ -136,7 +134,7 @@ for (const kind of STORE_KINDS) {
       const restarted = await dial(service.corePort)
       await restarted.send(blocks.slice(80).flat())
       await untilHeight(service, last)
-      assert.equal((await readyOf(service)).status, 200)
+      await untilReady(service)
       await stop(service)
       await assertSameAsIngest(t, kind, store)
     })
