@@ -17,7 +17,7 @@ const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
  * Milliseconds within which 99 of 100 requests are answered, at 200 requests a second, sent when they are due
  * whatever the answers before took.
  */
-export async function readersP99(service: ServerProcess, nextTarget: () => string): Promise<number> {
+async function readersP99(service: ServerProcess, nextTarget: () => string): Promise<number> {
   const { hostname, port } = new URL(service.base)
   const agent = new Agent({ keepAlive: true })
   const times: number[] = []

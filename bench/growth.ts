@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type Figure, figure } from './figures.ts'
 import { WORK } from './files.ts'
 import { removeStore } from './intake.ts'
-import { MAIN } from './processes.ts'
+import { ingestArgs, MAIN, type TakenIn } from './processes.ts'
 
 /** Blocks of one tenth: about 2,000,000 events, one in ten a data point. */
 const BLOCKS = 100_000
@@ -32,18 +32,14 @@ export async function measureGrowth(): Promise<Figure[]> {
   ]
 }
 
-type TakenIn = { records: number; seconds: number }
-
 /** `lyra generate | lyra ingest -`: a stream of any size needs no file. */
 async function ingestGenerated(store: string, args: string[]): Promise<TakenIn> {
   const generate = spawn(process.execPath, [MAIN, 'generate', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const ingest = spawn(
-    process.execPath,
-    [MAIN, 'ingest', '--json', '--log-level', 'silent', '--store', store, '-'],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  )
+  const ingest = spawn(process.execPath, [MAIN, ...ingestArgs(store), '-'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   generate.stdout.pipe(ingest.stdin)
   const [output] = await Promise.all([text(ingest.stdout), once(ingest, 'exit')])
   return JSON.parse(output.trimEnd().split('\n').at(-1)!) as TakenIn

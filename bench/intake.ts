@@ -1,11 +1,10 @@
-import { rmSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
-import { MAIN, runForJson } from './processes.ts'
+import { ingest, runForJson, type TakenIn } from './processes.ts'
 
 type Framed = { records: number; bytes: number; seconds: number }
-type TakenIn = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
 
 const FRAME_ONLY = join(import.meta.dirname, 'frame-only.ts')
 
@@ -27,9 +26,7 @@ export async function measureIntake(
   for (let round = 0; round < rounds; round++) {
     limits.push(await runForJson<Framed>(FRAME_ONLY, [path]))
     removeStore(store)
-    ours.push(
-      await runForJson<TakenIn>(MAIN, ['ingest', '--json', '--log-level', 'silent', '--store', store, path]),
-    )
+    ours.push(await ingest(store, path))
   }
   const { records, bytes } = limits[0]!
   const seconds = median(ours.map((run) => run.seconds))
@@ -42,28 +39,4 @@ export async function measureIntake(
     figure(`intake of ${name}: rate`, records / seconds, 'events/s'),
     figure(`intake of ${name}: rate`, bytes / seconds / 1e6, 'MB/s'),
   ]
-}
-
-/** Bytes of store file for each data point of a file. */
-export async function measureBytesPerPoint(
-  name: string,
-  path: string,
-  target: Figure['target'],
-): Promise<Figure> {
-  const store = join(WORK, 'bytes.db')
-  removeStore(store)
-  const { rows } = await runForJson<TakenIn>(MAIN, [
-    'ingest',
-    '--json',
-    '--log-level',
-    'silent',
-    '--store',
-    store,
-    path,
-  ])
-  const { size } = statSync(store)
-  removeStore(store)
-  return figure(`bytes of store per data point, ${name}`, size / rows.fundingPeriodDataPoints, 'bytes', {
-    target,
-  })
 }

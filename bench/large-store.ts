@@ -13,7 +13,7 @@ const START = 1_700_000_000n
 const CHUNK = 20_000
 
 /** One row in so many has an external point's source, one in so many a period's seq. */
-export const EXTERNAL_EVERY = 300
+const EXTERNAL_EVERY = 300
 export const PERIOD_SECONDS = 1_000
 
 /** The one market of a large store. */

@@ -14,13 +14,11 @@ import {
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
 import { measureLoad } from './load.ts'
-import { MAIN, runForJson, serveStore } from './processes.ts'
+import { ingest, serveStore } from './processes.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
 const TABLE = 'lyra.funding_period_data_points'
-
-type TakenIn = { seconds: number; rows: { fundingPeriodDataPoints: number } }
 
 /**
  * PostgreSQL's figures beside the database's own: taking points in beside `\copy` of the same rows, pages beside
@@ -34,15 +32,7 @@ export async function measurePostgres(points: string): Promise<Figure[]> {
   }
   try {
     const store = `${server.url}?schema=lyra`
-    const taken = await runForJson<TakenIn>(MAIN, [
-      'ingest',
-      '--json',
-      '--log-level',
-      'silent',
-      '--store',
-      store,
-      points,
-    ])
+    const taken = await ingest(store, points)
     const copySeconds = await timeCopy(server)
     await psql(server, 'vacuum analyze')
     return [

@@ -15,6 +15,19 @@ export async function runForJson<T>(script: string, args: string[]): Promise<T> 
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as T
 }
 
+/** What an intake has come to (`lyra ingest --json`). */
+export type TakenIn = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
+
+/** The arguments of an intake whose report is read; a path or `-` follows. */
+export function ingestArgs(store: string): string[] {
+  return ['ingest', '--json', '--log-level', 'silent', '--store', store]
+}
+
+/** Takes a file into a store, in a process of its own. */
+export function ingest(store: string, path: string): Promise<TakenIn> {
+  return runForJson<TakenIn>(MAIN, [...ingestArgs(store), path])
+}
+
 /** A server in a process of its own. */
 export type ServerProcess = {
   base: string

@@ -14,7 +14,7 @@ import { measureIntake, removeStore } from './intake.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
-import { MAIN, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
+import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
 import { measureDepthAndFilters, measureHotAndCold, measureWorkers, pageTargets } from './table-of-pages.ts'
 import { measureVisibility } from './visibility.ts'
 
@@ -117,7 +117,7 @@ async function benchRecordings(add: Add): Promise<void> {
   if (calm === null) return console.log('perps-calm: not there, left out')
   const store = join(WORK, 'calm.db')
   removeStore(store)
-  await runForJson(MAIN, ['ingest', '--json', '--log-level', 'silent', '--store', store, calm])
+  await ingest(store, calm)
   const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
   const service = await serveStore(store)
   try {

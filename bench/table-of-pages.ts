@@ -50,7 +50,7 @@ export function pageTargets(points: number): PageTargets {
 }
 
 /** A seq that some page's rows have, and the end of its period as a cursor would have it. */
-export function seqTargets(points: number): () => string {
+function seqTargets(points: number): () => string {
   const periods = Math.floor(points / PERIOD_SECONDS)
   return () => `${POINTS}?pagination.first=100&seq=${1 + Math.floor(Math.random() * periods)}`
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from './fixtures/http.ts'
@@ -9,7 +11,7 @@ import { type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
 import { HEIGHT, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 async function startWorkers(t: TestContext, store: string, args: string[] = []) {
   const program = startLyra(t, ['serve', '--port', '0', '--workers', '2', '--store', store, ...args])
@@ -23,8 +25,7 @@ function ask(base: string, target: string) {
 }
 
 /** Process ids that answer, from the figures that each tells of itself. */
-async function workerIds(program: RunningProgram): Promise<number[]> {
-  const { readFileSync } = await import('node:fs')
+function workerIds(program: RunningProgram): number[] {
   const { pid } = program.child
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
@@ -78,12 +79,12 @@ test('a process that is killed is replaced, and the others answer meanwhile', as
   const store = STORE_KINDS[0]!.create(t)
   await ingestWhole(store, SAMPLE)
   const { program, base } = await startWorkers(t, store)
-  const before = await workerIds(program)
+  const before = workerIds(program)
   assert.equal(before.length, 2)
   process.kill(before[0]!, 'SIGKILL')
   await program.printed(/worker \d+ ended \(SIGKILL\)/)
   assert.equal((await ask(base, POINTS)).status, 200)
-  for (let waited = 0; (await workerIds(program)).length < 2; waited += 20) {
+  for (let waited = 0; workerIds(program).length < 2; waited += 20) {
     assert.ok(waited < 10_000)
     await sleep(20)
   }
@@ -92,12 +93,36 @@ test('a process that is killed is replaced, and the others answer meanwhile', as
   assert.equal((await program.outcome).code, 0, program.output.stderr)
 })
 
+test('a process that cannot be replaced at once is replaced once it can be', async (t) => {
+  if (process.platform !== 'linux') return t.skip('processes are found by /proc')
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(store, SAMPLE)
+  const { program, base } = await startWorkers(t, store)
+  const before = workerIds(program)
+  renameSync(store, `${store}.away`)
+  mkdirSync(store)
+  process.kill(before[0]!, 'SIGKILL')
+  // One that has nothing to answer with is not kept.
+  await program.printed(/no new worker: .*is a directory[\s\S]*worker \d+ ended \(0\)/)
+  rmdirSync(store)
+  renameSync(`${store}.away`, store)
+  const failures = () => program.output.stderr.match(/no new worker/g)!.length
+  for (let waited = 0, seen = failures(); waited < 2_500; waited += 100) {
+    // The next one after the last failure stays.
+    if (failures() !== seen) waited = 0
+    seen = failures()
+    await sleep(100)
+  }
+  assert.equal(workerIds(program).length, 2)
+  for (let count = 0; count < 6; count++) assert.equal((await ask(base, POINTS)).status, 200)
+})
+
 test('the processes end with the one that has started them', async (t) => {
   if (process.platform !== 'linux') return t.skip('processes are found by /proc')
   const store = STORE_KINDS[0]!.create(t)
   await ingestWhole(store, SAMPLE)
   const { program } = await startWorkers(t, store)
-  const ids = await workerIds(program)
+  const ids = workerIds(program)
   program.child.kill('SIGKILL')
   await program.outcome
   for (const id of ids) {

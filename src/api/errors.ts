@@ -9,7 +9,7 @@ export const GRPC = {
 } as const
 
 /** The network's own error codes, in the details of an error. */
-export const DETAIL = {
+const DETAIL = {
   general: 10000,
   missingMarketId: 10003,
   malformedRequest: 10015,

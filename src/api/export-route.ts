@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { constants, createGzip } from 'node:zlib'
+import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
@@ -10,7 +10,7 @@ import { invalidPagination, unavailable } from './errors.ts'
 import { pageRequest } from './page-request.ts'
 import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from './parameters.ts'
 import { hasName, parseQuery, queryOf } from './query-string.ts'
-import { acceptsGzip } from './send-json.ts'
+import { acceptsGzip, GZIP_OPTIONS } from './send-json.ts'
 import type { Turns } from './turns.ts'
 import { addVary } from './vary.ts'
 
@@ -99,7 +99,7 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
       objectMode: false,
     })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
-    if (isZipped) await pipeline(text, createGzip({ level: constants.Z_BEST_SPEED }), raw, { signal: stop })
+    if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
     else await pipeline(text, raw, { signal: stop })
   }
 

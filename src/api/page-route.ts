@@ -32,7 +32,8 @@ export function pageHandler(resource: Resource, { reader, turns, cache }: PageHa
       const sent = await sendJson(request, reply, json)
       if (sent === null || cache === null || request.method !== 'GET') return
       const extent = extentOf(asked.query, page, lastCursor)
-      await cache.put(pageKey(request.raw), { ...sent, extent, route: resource.path, version: page.version })
+      // Not waited for: the answer is sent, and others wait for the turn.
+      void cache.put(pageKey(request.raw), { ...sent, extent, route: resource.path, version: page.version })
     })
     return reply
   }

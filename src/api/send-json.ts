@@ -15,7 +15,7 @@ export const CACHE_CONTROL = 'no-cache'
 const compress = promisify(gzip)
 
 /** Most of the saving at a third of the time of the default level. */
-const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED }
+export const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED }
 
 /** The bytes of a success, and their entity tag. */
 export type SentBody = { body: Buffer; tag: string; isGzipped: boolean }

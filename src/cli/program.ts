@@ -58,8 +58,15 @@ function configure(command: Command): Command {
   return command
     .exitOverride()
     .helpOption('--help', 'print this help')
-    .showSuggestionAfterError(false)
-    .configureOutput({ outputError: (text, write) => write(`lyra: ${text.replace(/^error: /, '')}`) })
+    .configureOutput({ outputError: (text, write) => write(`lyra: ${inOneLine(text)}\n`) })
+}
+
+/** An error of the command line, and what may have been meant, which commander puts on a line of its own. */
+function inOneLine(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .trimEnd()
+    .replaceAll('\n', ' ')
 }
 
 async function reportErrors(run: () => Promise<unknown>): Promise<void> {

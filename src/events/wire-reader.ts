@@ -8,9 +8,9 @@ export class MalformedMessageError extends Error {
 
 /** Wire types of the protobuf encoding. */
 export const VARINT = 0
-export const FIXED64 = 1
+const FIXED64 = 1
 export const LENGTH_DELIMITED = 2
-export const FIXED32 = 5
+const FIXED32 = 5
 
 /** The tag of a varint field. */
 export const uint = (field: number) => (field << 3) | VARINT

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCursor } from '../resources/cursor.ts'
+import { keyOf } from '../resources/key.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 
@@ -45,10 +46,4 @@ export async function* exportRows(
     if (!more) return
     from = keyOf(resource, rows.at(-1)!)
   }
-}
-
-function keyOf({ key }: Resource, row: Row): Key {
-  return key.map(({ type }, index) =>
-    type === 'id' || type === 'text' ? String(row[index]) : BigInt(row[index]!),
-  )
 }

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import type { Key, KeyValue, Row } from './resource.ts'
 
 /*
@@ -11,7 +11,6 @@ import type { Key, KeyValue, Row } from './resource.ts'
  * digits of nanoseconds otherwise; the source is a letter, upper case for seconds, lower case for nanoseconds.
  */
 
-const FINGERPRINT_BYTES = 6
 const LETTERS = 'NEI'
 const WRITTEN = /^p([A-Za-z0-9_-]{8})(\d{4})(?:(\d{10})([NEI])|([0-9a-f]{16})([nei]))(0|[1-9]\d{0,18})$/
 
@@ -42,17 +41,9 @@ export function pointCursorSql(source: string, hex: string): string {
     else concat(${hex}, ${letter(LETTERS.toLowerCase())}) end, seq`
 }
 
-let lastMarket = ''
-let lastHead = ''
-
-/** The beginning of every cursor of a market: the first 6 bytes of SHA-256 of its id are in it. */
+/** The beginning of every cursor of a market. */
 export function pointCursorHead(marketId: string): string {
-  // Pages ask for the same one row after row.
-  if (marketId !== lastMarket) {
-    lastHead = `p${hash('sha256', marketId, 'buffer').toString('base64url', 0, FINGERPRINT_BYTES)}`
-    lastMarket = marketId
-  }
-  return lastHead
+  return `p${fingerprintOf(marketId)}`
 }
 
 /** The cursor of a row, or of a key: time, seq, source. */

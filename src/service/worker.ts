@@ -1,5 +1,6 @@
 // A process of several that answer; workers.ts starts it and tells it what to do.
 import { AggregatorRegistry } from 'prom-client'
+import { unavailable } from '../api/errors.ts'
 import { createLogger } from '../log.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { ListenError } from './listen.ts'
@@ -19,13 +20,15 @@ const say = (message: FromWorker) => process.send!(message)
 
 let answering: Answering | null = null
 let questions = 0
-const waiting = new Map<number, (text: string) => void>()
+const waiting = new Map<number, (text: string | null) => void>()
 
 /** The figures of all processes together. */
-function metricsOfAll(): Promise<string> {
+async function metricsOfAll(): Promise<string> {
   const id = questions++
   say({ type: 'metrics?', id })
-  return new Promise((resolve) => waiting.set(id, resolve))
+  const text = await new Promise<string | null>((resolve) => waiting.set(id, resolve))
+  if (text === null) throw unavailable('some process does not tell its figures at the moment; try again')
+  return text
 }
 
 async function start(settings: ServeSettings): Promise<void> {

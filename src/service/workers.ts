@@ -15,7 +15,7 @@ export type ToWorker =
   | { type: 'start'; settings: ServeSettings }
   | { type: 'news'; news: IntakeNews }
   | { type: 'stop' }
-  | { type: 'metrics'; id: number; text: string }
+  | { type: 'metrics'; id: number; text: string | null }
 
 /** What it says. */
 export type FromWorker =
@@ -75,11 +75,16 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
             break
           case 'failed':
             reject(message.isListening ? new ListenError(message.message) : new Error(message.message))
+            // It has nothing to answer with: another one is started in its place.
+            tell(worker, { type: 'stop' })
             break
           case 'metrics?':
             void metrics.clusterMetrics().then(
               (text) => tell(worker, { type: 'metrics', id: message.id, text }),
-              (error: Error) => log.error(`no metrics: ${error.message}`),
+              (error: Error) => {
+                log.error(`no metrics: ${error.message}`)
+                tell(worker, { type: 'metrics', id: message.id, text: null })
+              },
             )
             break
           default:

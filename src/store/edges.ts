@@ -1,3 +1,5 @@
+import type { Row } from '../resources/resource.ts'
+
 /**
  * Edges that a database has written, with commas between them, from `start` to `end` of some bytes. What stands
  * around them may be written over: an answer is put together there, and a quarter of a megabyte need not be copied.
@@ -28,4 +30,9 @@ export function cutEdges(
     ? { bytes, start: bytes.indexOf(BETWEEN, start) + 1, end: bytes.length }
     : { bytes, start, end: bytes.lastIndexOf(BETWEEN) }
   return { edges, more: true }
+}
+
+/** Cuts the row behind a page's last one off rows, of which there are `limit` and one more at most. */
+export function cutRows(rows: Row[], limit: number): { rows: Row[]; more: boolean } {
+  return { rows: rows.slice(0, limit), more: rows.length > limit }
 }

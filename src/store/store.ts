@@ -181,3 +181,8 @@ export class StoreError extends Error {
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError'
 }
+
+/** What a reader rejects with: a store that cannot be used is one that cannot be read at the moment. */
+export function asUnavailable(error: unknown): unknown {
+  return error instanceof StoreError ? new StoreUnavailableError(error.message, { cause: error }) : error
+}

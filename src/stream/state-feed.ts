@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { keyOf } from '../resources/key.ts'
 import type { Key } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 import type { FeedOptions } from './arrival-feed.ts'
@@ -45,7 +46,7 @@ export function createStateFeed(
       if (page.position === null) return null
       for (const row of page.rows) {
         const node = resource.node(row, selection)
-        cursor = resource.key.map((_, index) => String(row[index]))
+        cursor = keyOf(resource, row)
         found.set(cursor.join(' '), { node, hash: rowHash(node) })
       }
       if (!page.more) return { rows: found, height: BigInt(page.position.height) }

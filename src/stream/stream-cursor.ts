@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Lacks, PlaceRange } from '../domain/lacks.ts'
+import { fingerprintOf } from '../resources/fingerprint.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 
 /*
@@ -10,7 +11,6 @@ import type { Resource, Selection } from '../resources/resource.ts'
  */
 
 const RADIX = 36
-const FINGERPRINT_CHARACTERS = 8
 const CHECK_CHARACTERS = 4
 const ROW_HASH_CHARACTERS = 8
 
@@ -58,7 +58,7 @@ export function rowHash(json: string): string {
 
 function headOf({ cursorTag, scope }: Resource, selection: Selection): string[] {
   const tag = `s${cursorTag}`
-  return scope === null ? [tag] : [tag, fingerprint(selection[scope]!)]
+  return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 
 function placeProgress(parts: string[]): Progress {
@@ -94,16 +94,4 @@ function number(text: string): bigint {
 
 function checkSum(text: string): string {
   return hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, CHECK_CHARACTERS)
-}
-
-const fingerprints = new Map<string, string>()
-
-function fingerprint(scope: string): string {
-  let known = fingerprints.get(scope)
-  if (known === undefined) {
-    known = hash('sha256', scope, 'base64url').slice(0, FINGERPRINT_CHARACTERS)
-    if (fingerprints.size > 1000) fingerprints.clear()
-    fingerprints.set(scope, known)
-  }
-  return known
 }

@@ -7,7 +7,7 @@ import type { PostgresAddress } from './address.ts'
 export type Parameter = KeyValue | null | readonly (string | null)[]
 
 /** How long a statement of a reader may take, on the server and until the answer is here. */
-export const READ_TIMEOUT_MS = 5_000
+const READ_TIMEOUT_MS = 5_000
 
 /** How long a statement of a writer may take; a batch takes well below a second. */
 const WRITE_TIMEOUT_MS = 120_000

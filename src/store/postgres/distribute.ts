@@ -15,7 +15,7 @@ export const DISTRIBUTED_TABLES = {
 } as const
 
 /** Tables that every machine holds whole: they are small, and others are joined with them. */
-export const REFERENCE_TABLES = ['markets', 'liquidity_provisions'] as const
+const REFERENCE_TABLES = ['markets', 'liquidity_provisions'] as const
 
 const IS_DISTRIBUTED = `
   select count(*)::int from pg_dist_partition where logicalrel = $1::regclass`

@@ -1,8 +1,9 @@
 import { Pool, type PoolClient } from 'pg'
-import type { Coverage, Gap } from '../../domain/coverage.ts'
+import type { Coverage } from '../../domain/coverage.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
-import { cutEdges } from '../edges.ts'
+import { coverageOf, positionOf } from '../coverage-rows.ts'
+import { cutEdges, cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
 import { holdingsOf } from '../holdings.ts'
 import {
@@ -25,6 +26,7 @@ import {
 } from '../statements.ts'
 
 import {
+  asUnavailable,
   type Freshness,
   type Holdings,
   type Page,
@@ -32,7 +34,6 @@ import {
   type Position,
   type Reader,
   StoreError,
-  StoreUnavailableError,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
@@ -80,10 +81,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       } catch (error) {
         client?.release(true)
         if (client !== null && attempt === 1 && isConnectionLost(error)) continue
-        const explained = explainPostgresError(address.name, error)
-        if (explained instanceof StoreError)
-          throw new StoreUnavailableError(explained.message, { cause: error })
-        throw explained
+        throw asUnavailable(explainPostgresError(address.name, error))
       }
     }
   }
@@ -144,9 +142,7 @@ function readEdges(client: Queryable, { limit, edges: order }: PageQuery, scan: 
 
 async function readRows(client: Queryable, { limit }: PageQuery, scan: Scan): Promise<Found> {
   const found = await rows(client, pageStatement(scan, limit + 1, POSTGRES_DIALECT))
-  const more = found.length > limit
-  if (more) found.pop()
-  return { rows: found, edges: null, more }
+  return { ...cutRows(found, limit), edges: null }
 }
 
 /** Runs `read` in one snapshot. */
@@ -195,22 +191,11 @@ async function readFreshness(client: Queryable, since: StoreVersion | null): Pro
 
 async function readPosition(client: Queryable): Promise<Position | null> {
   const [row] = await rowsOf(client, READ_POSITION)
-  return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
+  return positionOf(row ?? null)
 }
 
 /** What the store holds, within the caller's transaction. */
 export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [stream, gaps] = await Promise.all([rowsOf(client, READ_STREAM), rowsOf(client, READ_GAPS)])
-  const [row] = stream as string[][]
-  if (row === undefined) return null
-  const [chainId, first, height, timestamp] = row
-  return {
-    chainId: chainId!,
-    first: BigInt(first!),
-    height: BigInt(height!),
-    timestamp: BigInt(timestamp!),
-    gaps: gaps.map(
-      ([from, to, kind]): Gap => ({ from: BigInt(from!), to: BigInt(to!), kind: kind as Gap['kind'] }),
-    ),
-  }
+  const [[stream], gaps] = await Promise.all([rowsOf(client, READ_STREAM), rowsOf(client, READ_GAPS)])
+  return coverageOf(stream ?? null, gaps)
 }

@@ -1,11 +1,4 @@
-import {
-  type Page,
-  type PageQuery,
-  type Position,
-  type Snapshot,
-  StoreError,
-  StoreUnavailableError,
-} from '../store.ts'
+import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, readerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
@@ -25,9 +18,7 @@ export async function openPostgresSnapshot(address: PostgresAddress, read: Snaps
     try {
       return await work()
     } catch (error) {
-      const explained = explainPostgresError(address.name, error)
-      if (!(explained instanceof StoreError)) throw explained
-      throw new StoreUnavailableError(explained.message, { cause: error })
+      throw asUnavailable(explainPostgresError(address.name, error))
     }
   }
 

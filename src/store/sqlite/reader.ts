@@ -1,7 +1,7 @@
-import type { Coverage, Gap } from '../../domain/coverage.ts'
-import type { Row } from '../../resources/resource.ts'
+import type { Coverage } from '../../domain/coverage.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
-import { cutEdges } from '../edges.ts'
+import { coverageOf, positionOf } from '../coverage-rows.ts'
+import { cutEdges, cutRows } from '../edges.ts'
 import { holdingsOf } from '../holdings.ts'
 import {
   edgesStatement,
@@ -22,13 +22,13 @@ import {
 } from '../statements.ts'
 
 import {
+  asUnavailable,
   type Holdings,
   type Page,
   type PageQuery,
   type Position,
   type Reader,
   StoreError,
-  StoreUnavailableError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { SQLITE_DIALECT } from './dialect.ts'
@@ -59,9 +59,8 @@ export function openSqliteReader(path: string): Reader {
       const from = current()
       return explained(path, () => work(from))
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      close()
-      throw new StoreUnavailableError(error.message, { cause: error })
+      if (error instanceof StoreError) close()
+      throw asUnavailable(error)
     }
   }
 
@@ -118,10 +117,7 @@ function readEdges(connection: Connection, { limit, edges: order }: PageQuery, s
 
 function readRows(connection: Connection, { limit }: PageQuery, scan: Scan): Found {
   const { text, values } = pageStatement(scan, limit + 1, SQLITE_DIALECT)
-  const rows: Row[] = connection.rows(text, values)
-  const more = rows.length > limit
-  if (more) rows.pop()
-  return { rows, edges: null, more }
+  return { ...cutRows(connection.rows(text, values), limit), edges: null }
 }
 
 function exists(connection: Connection, scan: Scan): boolean {
@@ -151,27 +147,10 @@ function readHoldings(connection: Connection): Holdings | null {
 }
 
 function readPosition(connection: Connection): Position | null {
-  const row = connection.row(READ_POSITION)
-  return row === null ? null : { height: row[0] as string, timestamp: row[1] as string }
+  return positionOf(connection.row(READ_POSITION))
 }
 
 /** What the store holds, within the caller's transaction. */
 export function readCoverage(connection: Connection): Coverage | null {
-  const row = connection.row(READ_STREAM) as string[] | null
-  if (row === null) return null
-  const [chainId, first, height, timestamp] = row
-  const gaps = connection.rows(READ_GAPS).map(
-    ([from, to, kind]): Gap => ({
-      from: BigInt(from!),
-      to: BigInt(to!),
-      kind: kind as Gap['kind'],
-    }),
-  )
-  return {
-    chainId: chainId!,
-    first: BigInt(first!),
-    height: BigInt(height!),
-    timestamp: BigInt(timestamp!),
-    gaps,
-  }
+  return coverageOf(connection.row(READ_STREAM), connection.rows(READ_GAPS))
 }

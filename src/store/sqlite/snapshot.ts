@@ -1,16 +1,9 @@
-import {
-  type Page,
-  type PageQuery,
-  type Position,
-  type Snapshot,
-  StoreError,
-  StoreUnavailableError,
-} from '../store.ts'
+import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
-  page(connection: Connection, query: PageQuery): Omit<Page, 'position'>
+  page(connection: Connection, query: PageQuery): Page
   position(connection: Connection): Position | null
 }
 
@@ -22,8 +15,7 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     try {
       return explained(path, work)
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      throw new StoreUnavailableError(error.message, { cause: error })
+      throw asUnavailable(error)
     }
   }
 
@@ -35,7 +27,7 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     })
     return {
       position,
-      page: async (query) => ({ ...reading(() => read.page(connection, query)), position }),
+      page: async (query) => reading(() => read.page(connection, query)),
       close: async () => connection.close(),
     }
   } catch (error) {

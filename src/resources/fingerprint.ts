@@ -1,0 +1,17 @@
+import { hash } from 'node:crypto'
+
+/** The first 6 bytes of a SHA-256, in base64url. */
+const CHARACTERS = 8
+
+let lastId = ''
+let lastFingerprint = ''
+
+/** What stands for an id in the cursors that are bound to it. */
+export function fingerprintOf(id: string): string {
+  // Pages and streams ask for the same one row after row.
+  if (id !== lastId) {
+    lastFingerprint = hash('sha256', id, 'base64url').slice(0, CHARACTERS)
+    lastId = id
+  }
+  return lastFingerprint
+}

@@ -1,0 +1,23 @@
+import type { Coverage, Gap } from '../domain/coverage.ts'
+import type { Row } from '../resources/resource.ts'
+import type { Position } from './store.ts'
+
+/** What the row of READ_POSITION says (statements.ts); null where there is none. */
+export function positionOf(row: Row | null): Position | null {
+  return row === null ? null : { height: row[0] as string, timestamp: row[1] as string }
+}
+
+/** What the row of READ_STREAM and those of READ_GAPS say (statements.ts); null where there is none of the first. */
+export function coverageOf(stream: Row | null, gaps: readonly Row[]): Coverage | null {
+  if (stream === null) return null
+  const [chainId, first, height, timestamp] = stream as readonly string[]
+  return {
+    chainId: chainId!,
+    first: BigInt(first!),
+    height: BigInt(height!),
+    timestamp: BigInt(timestamp!),
+    gaps: gaps.map(
+      ([from, to, kind]): Gap => ({ from: BigInt(from!), to: BigInt(to!), kind: kind as Gap['kind'] }),
+    ),
+  }
+}
