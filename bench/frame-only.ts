@@ -1,6 +1,10 @@
-// The limit of every intake: opens a file, inflates it, and cuts it into records, nothing more.
-import { readEventFile } from '../src/records/event-file.ts'
+// The limit of every intake: opens a file, inflates it as Node does, and cuts it into records, nothing more.
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
 import { RecordFramer } from '../src/records/record-framer.ts'
+
+const CHUNK_BYTES = 256 * 1024
 
 const path = process.argv[2]!
 const startedAt = performance.now()
@@ -9,8 +13,14 @@ let bytes = 0
 const framer = new RecordFramer(path, () => {
   records++
 })
-for await (const chunk of readEventFile(path, { bytesRead: 0 })) {
-  bytes += chunk.length
-  framer.push(chunk)
-}
+await pipeline(
+  createReadStream(path, { highWaterMark: CHUNK_BYTES }),
+  createGunzip({ chunkSize: CHUNK_BYTES }),
+  async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      framer.push(chunk)
+    }
+  },
+)
 console.log(JSON.stringify({ records, bytes, seconds: (performance.now() - startedAt) / 1000 }))

@@ -2,10 +2,11 @@ import type { Logger } from 'pino'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { Coverage } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/decode.ts'
-import { type ReadProgress, readEventFile } from '../records/event-file.ts'
+import type { ReadProgress } from '../records/event-file.ts'
 import { type EventInput, EventPathError, explainPathError } from '../records/event-paths.ts'
 import { CompressionError } from '../records/gunzip.ts'
 import { describePlace, EventStreamError, type Place } from '../records/place.ts'
+import { readAhead } from '../records/read-ahead.ts'
 import { RecordFramer } from '../records/record-framer.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
@@ -76,7 +77,7 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
       assembler.accept(bytes, start, end, place),
     )
     try {
-      for await (const chunk of readEventFile(path, reading, signal)) {
+      for await (const chunk of readAhead(path, reading, signal)) {
         framer.push(chunk)
         if (batches.isDue) await batches.commit(assembler.coverage)
         options.onProgress?.({

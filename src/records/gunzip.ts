@@ -1,6 +1,6 @@
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
 
-const CHUNK_BYTES = 256 * 1024
+const CHUNK_BYTES = 512 * 1024
 
 const MAGIC = [0x1f, 0x8b] as const
 const DEFLATE = 8

@@ -3,8 +3,9 @@ import type { Block } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import { explainReadError, leftOutLogger } from '../intake/take-in.ts'
-import { type ReadProgress, readEventFile } from '../records/event-file.ts'
+import type { ReadProgress } from '../records/event-file.ts'
 import type { EventInput } from '../records/event-paths.ts'
+import { readAhead } from '../records/read-ahead.ts'
 import { RecordFramer } from '../records/record-framer.ts'
 import type { TwapMethod } from '../twap/market-verifier.ts'
 import { MarketRun } from './market-run.ts'
@@ -109,7 +110,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       assembler.accept(bytes, start, end, place),
     )
     try {
-      for await (const chunk of readEventFile(path, reading, signal)) {
+      for await (const chunk of readAhead(path, reading, signal)) {
         framer.push(chunk)
         options.onProgress?.(tally.report)
         if (signal.aborted) return

@@ -1,0 +1,84 @@
+import { statSync } from 'node:fs'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { type ReadProgress, readEventFile } from './event-file.ts'
+import { CompressionError } from './gunzip.ts'
+import type { FromReadingThread, ReadFailure, ReadingTask, ToReadingThread } from './reading-thread.ts'
+
+/** Smaller files are read sooner than a thread has started. */
+const MIN_BYTES = 4 * 1024 * 1024
+
+/** Blocks that go to and fro between the threads: what is read ahead at most. */
+const BLOCKS = 4
+const BLOCK_BYTES = 1024 * 1024
+
+/**
+ * As {@link readEventFile}; but a large file is read, and inflated, by a thread of its own, while the one that asks
+ * works on what came before. A chunk is good until the next one is asked for.
+ */
+export async function* readAhead(
+  path: string,
+  progress: ReadProgress,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  const stats = path === '-' ? undefined : statSync(path, { throwIfNoEntry: false })
+  if (stats?.isFile() && stats.size >= MIN_BYTES) yield* readInThread(path, progress, signal)
+  else yield* readEventFile(path, progress, signal)
+}
+
+async function* readInThread(
+  path: string,
+  progress: ReadProgress,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer, void, undefined> {
+  progress.isCutShort = false
+  const task: ReadingTask = { path, blocks: BLOCKS, blockBytes: BLOCK_BYTES }
+  // The same file name in a checkout (.ts) and in the published package (.js).
+  const worker = new Worker(new URL(`./reading-thread${extname(import.meta.filename)}`, import.meta.url), {
+    workerData: task,
+  })
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const tell = (message: ToReadingThread, bytes: ArrayBuffer[] = []) => worker.postMessage(message, bytes)
+  const arrived: FromReadingThread[] = []
+  let wake = () => {}
+  const arrive = (message: FromReadingThread) => {
+    arrived.push(message)
+    wake()
+  }
+  worker.on('message', arrive)
+  worker.on('error', (error: Error) => arrive({ type: 'failed', failure: { message: error.message } }))
+  const stop = () => {
+    tell({ type: 'stop' })
+    wake()
+  }
+  signal?.addEventListener('abort', stop, { once: true })
+  const bytesBefore = progress.bytesRead
+  try {
+    while (!signal?.aborted) {
+      const message = arrived.shift()
+      if (message === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        continue
+      }
+      if (message.type === 'failed') throw errorOf(message.failure)
+      progress.bytesRead = bytesBefore + message.bytesRead
+      if (message.type === 'ended') {
+        progress.isCutShort = message.isCutShort
+        return
+      }
+      yield Buffer.from(message.block, 0, message.length)
+      tell({ type: 'free', block: message.block }, [message.block])
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    tell({ type: 'stop' })
+    await ended
+  }
+}
+
+function errorOf({ message, isCompression, code, syscall }: ReadFailure): Error {
+  if (isCompression) return new CompressionError(message)
+  return Object.assign(new Error(message), code === undefined ? {} : { code, syscall })
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { type ReadProgress, readEventFile } from '../src/records/event-file.ts'
+import { CompressionError } from '../src/records/gunzip.ts'
+import { readAhead } from '../src/records/read-ahead.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+/** More than is read ahead at a time, hard to compress and then easy. */
+const CONTENT = Buffer.concat([randomBytes(9_000_001), Buffer.alloc(12_000_000, 'block after block ')])
+const GZIPPED = gzipSync(CONTENT, { level: 1 })
+
+type Reading = { bytes: Buffer; progress: ReadProgress; error: Error | null }
+
+async function readAll(
+  read: typeof readAhead,
+  path: string,
+  onChunk: (count: number) => Promise<void> | void = () => {},
+): Promise<Reading> {
+  const progress: ReadProgress = { bytesRead: 0 }
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of read(path, progress)) {
+      chunks.push(Buffer.from(chunk))
+      await onChunk(chunks.length)
+    }
+    return { bytes: Buffer.concat(chunks), progress, error: null }
+  } catch (error) {
+    return { bytes: Buffer.concat(chunks), progress, error: error as Error }
+  }
+}
+
+function fileOf(t: TestContext, content: Buffer): string {
+  const path = join(temporaryFolder(t), 'large.evts')
+  writeFileSync(path, content)
+  return path
+}
+
+function digest(bytes: Buffer): string {
+  return createHash('sha1').update(bytes).digest('hex')
+}
+
+for (const [name, content] of [
+  ['plain', CONTENT],
+  ['gzipped', GZIPPED],
+] as const) {
+  test(`A large file, ${name}, is read as it is, however slowly it is taken`, async (t) => {
+    const path = fileOf(t, content)
+    for (const pause of [0, 5]) {
+      const { bytes, progress, error } = await readAll(readAhead, path, async (count) => {
+        if (pause > 0 && count % 4 === 0) await new Promise((resolve) => setTimeout(resolve, pause))
+      })
+      assert.equal(error, null)
+      assert.equal(digest(bytes), digest(CONTENT))
+      assert.deepEqual(progress, { bytesRead: content.length, isCutShort: false })
+    }
+  })
+}
+
+test('A large file that is cut short or damaged ends as a small one does, its good bytes first', async (t) => {
+  const damaged = Buffer.from(GZIPPED)
+  damaged.fill(0xff, 7_000_000, 7_000_100)
+  const cases = {
+    'cut short': GZIPPED.subarray(0, 8_000_000),
+    'cut short within its check sum': GZIPPED.subarray(0, -3),
+    damaged,
+    'followed by something else': Buffer.concat([GZIPPED, Buffer.from('and this is no gzip')]),
+    'of two members': Buffer.concat([GZIPPED, GZIPPED]),
+  }
+  for (const [name, content] of Object.entries(cases)) {
+    const path = fileOf(t, content)
+    const [ahead, here] = [await readAll(readAhead, path), await readAll(readEventFile, path)]
+    assert.equal(ahead.error?.name, here.error?.name, name)
+    assert.equal(ahead.error?.message, here.error?.message, name)
+    assert.equal(digest(ahead.bytes), digest(here.bytes), name)
+    assert.deepEqual(ahead.progress.isCutShort, here.progress.isCutShort, name)
+    const isBad = name === 'damaged' || name === 'followed by something else'
+    assert.equal(ahead.error instanceof CompressionError, isBad, name)
+    assert.equal(ahead.progress.isCutShort, name.startsWith('cut short'), name)
+  }
+})
+
+test('Reading ahead ends when it is broken off or told to stop', async (t) => {
+  const path = fileOf(t, GZIPPED)
+  for await (const chunk of readAhead(path, { bytesRead: 0 })) {
+    assert.ok(chunk.length > 0)
+    break
+  }
+  const stop = new AbortController()
+  let count = 0
+  for await (const _ of readAhead(path, { bytesRead: 0 }, stop.signal)) {
+    count += 1
+    if (count === 3) stop.abort()
+  }
+  assert.equal(count, 3)
+  const stopped = AbortSignal.abort()
+  for await (const _ of readAhead(path, { bytesRead: 0 }, stopped)) assert.fail('nothing is to be read')
+  // No thread is left that would keep this process from ending.
+  assert.deepEqual(
+    process.getActiveResourcesInfo().filter((name) => /port|worker/i.test(name)),
+    [],
+  )
+})
+
+test('Files that cannot be read, small or large, are refused alike', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const path of [join(folder, 'nothing.evts'), folder]) {
+    const { error } = await readAll(readAhead, path)
+    assert.match((error as NodeJS.ErrnoException).code ?? '', /^(ENOENT|EISDIR)$/, path)
+  }
+})
