@@ -206,15 +206,44 @@ describe('a cache of pages', () => {
     const { reader, current } = createCommits()
     const cache = createPageCache(reader, 20_000)!
     const extent = points(MARKET_A, null, null)
-    for (const key of ['one', 'two', 'three']) await cache.put(key, pageOf(extent, current(), 5_000))
+    const putTwice = async (key: string, bytes: number) => {
+      for (let time = 1; time <= 2; time++) await cache.put(key, pageOf(extent, current(), bytes))
+    }
+    for (const key of ['one', 'two', 'three']) await putTwice(key, 5_000)
     await cache.check('one')
-    await cache.put('four', pageOf(extent, current(), 5_000))
+    await putTwice('four', 5_000)
     assert.deepEqual(
       ['one', 'two', 'three', 'four'].map((key) => cache.has(key)),
       [true, false, true, true],
     )
-    assert.ok(cache.bytes <= 20_000)
-    await cache.put('five', pageOf(extent, current(), 30_000))
+    await putTwice('five', 30_000)
     assert.equal(cache.has('five'), false)
+  })
+
+  test('keeps a large page from the second time on, a small one from the first', async () => {
+    const { reader, current } = createCommits()
+    const cache = createPageCache(reader, 100_000)!
+    const extent = points(MARKET_A, null, null)
+    await cache.put('small', pageOf(extent, current(), 4_096))
+    await cache.put('large', pageOf(extent, current(), 4_097))
+    assert.deepEqual([cache.has('small'), cache.has('large')], [true, false])
+    await cache.put('large', pageOf(extent, current(), 4_097))
+    assert.equal(cache.has('large'), true)
+  })
+
+  test('keeps a page as it was put, whatever becomes of the memory', async () => {
+    const { reader, current } = createCommits()
+    const cache = createPageCache(reader, 100_000)!
+    for (const bytes of [256, 8_192]) {
+      const expected = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 256))
+      for (let time = 1; time <= 2; time++) {
+        const body = Buffer.from(expected)
+        const put = cache.put('key', { ...pageOf(points(MARKET_A, null, null), current()), body })
+        body.fill(0)
+        await put
+      }
+      const kept = (await cache.check('key'))!.page.body
+      assert.deepEqual(Buffer.from(kept as string, 'latin1'), expected)
+    }
   })
 })

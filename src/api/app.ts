@@ -24,6 +24,7 @@ import {
 } from './errors.ts'
 import { createExports } from './export-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
+import type { Pages } from './make-page.ts'
 import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
 import { pageHandler } from './page-route.ts'
@@ -56,6 +57,8 @@ const TIMEOUT_CHECK_MS = 1_000
 
 export type AppOptions = {
   reader: Reader
+  /** Makes the pages, of the store that `reader` reads. */
+  pages: Pages
   log: FastifyBaseLogger
   intake: IntakeState
   corsOrigins: CorsOrigins
@@ -74,7 +77,7 @@ export type AppOptions = {
 export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
-  const { reader, log, intake, corsOrigins, version } = options
+  const { reader, pages, log, intake, corsOrigins, version } = options
   const metrics = createMetrics(reader, intake)
   const backlog = createBacklog()
   const connections = createConnections(backlog)
@@ -189,12 +192,13 @@ export function createApp(options: AppOptions): App {
     answerFirst(server, hotPages)
   }
   const turns = createTurns()
+  const pageTurns = { usual: turns, long: createTurns() }
   const exports = createExports({ reader, turns })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
       url: resource.path,
-      handler: exports.handlerOf(resource, pageHandler(resource, { reader, turns, cache })),
+      handler: exports.handlerOf(resource, pageHandler(resource, { pages, turns: pageTurns, cache })),
     })
   }
   addStreamRoutes(server, { reader, turns, backlog, metrics })

@@ -1,10 +1,7 @@
 import { encodeCursor } from '../resources/cursor.ts'
-import type { WrittenEdges } from '../store/edges.ts'
+import { cursorsOf, type WrittenEdges } from '../store/edges.ts'
 import type { Page } from '../store/store.ts'
 import type { PageRequest } from './page-request.ts'
-
-const CURSOR = Buffer.from('"cursor":"')
-const CURSOR_END = Buffer.from('"}')
 
 /** A page's edges as they stand in the answer, with the cursors of the first and the last; `""` for none. */
 type Edges = WrittenEdges & { startCursor: string; endCursor: string }
@@ -15,7 +12,7 @@ export type PageBody = { json: Buffer; lastCursor: string }
 /** Writes a page as the answer's body: compact JSON. */
 export function pageBody(request: PageRequest, page: Page): PageBody {
   const { query, backward } = request
-  const edges = page.edges === null ? writeEdges(request, page) : withCursors(page.edges)
+  const edges = page.edges === null ? writeEdges(request, page) : { ...page.edges, ...cursorsOf(page.edges) }
   const { startCursor, endCursor } = edges
   const hasNextPage = backward ? page.behind : page.more
   const hasPreviousPage = backward ? page.more : page.behind
@@ -52,19 +49,4 @@ function writeEdges({ query, backward }: PageRequest, page: Page): Edges {
   }
   const bytes = Buffer.from(edges)
   return { bytes, start: 0, end: bytes.length, startCursor, endCursor }
-}
-
-/** Finds the cursors in edges that the database has written. */
-function withCursors(edges: WrittenEdges): Edges {
-  const { bytes, start, end } = edges
-  if (start === end) return { ...edges, startCursor: '', endCursor: '' }
-  const cursorBehind = (at: number) => {
-    const from = at + CURSOR.length
-    return bytes.toString('latin1', from, bytes.indexOf(CURSOR_END, from))
-  }
-  return {
-    ...edges,
-    startCursor: cursorBehind(bytes.indexOf(CURSOR, start)),
-    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR, end)),
-  }
 }

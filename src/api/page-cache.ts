@@ -19,10 +19,17 @@ export type Extent = {
   last: bigint | null
 }
 
+/** Requests remembered, to tell who reads a list through, once, from who asks for the same again. */
+const MAX_ASKED = 4_000
+
+/** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
+const MAX_TEXT_BYTES = 4 * 1024
+
 /** An answer as it was sent, without what differs from request to request. */
 export type KeptPage = {
   route: string
-  body: Buffer
+  /** Bytes, or a character for each byte (`latin1`). */
+  body: Buffer | string
   tag: string
   isGzipped: boolean
   extent: Extent
@@ -30,15 +37,19 @@ export type KeptPage = {
   version: StoreVersion
 }
 
+/** A page, and the block at which the store would answer it. */
+export type CheckedPage = { page: KeptPage; at: Position }
+
 /** Pages ready to be sent again. */
 export type PageCache = {
   /** Whether there is a page, which may be out of date. */
   has(key: string): boolean
-  /** The page, where it is what the store would answer at `at`; null where it is not. */
-  check(key: string): Promise<{ page: KeptPage; at: Position } | null>
-  /** Keeps a page, where it is still what the store would answer. */
+  /** The page, where it is what the store would answer; null where it is not. */
+  check(key: string): Promise<CheckedPage | null>
+  /** As {@link PageCache.check}, where the store has just been looked at; null where it is to be asked. */
+  checkAtOnce(key: string): CheckedPage | null
+  /** Keeps a page, where it is still what the store would answer; a large one when it is made again. */
   put(key: string, page: KeptPage): Promise<void>
-  readonly bytes: number
 }
 
 /**
@@ -54,7 +65,18 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
     // A key is held as text, two bytes a character at most.
     sizeCalculation: ({ body }, key) => body.length + 2 * key.length + ENTRY_BYTES,
   })
+  const asked = new LRUCache<string, true>({ max: MAX_ASKED })
   let state: Freshness | null = null
+
+  /**
+   * Whether a page is worth its memory. One that reads a list through would push out what others ask for, and have
+   * the garbage collector work on pages that nobody asks for again.
+   */
+  function isWorthKeeping(key: string, body: Buffer | string): boolean {
+    if (body.length <= MAX_TEXT_BYTES || asked.has(key)) return true
+    asked.set(key, true)
+    return false
+  }
 
   function forget(changed: readonly Change[] | null): void {
     if (changed === null) {
@@ -73,28 +95,37 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
   }
   const lookAgain = shared(look)
 
+  function find(key: string, { position, version }: Freshness): CheckedPage | null {
+    const page = pages.get(key)
+    // A page may have been read from a later commit than the look has seen.
+    if (page === undefined || position === null || page.version.version > version.version) return null
+    return { page, at: position }
+  }
+
   return {
     has: (key) => pages.has(key),
 
-    check: async (key) => {
-      const { position, version } = await lookAgain()
-      const page = pages.get(key)
-      // A page may have been read from a later commit than the look has seen.
-      if (page === undefined || position === null || page.version.version > version.version) return null
-      return { page, at: position }
+    check: async (key) => find(key, await lookAgain()),
+
+    checkAtOnce: (key) => {
+      const recent = state === null ? null : reader.recentFreshness?.(state.version)
+      return recent ? find(key, recent) : null
     },
 
     put: async (key, page) => {
+      if (!isWorthKeeping(key, page.body)) return
+      // Before anything is waited for: the memory may be used for another page then.
+      const kept = { ...page, body: copyOf(page.body) }
       // What has changed between its commit and another look is not known.
       if (page.version.mark !== state?.version.mark) await lookAgain().catch(() => {})
       if (page.version.mark !== state?.version.mark) return
-      pages.set(key, page)
-    },
-
-    get bytes() {
-      return pages.calculatedSize
+      pages.set(key, kept)
     },
   }
+}
+
+function copyOf(body: Buffer | string): Buffer | string {
+  return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
 }
 
 /** Tells which extents some changes touch. */

@@ -19,6 +19,14 @@ export type PageRequest = {
   backward: boolean
 }
 
+/** More rows than this make a long page: it takes milliseconds, while others take fractions of one. */
+const LONG_PAGE_ROWS = 500
+
+/** Whether pages of the usual size are not to wait for this one. */
+export function isLong({ query }: PageRequest): boolean {
+  return query.limit > LONG_PAGE_ROWS
+}
+
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *

@@ -1,39 +1,42 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Resource } from '../resources/resource.ts'
-import type { Reader } from '../store/store.ts'
 import { unavailable } from './errors.ts'
 import { pageKey } from './hot-pages.ts'
-import { pageBody } from './page-body.ts'
+import type { Pages } from './make-page.ts'
 import type { PageCache } from './page-cache.ts'
-import { extentOf } from './page-extent.ts'
-import { pageRequest } from './page-request.ts'
+import { isLong, pageRequest } from './page-request.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 import { parseQuery, queryOf } from './query-string.ts'
 import { sendJson } from './send-json.ts'
 import type { Turns } from './turns.ts'
 
-export type PageHandlerOptions = { reader: Reader; turns: Turns; cache: PageCache | null }
+export type PageHandlerOptions = { pages: Pages; turns: PageTurns; cache: PageCache | null }
+
+/** Turns of pages of the usual size, and of long ones: neither wait for the others. */
+export type PageTurns = { usual: Turns; long: Turns }
 
 /** The handler of a resource's route: a page of its rows. */
-export function pageHandler(resource: Resource, { reader, turns, cache }: PageHandlerOptions) {
+export function pageHandler(resource: Resource, { pages, turns, cache }: PageHandlerOptions) {
   const readParameters = parameterReader(parametersOf(resource))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
     const { marketId = null } = request.params as { marketId?: string }
     const asked = pageRequest(resource, marketId, values)
-    await turns(async () => {
+    const inTurn = isLong(asked) ? turns.long : turns.usual
+    await inTurn(async () => {
       if (request.raw.socket.destroyed) return reply.hijack()
-      const page = await reader.page(asked.query)
-      if (page.position === null) throw unavailable('the store holds no block yet; try again later')
-      reply
-        .header('x-block-height', page.position.height)
-        .header('x-block-timestamp', page.position.timestamp)
-      const { json, lastCursor } = pageBody(asked, page)
-      const sent = await sendJson(request, reply, json)
-      if (sent === null || cache === null || request.method !== 'GET') return
-      const extent = extentOf(asked.query, page, lastCursor)
-      // Not waited for: the answer is sent, and others wait for the turn.
-      void cache.put(pageKey(request.raw), { ...sent, extent, route: resource.path, version: page.version })
+      const page = await pages.make(asked)
+      if (page === null) throw unavailable('the store holds no block yet; try again later')
+      const { json, checkSum, extent, position, version, release } = page
+      reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+      const sent = await sendJson(request, reply, json, checkSum)
+      if (sent !== null && cache !== null && request.method === 'GET') {
+        // Not waited for: the answer is sent, and others wait for the turn.
+        void cache.put(pageKey(request.raw), { ...sent, extent, route: resource.path, version })
+      }
+      if (release === undefined) return
+      if (sent?.body === json) reply.raw.once('close', release)
+      else release()
     })
     return reply
   }

@@ -23,15 +23,19 @@ export type SentBody = { body: Buffer; tag: string; isGzipped: boolean }
 /**
  * Sends a success: with an entity tag, compressed or not modified where the request allows it. Returns what was
  * sent; null where that was only that nothing is modified.
+ *
+ * @param checkSum that of `json`, where it is known
  */
 export async function sendJson(
   request: FastifyRequest,
   reply: FastifyReply,
   json: string | Buffer,
+  checkSum?: string,
 ): Promise<SentBody | null> {
   const plain = bodyOf(request, json)
   const isGzipped = acceptsGzip(request.raw)
-  const tag = tagOf(plain, isGzipped)
+  const sum = plain === json && checkSum !== undefined ? checkSum : checkSumOf(plain)
+  const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   addVary(reply, 'Accept-Encoding')
   reply.header('cache-control', CACHE_CONTROL).header('etag', tag)
   if (matchesTag(request.headers['if-none-match'], tag)) {
@@ -46,13 +50,13 @@ export async function sendJson(
 }
 
 /**
- * An entity tag: the body's length, and check sums of both its halves. Where a row has come or gone, both have
- * changed; a change of one number is found by either.
+ * What tells a body from others: its length, and check sums of both its halves. Where a row has come or gone, both
+ * have changed; a change of one number is found by either.
  */
-function tagOf(body: Buffer, isGzipped: boolean): string {
+export function checkSumOf(body: Buffer): string {
   const middle = body.length >> 1
   const sums = [body.subarray(0, middle), body.subarray(middle)].map((half) => crc32(half).toString(36))
-  return `"${body.length.toString(36)}-${sums.join('-')}${isGzipped ? '-gzip' : ''}"`
+  return `${body.length.toString(36)}-${sums.join('-')}`
 }
 
 /** Sends an answer that is no success. */

@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { LeftOutReason } from '../events/decode.ts'
 import { type LiveOptions, type LiveState, startLiveIntake } from '../live/live-intake.ts'
@@ -6,6 +5,7 @@ import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { findStore } from '../store/open-store.ts'
 import { keepPruned } from '../upkeep/keep-pruned.ts'
+import { yieldToOthers } from '../yield-to-others.ts'
 import type { IntakeReport } from './report.ts'
 import { leftOutLogger, takeIn } from './take-in.ts'
 
@@ -40,14 +40,8 @@ const port = parentPort!
 const task = workerData as WorkerTask
 const say = (message: WorkerMessage) => port.postMessage(message)
 
-// Readers come first: on Linux a priority is a thread's own. Elsewhere it would slow the whole process.
-if (process.platform === 'linux') {
-  try {
-    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // Not allowed here: the intake then competes with readers on equal terms.
-  }
-}
+// Readers come first.
+yieldToOthers()
 
 const stop = new AbortController()
 port.on('message', () => stop.abort())

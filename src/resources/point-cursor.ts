@@ -23,7 +23,8 @@ const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 const MODULUS = 8999n
 
 /**
- * What stands behind the fingerprint in a cursor, as SQL over the columns `timestamp`, `seq` and a source.
+ * What stands behind the fingerprint in a cursor, as SQL over the columns `timestamp`, `seq` and a source: texts and
+ * numbers to be put together.
  *
  * @param source the source, as a number or the name of a column
  * @param hex 16 hex digits of the column `timestamp`, as the database writes them
@@ -35,10 +36,14 @@ export function pointCursorSql(source: string, hex: string): string {
     const [none, external, internal] = letters
     return `case ${source} when 2 then '${internal}' when 1 then '${external}' else '${none}' end`
   }
-  const check = `1000 + ((timestamp % ${MODULUS} + ${MODULUS}) * 7 + seq % ${MODULUS} * 31 + ${source} * 13) % ${MODULUS}`
+  const run = Number(source)
+  const added = Number.isNaN(run)
+    ? `${7n * MODULUS} + ${source} * 13`
+    : String(7n * MODULUS + BigInt(run) * 13n)
+  const check = `1000 + (timestamp % ${MODULUS} * 7 + seq % ${MODULUS} * 31 + ${added}) % ${MODULUS}`
   return `${check}, case when timestamp % ${SECOND} = 0 and timestamp >= ${FIRST_IN_SECONDS}
-    then concat(timestamp / ${SECOND}, ${letter(LETTERS)})
-    else concat(${hex}, ${letter(LETTERS.toLowerCase())}) end, seq`
+    then (timestamp / ${SECOND}) || ${letter(LETTERS)}
+    else ${hex} || ${letter(LETTERS.toLowerCase())} end, seq`
 }
 
 /** The beginning of every cursor of a market. */

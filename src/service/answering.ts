@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
+import { type Pages, pagesOf } from '../api/make-page.ts'
 import type { MetricsText } from '../api/metrics.ts'
+import { startPageThreads } from '../api/page-threads.ts'
 import type { IntakeState } from '../api/readiness.ts'
 import { findStore } from '../store/open-store.ts'
 import { openReplicaReader } from '../store/replica-reader.ts'
@@ -28,10 +30,12 @@ export async function startAnswering(
   metricsText?: MetricsText,
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
+  const pages = openPages(settings, reader, log)
   const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
   try {
     const app = createApp({
       reader,
+      pages,
       log,
       intake: state,
       corsOrigins: settings.corsOrigin,
@@ -69,10 +73,12 @@ export async function startAnswering(
       },
       stop: async () => {
         await closeServer(app)
+        await pages.close()
         await reader.close()
       },
     }
   } catch (error) {
+    await pages.close()
     await reader.close()
     throw error
   }
@@ -87,4 +93,11 @@ function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): P
     maxLag,
     onNotice: (message) => log.warn(message),
   })
+}
+
+function openPages({ store, readStore, workers }: ServeSettings, reader: Reader, log: Logger): Pages {
+  const here = pagesOf(reader)
+  if (!findStore(store).isEmbedded || readStore.length > 0) return here
+  // Several processes share the work already: threads of theirs would only wake each other.
+  return startPageThreads(store, log, workers === 1 ? null : here)
 }

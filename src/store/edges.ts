@@ -10,6 +10,8 @@ export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 export const HEAD_ROOM = 64
 
 const BETWEEN = Buffer.from(',{"node":')
+const CURSOR = Buffer.from('"cursor":"')
+const CURSOR_END = Buffer.from('"}')
 
 /**
  * Cuts the row behind a page's last one off edges that a database has written.
@@ -30,6 +32,19 @@ export function cutEdges(
     ? { bytes, start: bytes.indexOf(BETWEEN, start) + 1, end: bytes.length }
     : { bytes, start, end: bytes.lastIndexOf(BETWEEN) }
   return { edges, more: true }
+}
+
+/** The cursors of the first and the last of some edges; `""` where there is none. */
+export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: string; endCursor: string } {
+  if (start === end) return { startCursor: '', endCursor: '' }
+  const cursorBehind = (at: number) => {
+    const from = at + CURSOR.length
+    return bytes.toString('latin1', from, bytes.indexOf(CURSOR_END, from))
+  }
+  return {
+    startCursor: cursorBehind(bytes.indexOf(CURSOR, start)),
+    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR, end)),
+  }
 }
 
 /** Cuts the row behind a page's last one off rows, of which there are `limit` and one more at most. */

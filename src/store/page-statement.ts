@@ -1,6 +1,6 @@
 import { pointCursorHead } from '../resources/point-cursor.ts'
 import type { Key, KeyValue, Resource, Selection } from '../resources/resource.ts'
-import { PAGE_TABLES, type PageTable } from './page-tables.ts'
+import { type EdgeSql, PAGE_TABLES, type PageTable } from './page-tables.ts'
 
 /** A statement with `$1`, `$2`, ... and the values that they stand for. */
 export type Statement = { text: string; values: KeyValue[] }
@@ -28,8 +28,8 @@ export type Dialect = {
   merge: 'lazy' | 'bounded'
   /** 16 hex digits of a column. */
   hex: (column: string) => string
-  /** The texts of a column, in the order of the rows, with commas between them, behind `HEAD_ROOM` bytes (edges.ts). */
-  join: (column: string) => string
+  /** The edges of all rows, behind `HEAD_ROOM` bytes (edges.ts), from a column that holds their middles; or null. */
+  join: (column: string, edge: EdgeSql) => string
 }
 
 /**
@@ -69,23 +69,23 @@ export function edgesStatement(
   return templateOf(reversed ? 'edges reversed' : 'edges', scan, dialect, (slots) => {
     const limited = limitOf(slots)
     const key = resource.key.map(({ column }) => column).join(', ')
-    const withEdge = (run: string) => `${key}, ${runs.edge(run, dialect.hex)} as edge`
+    const withMiddle = (run: string) => `${key}, ${runs.edge.middle(run, dialect.hex)} as middle`
     const run = selection[runs.filter]
     let reading: string
     if (run !== undefined) {
-      reading = `select ${withEdge(String(run))} from ${table.from} ${where(scan, table, slots)}
+      reading = `select ${withMiddle(String(run))} from ${table.from} ${where(scan, table, slots)}
         order by ${orderBy(scan, table.from)} ${limited}`
     } else if (dialect.merge === 'lazy') {
-      reading = mergeOf(scan, table, slots, limited, dialect, withEdge)
+      reading = mergeOf(scan, table, slots, limited, dialect, withMiddle)
     } else {
       // Each run is given the limit: only the rows of the page are written.
-      reading = `select ${withEdge(runs.column)}
+      reading = `select ${withMiddle(runs.column)}
         from (${mergeOf(scan, table, slots, limited, dialect, () => runs.columns)}) as merged
         order by ${orderBy(scan, 'merged')}`
     }
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
-    return `select ${dialect.join('edge')}, count(*)
-      from (select edge from (${reading}) as reading ${order}) as page`
+    return `select ${dialect.join('middle', runs.edge)}, count(*)
+      from (select middle from (${reading}) as reading ${order}) as page`
   })({ scan, limit })
 }
 
@@ -185,7 +185,13 @@ type Slot = (inputs: Inputs) => KeyValue
 
 /** Names in the tables' SQL that stand for something else than a value of the selection. */
 const NAMED: Record<string, Slot> = {
-  cursorHead: ({ scan }) => pointCursorHead(scan.selection.marketId!),
+  edgeBegin: ({ scan }) => pointEdgeBegin(scan),
+  edgeBetween: ({ scan }) => `"},${pointEdgeBegin(scan)}`,
+  cursorBegin: ({ scan }) => `"},"cursor":"${pointCursorHead(scan.selection.marketId!)}`,
+}
+
+function pointEdgeBegin({ selection }: Scan): string {
+  return `{"node":{"marketId":"${selection.marketId}","seq":"`
 }
 
 const templates = new Map<string, (inputs: Inputs) => Statement>()

@@ -24,16 +24,23 @@ export type PageTable = {
     column: string
     columns: string
     values: readonly string[]
-    /**
-     * A row as an edge of the API's answer.
-     *
-     * @param run the run that the row is of: its value, or the name of its column
-     * @param hex 16 hex digits of a column, in the database's SQL
-     */
-    edge: (run: string, hex: (column: string) => string) => string
+    edge: EdgeSql
   }
   /** Gives the first and the last value of the first key column among the rows of a filter, or no row. */
   span?: { filter: FilterName; statement: string }
+}
+
+/** How a row is written as an edge of the API's answer: what all rows begin and end with, and what is between. */
+export type EdgeSql = {
+  begin: string
+  /** The end of an edge, a comma, and the beginning of the next. */
+  between: string
+  end: string
+  /**
+   * @param run the run that the row is of: its value, or the name of its column
+   * @param hex 16 hex digits of a column, in the database's SQL
+   */
+  middle: (run: string, hex: (column: string) => string) => string
 }
 
 const MARKET = '(select market from markets where market_id = :marketId)'
@@ -57,7 +64,12 @@ export const PAGE_TABLES: Record<ResourceName, PageTable> = {
       column: 'source',
       columns: 'timestamp, seq, source, price, twap',
       values: ['0', '1', '2'],
-      edge: pointEdge,
+      edge: {
+        begin: 'cast(:edgeBegin as text)',
+        between: 'cast(:edgeBetween as text)',
+        end: "'\"}'",
+        middle: middleOfPoint,
+      },
     },
     // The points of a funding period stand close together: its span bounds how many others are read.
     span: {
@@ -76,13 +88,12 @@ export const PAGE_TABLES: Record<ResourceName, PageTable> = {
 }
 
 /** What resources/funding-period-data-points.ts and cursor.ts write, in SQL: a third of the time for a page. */
-function pointEdge(source: string, hex: (column: string) => string): string {
+function middleOfPoint(source: string, hex: (column: string) => string): string {
   const name = SOURCES[Number(source)]
   const type =
     name === undefined
-      ? `case source ${SOURCES.map((text, n) => `when ${n} then '${text}'`).join(' ')} end`
-      : `'${name}'`
-  return `concat('{"node":{"marketId":"', cast(:marketId as text), '","seq":"', seq, '","dataPointType":"', ${type},
-    '","price":"', price, '","timestamp":"', timestamp, '","twap":"', twap,
-    '"},"cursor":"', cast(:cursorHead as text), ${pointCursorSql(source, hex('timestamp'))}, '"}')`
+      ? `'","dataPointType":"', case source ${SOURCES.map((text, n) => `when ${n} then '${text}'`).join(' ')} end, '","price":"'`
+      : `'","dataPointType":"${name}","price":"'`
+  return `concat(seq, ${type}, price, '","timestamp":"', timestamp, '","twap":"', twap,
+    cast(:cursorBegin as text), ${pointCursorSql(source, hex('timestamp'))})`
 }

@@ -89,6 +89,11 @@ export type Reader = {
    * come from servers that may each stand at another version.
    */
   freshness?(since: StoreVersion | null): Promise<Freshness>
+  /**
+   * As {@link Reader.freshness}, where that has been asked in this round of the event loop and the store then stood at
+   * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.
+   */
+  recentFreshness?(since: StoreVersion): Freshness | null
   /** Rows by when they came, of one snapshot; null in an empty store. */
   arrivals(query: ArrivalQuery): Promise<Arrivals | null>
   /** The event that a row comes from, by the row's key; null where there is no such row. */
@@ -142,14 +147,24 @@ export type WriterOptions = {
   onNotice?: (message: string) => void
 }
 
+/** How a reader is opened. */
+export type ReaderOptions = {
+  /** Whether the thread rests now and then while it reads a long page, where it is this one's processor that reads. */
+  rests?: boolean
+}
+
 /** A place that holds a network's data, opened for reading and for writing by separate connections. */
 export type Store = {
   /** How the store is named to people: never with a password in it. */
   name: string
+  /** Whether the database is a library within this program: who reads occupies the thread that asks. */
+  isEmbedded: boolean
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
-  /** Opens for reading. */
+  /** Opens for reading; makes the store, or brings its schema up to date, where needed. */
   openReader(): Promise<Reader>
+  /** Opens for reading what is there already. */
+  openExisting(options?: ReaderOptions): Promise<Reader>
   /** Makes the store, or brings its schema up to date. */
   migrate(): Promise<void>
   /** Spreads the tables over the machines of a cluster, where the store is one that can. */

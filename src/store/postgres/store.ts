@@ -14,6 +14,7 @@ export function postgresStore(text: string): Store {
   const address = parsePostgresAddress(text)
   return {
     name: address.name,
+    isEmbedded: false,
     openWriter: async (options = {}) => {
       await migrate(address)
       return openPostgresWriter(address, options)
@@ -22,6 +23,7 @@ export function postgresStore(text: string): Store {
       await migrate(address)
       return openPostgresReader(address)
     },
+    openExisting: async () => openPostgresReader(address),
     migrate: () => migrate(address),
     distribute: () => distribute(address),
     openTableReader: () => openPostgresTableReader(address),

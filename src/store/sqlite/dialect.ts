@@ -5,5 +5,7 @@ export const SQLITE_DIALECT: Dialect = {
   merge: 'lazy',
   hex: (column) => `format('%016x', ${column})`,
   // As bytes: they go to the client as they are.
-  join: (column) => `cast('${' '.repeat(HEAD_ROOM)}' || group_concat(${column}) as blob)`,
+  join: (column, { begin, between, end }) =>
+    `case count(*) when 0 then null
+      else cast(concat('${' '.repeat(HEAD_ROOM)}', ${begin}, group_concat(${column}, ${between}), ${end}) as blob) end`,
 }

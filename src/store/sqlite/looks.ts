@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts'
 /** Looks at how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
 export type Looks = {
   /** The look of this round of the event loop, which nothing that was sent before can be newer than; or null. */
-  recent(since: StoreVersion | null): Freshness | null
+  recent(since: StoreVersion): Freshness | null
   take(connection: Connection, since: StoreVersion | null): Freshness
 }
 

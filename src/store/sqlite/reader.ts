@@ -20,7 +20,6 @@ import {
   READ_PRUNED,
   READ_STREAM,
 } from '../statements.ts'
-
 import {
   asUnavailable,
   type Holdings,
@@ -28,10 +27,12 @@ import {
   type PageQuery,
   type Position,
   type Reader,
+  type ReaderOptions,
   StoreError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { SQLITE_DIALECT } from './dialect.ts'
+import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
@@ -40,7 +41,7 @@ import { openSqliteSnapshot } from './snapshot.ts'
  * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
  * back is read again.
  */
-export function openSqliteReader(path: string): Reader {
+export function openSqliteReader(path: string, { rests = false }: ReaderOptions = {}): Reader {
   let connection: Connection | null = Connection.openForReading(path)
 
   function close(): void {
@@ -71,9 +72,10 @@ export function openSqliteReader(path: string): Reader {
   const looks = createLooks()
 
   return {
-    page: (query) => snapshot((from) => readPage(from, query)),
+    page: (query) => snapshot((from) => readPage(from, query, rests)),
     position: () => snapshot(readPosition),
-    freshness: async (since) => looks.recent(since) ?? attempt((from) => looks.take(from, since)),
+    freshness: (since) => attempt((from) => looks.take(from, since)),
+    recentFreshness: (since) => looks.recent(since),
     arrivals: (query) => snapshot((from) => arrivalsOf(from, query)),
     placeOf: (resource, selection, key) =>
       snapshot((from) => {
@@ -87,7 +89,7 @@ export function openSqliteReader(path: string): Reader {
   }
 }
 
-function readPage(connection: Connection, query: PageQuery): Page {
+function readPage(connection: Connection, query: PageQuery, rests = false): Page {
   const state = readState(connection)
   const none = { rows: [], edges: null, more: false, behind: false, ...state }
   if (selectsNothing(query.selection)) return none
@@ -99,23 +101,27 @@ function readPage(connection: Connection, query: PageQuery): Page {
     span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
   }
   const scans = pageScans(query, span)
-  const found = readEdges(connection, query, scans.page) ?? readRows(connection, query, scans.page)
+  const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span).page)
+  const written = rests ? readEdgesInPieces(query, readPiece) : readEdges(connection, query, scans.page)
+  const found = written === null ? readRows(connection, query, scans.page) : { rows: [], ...written }
   return { ...found, behind: scans.behind !== null && exists(connection, scans.behind), ...state }
 }
 
-type Found = Pick<Page, 'rows' | 'edges' | 'more'>
-
-function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): Found | null {
+function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges | null {
   if (order === undefined) return null
   const reversed = order === 'reversed'
   const statement = edgesStatement(scan, limit + 1, reversed, SQLITE_DIALECT)
   if (statement === null) return null
   const [text, count] = connection.values(statement.text, statement.values) as [Uint8Array | null, number]
   const bytes = text === null ? Buffer.alloc(0) : Buffer.from(text.buffer, text.byteOffset, text.length)
-  return { rows: [], ...cutEdges(bytes, count, limit, reversed) }
+  return cutEdges(bytes, count, limit, reversed)
 }
 
-function readRows(connection: Connection, { limit }: PageQuery, scan: Scan): Found {
+function readRows(
+  connection: Connection,
+  { limit }: PageQuery,
+  scan: Scan,
+): Pick<Page, 'rows' | 'edges' | 'more'> {
   const { text, values } = pageStatement(scan, limit + 1, SQLITE_DIALECT)
   return { ...cutRows(connection.rows(text, values), limit), edges: null }
 }

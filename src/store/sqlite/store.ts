@@ -11,11 +11,13 @@ import { openSqliteWriter } from './writer.ts'
 export function sqliteStore(path: string): Store {
   return {
     name: path,
+    isEmbedded: true,
     openWriter: async (options) => openSqliteWriter(path, options),
     openReader: async () => {
       if (!Connection.isCurrent(path)) Connection.openForWriting(path).close()
       return openSqliteReader(path)
     },
+    openExisting: async (options) => openSqliteReader(path, options),
     migrate: async () => Connection.openForWriting(path).close(),
     distribute: async () => {
       throw new StoreError(`${path}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`)

@@ -1,0 +1,30 @@
+/** The smallest block: most pages of the usual size fit in. */
+const MIN_BLOCK_BYTES = 32 * 1024
+
+/** What is kept of blocks that nobody uses. */
+const MAX_FREE_BYTES = 16 * 1024 * 1024
+
+/**
+ * Memory that is used again instead of being left to the garbage collector, which would look through everything
+ * each time that some dozens of megabytes of it have come up.
+ */
+export class BufferPool {
+  readonly #free: ArrayBuffer[] = []
+  #freeBytes = 0
+
+  /** A block that holds so many bytes, with anything in it. */
+  take(bytes: number): ArrayBuffer {
+    const found = this.#free.findIndex(({ byteLength }) => byteLength >= bytes)
+    if (found === -1) return new ArrayBuffer(Math.max(MIN_BLOCK_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
+    const [block] = this.#free.splice(found, 1) as [ArrayBuffer]
+    this.#freeBytes -= block.byteLength
+    return block
+  }
+
+  /** Takes a block back, to be used again. */
+  give(block: ArrayBuffer): void {
+    if (this.#freeBytes + block.byteLength > MAX_FREE_BYTES) return
+    this.#free.push(block)
+    this.#freeBytes += block.byteLength
+  }
+}

@@ -1,0 +1,47 @@
+import type { StoreVersion } from '../store/changes.ts'
+import type { Position, Reader } from '../store/store.ts'
+import { pageBody } from './page-body.ts'
+import type { Extent } from './page-cache.ts'
+import { extentOf } from './page-extent.ts'
+import type { PageRequest } from './page-request.ts'
+import { checkSumOf } from './send-json.ts'
+
+/** A page as it is answered: compact JSON, and what of the store it shows. */
+export type MadePage = {
+  json: Buffer
+  checkSum: string
+  extent: Extent
+  position: Position
+  version: StoreVersion
+  /** Lets the memory of `json` be used for another page: nobody may look at it any more. */
+  release?: () => void
+}
+
+/**
+ * Makes pages from one snapshot of the store each; null while the store holds no block.
+ *
+ * Rejects with {@link StoreUnavailableError} while the store cannot be read.
+ */
+export type Pages = {
+  make(asked: PageRequest): Promise<MadePage | null>
+  close(): Promise<void>
+}
+
+/** Makes pages here, from a reader that stays its owner's to close. */
+export function pagesOf(reader: Reader): Pages {
+  return { make: (asked) => makePage(reader, asked), close: async () => {} }
+}
+
+export async function makePage(reader: Reader, asked: PageRequest): Promise<MadePage | null> {
+  const page = await reader.page(asked.query)
+  const { position, version } = page
+  if (position === null) return null
+  const { json, lastCursor } = pageBody(asked, page)
+  return {
+    json,
+    checkSum: checkSumOf(json),
+    extent: extentOf(asked.query, page, lastCursor),
+    position,
+    version,
+  }
+}

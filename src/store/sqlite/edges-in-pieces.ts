@@ -1,0 +1,65 @@
+import { decodeCursor } from '../../resources/cursor.ts'
+import type { Key } from '../../resources/resource.ts'
+import { cursorsOf, HEAD_ROOM, type WrittenEdges } from '../edges.ts'
+import type { Page, PageQuery } from '../store.ts'
+
+/** Rows that are read at a time: some fractions of a millisecond. */
+const PIECE_ROWS = 1_000
+
+/** Long enough for threads that wait for a processor to get one, short beside the reading of a piece. */
+const REST_MS = 0.05
+
+/** What follows the edges of a page in an answer is shorter. */
+const TAIL_ROOM = 256
+
+const COMMA = Buffer.from(',')
+
+/** Edges that have been read, and whether more rows follow. */
+export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges }
+
+/**
+ * Reads the edges of a page in pieces, and rests between them: a thread that reads on and on keeps others from a
+ * processor for milliseconds, however low its priority. Null where the edges are none that the database writes.
+ *
+ * @param read reads a piece: the same page, from another cursor on, with another limit
+ */
+export function readEdgesInPieces(
+  query: PageQuery,
+  read: (piece: PageQuery) => ReadEdges | null,
+): ReadEdges | null {
+  const { resource, selection } = query
+  const scope = resource.scope === null ? null : selection[resource.scope]!
+  const reversed = query.edges === 'reversed'
+  const pieces: WrittenEdges[] = []
+  let { cursor, limit: left } = query
+  for (;;) {
+    const found = read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
+    if (found === null) return null
+    const { edges, more } = found
+    pieces.push(edges)
+    left -= PIECE_ROWS
+    if (left <= 0 || !more) return { edges: join(pieces, reversed), more }
+    const { startCursor, endCursor } = cursorsOf(edges)
+    cursor = decodeCursor(resource, scope, reversed ? startCursor : endCursor) as Key
+    rest()
+  }
+}
+
+function join(pieces: WrittenEdges[], reversed: boolean): WrittenEdges {
+  const [first, ...others] = reversed ? pieces.toReversed() : pieces
+  if (others.length === 0) return first!
+  const parts = [Buffer.alloc(HEAD_ROOM), textOf(first!)]
+  for (const piece of others) parts.push(COMMA, textOf(piece))
+  const bytes = Buffer.concat([...parts, Buffer.alloc(TAIL_ROOM)])
+  return { bytes, start: HEAD_ROOM, end: bytes.length - TAIL_ROOM }
+}
+
+function textOf({ bytes, start, end }: WrittenEdges): Buffer {
+  return bytes.subarray(start, end)
+}
+
+const nothing = new Int32Array(new SharedArrayBuffer(4))
+
+function rest(): void {
+  Atomics.wait(nothing, 0, 0, REST_MS)
+}

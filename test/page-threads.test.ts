@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { type MadePage, type Pages, pagesOf } from '../src/api/make-page.ts'
+import type { PageRequest } from '../src/api/page-request.ts'
+import { startPageThreads } from '../src/api/page-threads.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { type PageQuery, StoreUnavailableError } from '../src/store/store.ts'
+import { send } from './fixtures/http.ts'
+import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { ingestWhole, SILENT, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
+const options = { skip: kind === undefined && 'for SQLite only' }
+
+function points(limit: number, change: Partial<PageQuery> = {}, backward = false): PageRequest {
+  return {
+    query: {
+      resource: RESOURCES.fundingPeriodDataPoints,
+      selection: { marketId: MARKET },
+      descending: true,
+      cursor: null,
+      limit,
+      edges: backward ? 'reversed' : 'as read',
+      ...change,
+    },
+    backward,
+  }
+}
+
+/** What a page is, without the means to use its memory again, which is used at once. */
+async function contentOf(
+  pages: Pages,
+  asked: PageRequest,
+): Promise<Omit<MadePage, 'json'> & { text: string }> {
+  const { json, release, ...content } = (await pages.make(asked))!
+  const text = json.toString()
+  release?.()
+  return { ...content, text }
+}
+
+test('Threads make the pages that are made without them, many at a time', options, async (t) => {
+  const store = kind!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const reader = await openStore(store).openReader()
+  const threads = startPageThreads(store, SILENT)
+  const asked = [
+    points(1),
+    points(50),
+    points(50, {}, true),
+    points(5_000),
+    points(3, { resource: RESOURCES.checkpoints, selection: {} }),
+    points(700, { resource: RESOURCES.liquidityProviders }),
+  ]
+  try {
+    const here = pagesOf(reader)
+    const expected = await Promise.all(asked.map((each) => contentOf(here, each)))
+    assert.ok(expected.every(({ text }) => text.length > 100))
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await Promise.all(asked.map((each) => contentOf(threads, each))), expected)
+    }
+  } finally {
+    await threads.close()
+    await reader.close()
+  }
+})
+
+test('Long pages, which are read in pieces, are what they are in one', options, async (t) => {
+  const store = kind!.create(t)
+  await ingestWhole(store, generatedPoints(t))
+  const reader = await openStore(store).openReader()
+  const threads = startPageThreads(store, SILENT)
+  try {
+    const here = pagesOf(reader)
+    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.holdings())!
+      .fundingPeriodDataPoints[0]!
+    assert.ok(Number(count) > 5_500)
+    const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
+    const whole = { marketId }
+    for (const selection of [
+      whole,
+      { marketId, source: 2n },
+      { marketId, source: 1n },
+      { marketId, from: middle },
+      { marketId, seq: 3n },
+    ]) {
+      for (const cursor of selection === whole ? [null, [middle, 3n, 1n] as const] : [null]) {
+        for (const limit of [999, 1_000, 1_001, 2_500, 5_000]) {
+          for (const backward of [false, true]) {
+            for (const descending of [false, true]) {
+              const asked = points(limit, { selection, cursor, descending }, backward)
+              const [expected, made] = [await contentOf(here, asked), await contentOf(threads, asked)]
+              const name = JSON.stringify({ selection, cursor, limit, backward, descending }, (_, value) =>
+                typeof value === 'bigint' ? String(value) : value,
+              )
+              assert.equal(made.text === expected.text, true, name)
+              assert.deepEqual(made, expected, name)
+            }
+          }
+        }
+      }
+    }
+    const { text } = await contentOf(threads, points(5_000, { selection: whole }))
+    assert.equal(JSON.parse(text).fundingPeriodDataPoints.edges.length, 5_000)
+  } finally {
+    await threads.close()
+    await reader.close()
+  }
+})
+
+test(
+  'A page that waits for its client is sent as it was made, whatever is made meanwhile',
+  options,
+  async (t) => {
+    const store = kind!.create(t)
+    await ingestWhole(store, generatedPoints(t))
+    const base = await serve(t, store, { cacheBytes: 0 })
+    const reader = await openStore(store).openReader()
+    t.after(() => reader.close())
+    const { marketId } = (await reader.holdings())!.fundingPeriodDataPoints[0]!
+    const path = `/api/v2/funding-periods/data-points/${marketId}`
+    const targetOf = (order: boolean, first: number) =>
+      `${path}?pagination.first=${first}&pagination.newestFirst=${order}`
+    const expected = new Map<string, string>()
+    const targets = [true, false].flatMap((order) =>
+      [5_000, 4_000, 400].map((first) => targetOf(order, first)),
+    )
+    for (const target of targets) expected.set(target, (await send(base, target)).text)
+    assert.equal(new Set(expected.values()).size, targets.length)
+
+    // More than the system takes for a client that does not read: one of the answers waits half sent.
+    const asked = Array.from({ length: 16 }, (_, index) => targets[index % 2]!)
+    const slow = openSocket(base)
+    t.after(() => slow.destroy())
+    slow.pause()
+    for (const target of asked) slow.write(requestText(`GET ${target}`, { Connection: 'keep-alive' }))
+    for (let round = 0; round < 30; round++) {
+      const target = targets[round % targets.length]!
+      assert.equal((await send(base, target)).text === expected.get(target), true, target)
+    }
+    const chunks: Buffer[] = []
+    slow.end()
+    for await (const chunk of slow) chunks.push(chunk)
+    const { answers } = readAnswers(Buffer.concat(chunks))
+    assert.equal(answers.length, asked.length)
+    for (const [index, { body }] of answers.entries()) {
+      assert.equal(body === expected.get(asked[index]!), true, `answer ${index}`)
+    }
+  },
+)
+
+function generatedPoints(t: TestContext): string {
+  const path = join(temporaryFolder(t), 'points.evts')
+  const records = generateRecords({ blocks: 6_200, markets: 1, parties: 1, points: 1, events: 0 })
+  writeFileSync(path, Buffer.concat([...records]))
+  return path
+}
+
+test('A store that is away is told as that, and read again once it is back', options, async (t) => {
+  const store = kind!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const threads = startPageThreads(store, SILENT)
+  t.after(() => threads.close())
+  const before = await contentOf(threads, points(5))
+  renameSync(store, `${store}.away`)
+  // The long page's thread starts while the store is away: it must not make one.
+  for (const asked of [points(5), points(5_000)]) {
+    await assert.rejects(threads.make(asked), StoreUnavailableError)
+  }
+  renameSync(`${store}.away`, store)
+  assert.deepEqual(await contentOf(threads, points(5)), before)
+  assert.deepEqual((await contentOf(threads, points(5_000))).position, before.position)
+})
+
+test('A fault of ours is told as one', options, async (t) => {
+  const store = kind!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const threads = startPageThreads(store, SILENT)
+  t.after(() => threads.close())
+  const unknown = { ...RESOURCES.checkpoints, name: 'nothing' as 'checkpoints' }
+  await assert.rejects(threads.make(points(3, { resource: unknown })), (error: Error) => {
+    assert.ok(!(error instanceof StoreUnavailableError))
+    assert.match(error.stack!, /page-statement|reader|scan/)
+    return true
+  })
+  assert.notEqual(await threads.make(points(3)), null)
+})
+
+test('A thread that fails is said to have, and is started again when it is asked', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) })
+  const threads = startPageThreads('', log)
+  for (let time = 1; time <= 2; time++) {
+    await assert.rejects(threads.make(points(3)), StoreUnavailableError)
+    assert.equal(lines.length, time)
+    assert.match(lines.at(-1)!, /a thread that makes pages failed/)
+    assert.match(lines.at(-1)!, /the store has no name/)
+  }
+  await threads.close()
+})
