@@ -142,10 +142,9 @@ async function benchRecordings(add: Add): Promise<void> {
 
 async function benchCompany(add: Add): Promise<void> {
   const store = await largeStore(POINTS)
-  const nextTarget = pageTargets(POINTS).anywhere(100)
   const service = await serveStore(store)
   try {
-    add(...(await measureCompany(service, nextTarget)))
+    add(...(await measureCompany(service, POINTS)))
     add(memoryOf(service))
   } finally {
     await service.stop()
@@ -153,8 +152,8 @@ async function benchCompany(add: Add): Promise<void> {
   const beside = join(WORK, 'beside.db')
   removeStore(beside)
   copyFileSync(store, beside)
-  const file = await generatedFile({ blocks: 150_000, start: POINTS + 1, chain: 'lyra-bench' })
-  add(await measureBesideIntake(beside, nextTarget, file))
+  const file = await generatedFile({ blocks: 250_000, start: POINTS + 1, chain: 'lyra-bench' })
+  add(await measureBesideIntake(beside, pageTargets(POINTS).anywhere(100), file))
   removeStore(beside)
 }
 

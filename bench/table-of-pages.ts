@@ -8,6 +8,10 @@ import type { ServerProcess } from './processes.ts'
 
 const CONNECTIONS = 16
 const SECONDS = 2
+
+/** Until what is asked for most is compiled to its end. */
+export const WARM_UP_SECONDS = 3
+
 const ROUNDS = 3
 
 const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
@@ -156,7 +160,7 @@ async function inTurns(
     for (const [index, [server, nextTarget]] of loads.entries()) {
       const run = await measureLoad(server.base, {
         connections: CONNECTIONS,
-        seconds: round === 0 ? 0.5 : SECONDS,
+        seconds: round === 0 ? WARM_UP_SECONDS : SECONDS,
         nextTarget,
         headers: { 'Accept-Encoding': encoding },
       })
@@ -186,7 +190,8 @@ async function processorTimes(loads: readonly (readonly [ServerProcess, () => st
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, [server, nextTarget]] of loads.entries()) {
       const before = server.processorSeconds()
-      const run = await measureLoad(server.base, { connections: CONNECTIONS, seconds: SECONDS, nextTarget })
+      const seconds = round === 0 ? WARM_UP_SECONDS : SECONDS
+      const run = await measureLoad(server.base, { connections: CONNECTIONS, seconds, nextTarget })
       if (round > 0) times[index]!.push(((server.processorSeconds() - before) / run.requests) * 1e6)
     }
   }
