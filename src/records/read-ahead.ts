@@ -12,6 +12,9 @@ const MIN_BYTES = 4 * 1024 * 1024
 const BLOCKS = 4
 const BLOCK_BYTES = 1024 * 1024
 
+/** What the thread leaves to its garbage collector is chunks of bytes, the sooner collected the better. */
+const MAX_YOUNG_MB = 4
+
 /**
  * As {@link readEventFile}; but a large file is read, and inflated, by a thread of its own, while the one that asks
  * works on what came before. A chunk is good until the next one is asked for.
@@ -36,6 +39,7 @@ async function* readInThread(
   // The same file name in a checkout (.ts) and in the published package (.js).
   const worker = new Worker(new URL(`./reading-thread${extname(import.meta.filename)}`, import.meta.url), {
     workerData: task,
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const tell = (message: ToReadingThread, bytes: ArrayBuffer[] = []) => worker.postMessage(message, bytes)
