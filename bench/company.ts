@@ -107,7 +107,7 @@ const COMPANY: Record<string, (service: ServerProcess, points: number) => Promis
     }
   },
   // In a process of its own: what it receives is not to keep the readers here from being timed.
-  'a client that asks for 5,000 rows in a loop': async ({ base }, points) => {
+  'a loop of pages of 5,000 rows': async ({ base }, points) => {
     const client = spawn(process.execPath, [PAGE_LOOP, base, String(points)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

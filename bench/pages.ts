@@ -20,14 +20,18 @@ export async function measurePage(service: ServerProcess, name: string, target: 
   const constant = await constantServerOf(service, target, 'identity')
   const runs: Record<'ours' | 'limit', LoadResult[]> = { ours: [], limit: [] }
   try {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round <= 3; round++) {
       for (const [key, server, path] of [
         ['limit', constant, '/'],
         ['ours', service, target],
       ] as const) {
-        runs[key].push(
-          await measureLoad(server.base, { connections: CONNECTIONS, seconds: 2, nextTarget: () => path }),
-        )
+        const run = await measureLoad(server.base, {
+          connections: CONNECTIONS,
+          seconds: 2,
+          nextTarget: () => path,
+        })
+        // The first round warms up.
+        if (round > 0) runs[key].push(run)
       }
     }
   } finally {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
+import { measureDatabasePages } from './database-pages.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
@@ -99,6 +100,7 @@ async function benchPages(add: Add): Promise<void> {
   try {
     add(...(await measureHotAndCold(service, targets)))
     add(...(await measureDepthAndFilters(service, targets, POINTS)))
+    add(...(await measureDatabasePages(store, targets)))
     const two = await serveStore(store, ['--workers', '2'])
     try {
       add(await measureWorkers(service, two, targets))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { renameSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
@@ -173,6 +173,7 @@ test('A store that is away is told as that, and read again once it is back', opt
   for (const asked of [points(5), points(5_000)]) {
     await assert.rejects(threads.make(asked), StoreUnavailableError)
   }
+  assert.equal(existsSync(store), false)
   renameSync(`${store}.away`, store)
   assert.deepEqual(await contentOf(threads, points(5)), before)
   assert.deepEqual((await contentOf(threads, points(5_000))).position, before.position)

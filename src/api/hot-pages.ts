@@ -56,7 +56,7 @@ export function createHotPages(options: HotPagesOptions): HotPages {
     const { headers, vary } = corsHeaders(corsOrigins, request.headers.origin)
     const isKnown = matchesTag(request.headers['if-none-match'], page.tag)
     // Names and values in turns, which Node writes soonest.
-    const head: (string | number)[] = [
+    const head = [
       'x-request-id',
       requestId(request),
       'x-block-height',
@@ -73,11 +73,11 @@ export function createHotPages(options: HotPagesOptions): HotPages {
     for (const name in headers) head.push(name, headers[name]!)
     for (const name in limits) head.push(name, limits[name]!)
     if (isKnown) {
-      response.writeHead(304, head as string[]).end()
+      response.writeHead(304, head).end()
     } else {
-      head.push('content-type', JSON_TYPE, 'content-length', page.body.length)
+      head.push('content-type', JSON_TYPE, 'content-length', String(page.body.length))
       if (page.isGzipped) head.push('content-encoding', 'gzip')
-      response.writeHead(200, head as string[]).end(page.body, 'latin1')
+      response.writeHead(200, head).end(page.body, 'latin1')
       // Nearly always the system has taken it all.
       if (request.socket.writableLength > 0) {
         response.once('close', backlog.hold(request.socket, page.body.length))

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { decodeCursor } from '../src/resources/cursor.ts'
+import type { Key } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { findStore } from '../src/store/open-store.ts'
+import { type Figure, figure } from './figures.ts'
+import { LARGE_MARKET } from './large-store.ts'
+import type { PageTargets } from './table-of-pages.ts'
+
+/** Bytes read by this process so far, from whatever file (Linux). */
+const IO = '/proc/self/io'
+
+/** Bytes of a page of a SQLite file. */
+const PAGE_BYTES = 4_096
+
+const TIMES = 50
+
+/** Pages of the database that are read for pages of rows at both ends of a long list, with none in memory before. */
+export async function measureDatabasePages(store: string, targets: PageTargets): Promise<Figure[]> {
+  if (!existsSync(IO)) return []
+  const figures: Figure[] = []
+  for (const first of [100, 1000]) {
+    const newest = await databasePages(store, targets.near('newest', first))
+    const oldest = await databasePages(store, targets.near('oldest', first))
+    figures.push(
+      figure(`database pages of the last pages, first=${first}`, oldest, 'pages', {
+        limit: { name: 'the first pages', value: newest },
+        target: { most: 1.2 },
+      }),
+    )
+  }
+  return figures
+}
+
+async function databasePages(store: string, nextTarget: () => string): Promise<number> {
+  let bytes = 0
+  for (let time = 0; time < TIMES; time++) {
+    const reader = await findStore(store).openExisting()
+    // What every connection reads once.
+    await reader.position()
+    const before = bytesRead()
+    await reader.page(queryOf(nextTarget()))
+    bytes += bytesRead() - before
+    await reader.close()
+  }
+  return bytes / PAGE_BYTES / TIMES
+}
+
+function bytesRead(): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync(IO, 'latin1'))![1])
+}
+
+function queryOf(target: string) {
+  const { searchParams } = new URL(target, 'http://localhost')
+  const resource = RESOURCES.fundingPeriodDataPoints
+  return {
+    resource,
+    selection: { marketId: LARGE_MARKET },
+    descending: true,
+    cursor: decodeCursor(resource, LARGE_MARKET, searchParams.get('pagination.after')!) as Key,
+    limit: Number(searchParams.get('pagination.first')),
+    edges: 'as read',
+  } as const
+}
