@@ -231,6 +231,18 @@ describe('a cache of pages', () => {
     assert.equal(cache.has('large'), true)
   })
 
+  test('remembers so many characters of requests at most', async () => {
+    const { reader, current } = createCommits()
+    const cache = createPageCache(reader, 1_000_000)!
+    const put = (key: string) => cache.put(key, pageOf(points(MARKET_A, null, null), current(), 5_000))
+    await put('first')
+    for (let count = 0; count < 70; count++) await put(`${count} `.padEnd(16_000, 'x'))
+    await put('first')
+    assert.equal(cache.has('first'), false)
+    await put('first')
+    assert.equal(cache.has('first'), true)
+  })
+
   test('keeps a page as it was put, whatever becomes of the memory', async () => {
     const { reader, current } = createCommits()
     const cache = createPageCache(reader, 100_000)!

@@ -19,8 +19,8 @@ export type Extent = {
   last: bigint | null
 }
 
-/** Requests remembered, to tell who reads a list through, once, from who asks for the same again. */
-const MAX_ASKED = 4_000
+/** Characters of requests remembered, to tell who reads a list through from who asks for the same again. */
+const MAX_ASKED = 1_000_000
 
 /** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
 const MAX_TEXT_BYTES = 4 * 1024
@@ -65,7 +65,7 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
     // A key is held as text, two bytes a character at most.
     sizeCalculation: ({ body }, key) => body.length + 2 * key.length + ENTRY_BYTES,
   })
-  const asked = new LRUCache<string, true>({ max: MAX_ASKED })
+  const asked = new LRUCache<string, true>({ maxSize: MAX_ASKED, sizeCalculation: (_, key) => key.length })
   let state: Freshness | null = null
 
   /**
