@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
+import { moduleBeside } from '../module-beside.ts'
 import type { ResourceName } from '../resources/resource.ts'
 import { type PageQuery, StoreUnavailableError } from '../store/store.ts'
 import type { MadePage, Pages } from './make-page.ts'
@@ -64,8 +64,7 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   let worker: Worker | null = start()
 
   function start(): Worker {
-    // The same file name in a checkout (.ts) and in the published package (.js).
-    const started = new Worker(new URL(`./page-thread${extname(import.meta.filename)}`, import.meta.url), {
+    const started = new Worker(moduleBeside(import.meta.url, 'page-thread'), {
       workerData: task,
     })
     started.on('message', settle)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '../module-beside.ts'
 import type { WorkerMessage, WorkerTask } from './worker.ts'
 
 /** An intake that runs in a thread of its own, so that neither readers nor the event loop wait for it. */
@@ -18,8 +18,7 @@ export type IntakeListener = {
 
 /** Starts taking in what is named, in a thread of its own. */
 export function startIntakeWorker(task: WorkerTask, listener: IntakeListener): RunningIntake {
-  // The same file name in a checkout (.ts) and in the published package (.js).
-  const worker = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
+  const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
     workerData: task,
   })
   let running = true

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '../module-beside.ts'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 import type { FromReadingThread, ReadFailure, ReadingTask, ToReadingThread } from './reading-thread.ts'
@@ -36,8 +36,7 @@ async function* readInThread(
 ): AsyncGenerator<Buffer, void, undefined> {
   progress.isCutShort = false
   const task: ReadingTask = { path, blocks: BLOCKS, blockBytes: BLOCK_BYTES }
-  // The same file name in a checkout (.ts) and in the published package (.js).
-  const worker = new Worker(new URL(`./reading-thread${extname(import.meta.filename)}`, import.meta.url), {
+  const worker = new Worker(moduleBeside(import.meta.url, 'reading-thread'), {
     workerData: task,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })

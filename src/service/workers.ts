@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
+import { moduleBeside } from '../module-beside.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Answering } from './answering.ts'
 import type { IntakeNews } from './intake.ts'
@@ -35,8 +35,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
   // Makes the store where there is none, and tells what is wrong with it once.
   await (await findStore(settings.store).openReader()).close()
   cluster.setupPrimary({
-    // The same file name in a checkout (.ts) and in the published package (.js).
-    exec: fileURLToPath(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url)),
+    exec: fileURLToPath(moduleBeside(import.meta.url, 'worker')),
     args: [],
     serialization: 'advanced',
   })
