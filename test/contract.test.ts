@@ -16,15 +16,11 @@ type Edge = { node: object; cursor: string }
 
 for (const store of STORE_KINDS) {
   describe(`the right answers on the recordings (${store.name})`, () => {
-    test('the golden files are there', (t) => {
-      if (goldenNames().length === 0) skip(t, 'the folder of golden files is not there')
-    })
-
     for (const name of goldenNames()) {
       test(`every case of ${name}`, async (t) => {
         const golden = readGolden(name)
-        const recording = recordingPath(golden.events)
-        if (recording === null) return skip(t, `${golden.events} is not there`)
+        const recording = golden === null ? null : recordingPath(golden.events)
+        if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
         const place = store.create(t)
         await ingestWhole(place, recording)
         const base = await serve(t, place)

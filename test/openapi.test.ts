@@ -292,15 +292,11 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('the golden files are there', (t) => {
-      if (goldenNames().length === 0) skip(t, 'the folder of golden files is not there')
-    })
-
     for (const name of goldenNames()) {
       test(`is what the document says on the recording of ${name}`, async (t) => {
         const golden = readGolden(name)
-        const recording = recordingPath(golden.events)
-        if (recording === null) return skip(t, `${golden.events} is not there`)
+        const recording = golden === null ? null : recordingPath(golden.events)
+        if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
         const store = kind.create(t)
         await ingestWhole(store, recording)
         const base = await serve(t, store)

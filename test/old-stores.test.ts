@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { describe, test } from 'node:test'
+import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
+import { send } from './fixtures/http.ts'
+import { type OldAnswers, readOldAnswers, restoreOldStore } from './fixtures/old-store.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+/** The rows and flags of a page: the cursors of a later version may be written otherwise. */
+function withoutCursors(body: string): unknown {
+  return JSON.parse(body, (key, value) => (/cursor$/i.test(key) ? undefined : value))
+}
+
+/** The first events that a stream sends after an id. */
+async function eventsAfter(base: string, target: string, id: string, count: number): Promise<ServerEvent[]> {
+  const request = get(`${base}${target}`, { headers: { 'last-event-id': id }, agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  assert.equal(response.statusCode, 200, `${target} after ${id}`)
+  const events: ServerEvent[] = []
+  const found = Promise.withResolvers<void>()
+  const read = createEventStreamReader({
+    onEvent: (event) => {
+      if (event.data !== '') events.push(event)
+      if (events.length >= count) found.resolve()
+    },
+    onId: () => {},
+  })
+  response
+    .setEncoding('utf8')
+    .on('data', read)
+    .on('error', () => {})
+  request.on('error', () => {})
+  response.on('close', () => found.resolve())
+  await found.promise
+  request.destroy()
+  return events.slice(0, count)
+}
+
+/** The events of a stream that carry a row. */
+const rowsOf = ({ events }: OldAnswers['streams'][number]) => events.filter(({ data }) => data !== undefined)
+
+for (const kind of STORE_KINDS) {
+  describe(`a store of version 0.1.0 (${kind.name})`, () => {
+    test('gives every answer that 0.1.0 gave, and accepts its cursors', async (t) => {
+      const base = await serve(t, await restoreOldStore(t, kind))
+      for (const { target, status, height, timestamp, body } of readOldAnswers().answers) {
+        const answer = await send(base, target)
+        assert.equal(answer.status, status, target)
+        assert.equal(answer.headers['x-block-height'], height, target)
+        assert.equal(answer.headers['x-block-timestamp'], timestamp, target)
+        assert.deepEqual(withoutCursors(answer.text), withoutCursors(body), target)
+      }
+    })
+
+    test('continues the streams of 0.1.0 after their ids', async (t) => {
+      const base = await serve(t, await restoreOldStore(t, kind))
+      for (const stream of readOldAnswers().streams) {
+        const rows = rowsOf(stream)
+        assert.ok(rows.length > 1, stream.target)
+        for (const at of [0, Math.floor(rows.length / 2)]) {
+          const expected = rows.slice(at + 1, at + 6)
+          if (expected.length === 0) continue
+          const events = await eventsAfter(base, stream.target, rows[at]!.id!, expected.length)
+          assert.deepEqual(
+            events.map(({ data }) => data),
+            expected.map(({ data }) => data),
+            `${stream.target} after ${rows[at]!.id}`,
+          )
+        }
+      }
+    })
+
+    test('has the same rows as the sample ingested now, and ingests it again without a change', async (t) => {
+      const old = await restoreOldStore(t, kind)
+      await openStore(old).migrate()
+      const made = kind.create(t)
+      await ingestWhole(made, SAMPLE)
+      const fresh = await dumpStore(made)
+      assertSameDump(await dumpStore(old), fresh, 'migrated')
+      const { report } = await ingestWhole(old, SAMPLE)
+      assert.equal(report.blocks, 0)
+      assertSameDump(await dumpStore(old), fresh, 'migrated and ingested again')
+    })
+  })
+}
