@@ -45,6 +45,8 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
       await writer.commit(batchOf(from, count, digits), {
         chainId: 'lyra-bench',
         first: 1n,
+        began: 1n,
+        blockOne: null,
         height,
         timestamp,
         gaps: [],
@@ -78,7 +80,13 @@ function batchOf(from: number, count: number, digits: number): Batch {
       price: String(price),
       twap: String(price + 12_345n),
     }
-    projectBlock(batch, { height: BigInt(index + 1), timestamp, events: [{ index: 17, event }], weight: 0 })
+    projectBlock(batch, {
+      height: BigInt(index + 1),
+      timestamp,
+      events: [{ index: 17, event }],
+      weight: 0,
+      replacesAfter: null,
+    })
   }
   return batch
 }

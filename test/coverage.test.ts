@@ -164,6 +164,8 @@ describe('ranges and gaps', () => {
     const coverage = {
       chainId: 'test',
       first: 1n,
+      began: 1n,
+      blockOne: null,
       height: 9n,
       timestamp: 0n,
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { createBatch } from '../src/projections/batch.ts'
+import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
@@ -253,7 +254,7 @@ async function writePoints(store: string, count: number): Promise<void> {
       const row = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
       batch.fundingPeriodDataPoints.push({ ...row, height, eventIndex: (index % 20_000) + 2 })
     }
-    await writer.commit(batch, { chainId: 'test-chain', first: 1n, height, timestamp: height, gaps: [] })
+    await writer.commit(batch, coverageUpTo(height))
   }
   await writer.close()
 }

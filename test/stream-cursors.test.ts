@@ -13,6 +13,9 @@ import { scaled } from './fixtures/scale.ts'
 const EVENTS_OF_BLOCK = 3
 const HEIGHTS = 24
 
+/** The first block that comes: others come above it, below it, and into gaps. */
+const BEGAN = 12n
+
 /** What a store holds that has taken these blocks in. */
 function coverageOf(held: ReadonlySet<number>): Coverage {
   const heights = [...held].sort((a, b) => a - b)
@@ -22,7 +25,8 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
     if (before + 1 < height) gaps.push({ from: BigInt(before + 1), to: BigInt(height - 1), kind: 'missing' })
   }
   const height = BigInt(heights.at(-1)!)
-  return { chainId: 'c', first: BigInt(heights[0]!), height, timestamp: height, gaps }
+  const first = BigInt(heights[0]!)
+  return { chainId: 'c', first, began: BEGAN, blockOne: null, height, timestamp: height, gaps }
 }
 
 /** The events that are held and lacked, in their order. */
@@ -41,16 +45,16 @@ const nameOf = ({ height, index }: Place) => `${height}-${index}`
 
 describe('the cursor of a stream', () => {
   test('leads to every event once, in whatever order blocks come and wherever the stream is cut', () => {
-    // In each step a block comes, on top or into a gap, and some of what is lacked is read.
+    // In each step a block comes, on top, below or into a gap, and some of what is lacked is read.
     const steps = fc.array(
-      fc.record({ block: fc.integer({ min: 2, max: HEIGHTS }), read: fc.integer({ min: 0, max: 12 }) }),
+      fc.record({ block: fc.integer({ min: 1, max: HEIGHTS }), read: fc.integer({ min: 0, max: 12 }) }),
       { minLength: 5, maxLength: 60 },
     )
     fc.assert(
       fc.property(steps, (list) => {
-        const held = new Set([1])
+        const held = new Set([Number(BEGAN)])
         const had: string[] = []
-        let lacks: Lacks = { gaps: [], tail: { height: 1n, index: 0 } }
+        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
         const read = (count: number) => {
           const events = eventsOf(lacks, held)
           const taken = events.slice(0, count)
@@ -73,8 +77,23 @@ describe('the cursor of a stream', () => {
     )
   })
 
+  test('without a first height, as version 0.1.0 gave it, lacks all below where the store began', () => {
+    const held = new Set([1, 2, Number(BEGAN), Number(BEGAN) + 1])
+    const lacks: Lacks = { first: null, gaps: [], tail: { height: BEGAN + 1n, index: 0 } }
+    const cursor = encodeStreamCursor(checkpoints, {}, { lacks })
+    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), { lacks })
+    assert.deepEqual(
+      heldOf(lacks, coverageOf(held)).map(({ height, to }) => [height, to]),
+      [
+        [1n, 2n],
+        [BEGAN + 1n, BEGAN + 1n],
+      ],
+    )
+  })
+
   test('is of one resource and market, and of the characters of all cursors', () => {
     const place: Lacks = {
+      first: 3n,
       gaps: [{ height: 5n, index: 2, to: 9n }],
       tail: { height: 2n ** 63n - 1n, index: 70_000 },
     }

@@ -121,6 +121,41 @@ function provision(marketId: string, party: string) {
 }
 
 for (const kind of STORE_KINDS) {
+  describe(`streams of a store to which blocks below its first are added (${kind.name})`, () => {
+    test('bring their rows once, to those who follow and to those who come back', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(20, [checkpointAt(20)])
+      const base = await serve(t, store)
+      const heightsOf = (listener: Listener) =>
+        listener.events.map(({ data }) => Number((JSON.parse(data) as { atBlock: string }).atBlock))
+      const now = await listen(base, CHECKPOINT_STREAM)
+      const away = await listen(base, `${CHECKPOINT_STREAM}?afterBlock=0`)
+      await until(() => away.events.length === 1, 'the first row')
+      away.cut()
+      await live.commit(5, [checkpointAt(5)])
+      await until(() => heightsOf(now).includes(5), 'a block below the first')
+      await live.commit(21, [checkpointAt(21)])
+      for (const height of [7, 6, 3]) await live.commit(height, [checkpointAt(height)])
+      await until(() => now.events.length === 5, 'all that came')
+      assert.deepEqual(heightsOf(now).toSorted(), [21, 3, 5, 6, 7])
+      now.cut()
+      const back = await listen(base, CHECKPOINT_STREAM, away.id)
+      await until(() => back.events.length === 5, 'what came meanwhile')
+      await live.commit(2, [checkpointAt(2)])
+      await until(() => back.events.length === 6, 'what comes now')
+      assert.deepEqual(
+        heightsOf(back).toSorted((a, b) => a - b),
+        [2, 3, 5, 6, 7, 21],
+      )
+      back.cut()
+      const again = await listen(base, CHECKPOINT_STREAM, now.id)
+      await until(() => again.events.length === 1, 'only what it lacks')
+      assert.deepEqual(heightsOf(again), [2])
+      again.cut()
+    })
+  })
+
   describe(`streams (${kind.name})`, () => {
     async function liveService(t: TestContext) {
       const store = kind.create(t)

@@ -517,7 +517,13 @@ for (const kind of STORE_KINDS) {
         // Without rows it takes the sample in; with rows of before it holds it.
         const { report } = await ingestWhole(old, SAMPLE)
         assert.equal(report.blocks, version === 0 ? 905 : 0)
-        assertSameDump(await dumpStore(old), await dumpStore(fresh), `version ${version}`)
+        // Version 3 and those before it did not keep the hashes of block 1.
+        const hides = version > 0 && version <= 3 ? { stream: [] } : {}
+        assertSameDump(
+          { ...(await dumpStore(old)), ...hides },
+          { ...(await dumpStore(fresh)), ...hides },
+          `version ${version}`,
+        )
         assert.deepEqual(await problemsOf(old), [])
       })
     }
@@ -539,7 +545,7 @@ function futureBatches(count: number, known: Coverage) {
     const batch = createBatch()
     const point = { kind: 'funding-period-data-point', marketId: MARKET, seq: 99n, source: 2 } as const
     const event = { ...point, timestamp, price: '1', twap: '1' }
-    projectBlock(batch, { height, timestamp, weight: 0, events: [{ index: 3, event }] })
+    projectBlock(batch, { height, timestamp, weight: 0, replacesAfter: null, events: [{ index: 3, event }] })
     return { batch, coverage: { ...known, height, timestamp, gaps: [] } }
   })
 }

@@ -40,6 +40,8 @@ export async function unreadyReasons(reader: Reader, intake: IntakeState): Promi
   }
   if (coverage === null) reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
   for (const gap of coverage?.gaps ?? []) {
+    // Below where the store began somebody is adding history: current data are served all the same.
+    if (gap.from < coverage!.began) continue
     reasons.push({ reason: 'gap', message: `${describeHeights(gap.from, gap.to)} ${gap.kind}` })
   }
   const behind = coverage === null ? null : behindSeconds(coverage.timestamp)

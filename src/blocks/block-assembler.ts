@@ -57,8 +57,8 @@ export type AssemblerOptions = {
   strict: boolean
 }
 
-/** What a height is to the store: held already, in a recorded gap, the next one, or beyond the next. */
-type HeightClass = 'held' | 'fills' | 'next' | 'beyond'
+/** What a height is to the store: held already, in a recorded gap, below the first, the next one, or beyond that. */
+type HeightClass = 'held' | 'fills' | 'below' | 'next' | 'beyond'
 
 /** A block that has begun. */
 type OpenBlock = {
@@ -69,9 +69,19 @@ type OpenBlock = {
   /** What the ids of its events begin with, `<height>-`. */
   idPrefix: string
   lastIndex: number
+  /** Of block 1, the last index of a first part that the store holds, and that is not among the events. */
+  heldIndex: number
   incomplete: boolean
   events: BlockEvent[]
   weight: number
+}
+
+/** Block 1 as far as it has ended: its parts together, and their hashes in the order in which they came. */
+type BlockOne = {
+  block: OpenBlock
+  hashes: string[]
+  /** Whether something of it is to be handed on: false while all its parts are known to be held. */
+  isNew: boolean
 }
 
 /**
@@ -97,9 +107,10 @@ export class BlockAssembler {
   #chainIdBytes: DataView
   #open: OpenBlock | null = null
   /** Block 1 as far as it has ended. It comes twice, genesis first, and is whole once block 2 begins. */
-  #blockOne: { block: OpenBlock; hashes: string[] } | null = null
+  #blockOne: BlockOne | null = null
   /** Hashes of parts of block 1, genesis or itself, that have begun and not ended. */
   readonly #lostParts = new Set<string>()
+  #lastPlace: Place | null = null
   /** The lowest height that has begun; an empty store begins there. */
   #firstBegun: bigint | null = null
 
@@ -119,7 +130,17 @@ export class BlockAssembler {
   /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open
-    return open?.height ?? this.#blockOne?.block.height ?? null
+    return open?.height ?? (this.#blockOne?.isNew ? 1n : null)
+  }
+
+  /**
+   * The input ends: block 1 is whole where the store holds block 2.
+   *
+   * @throws {GapError} as {@link accept}.
+   */
+  end(): void {
+    if (this.#lastPlace === null || this.#open !== null || this.#coverage === null) return
+    if (this.#holds(2n)) this.#emitBlockOne(this.#lastPlace)
   }
 
   /**
@@ -132,6 +153,7 @@ export class BlockAssembler {
    */
   accept(bytes: Buffer, start: number, end: number, place: Place): void {
     this.counts.records++
+    this.#lastPlace = place
     try {
       readEnvelope(bytes, start, end, this.#envelope)
       this.#checkOrigin(place)
@@ -194,9 +216,10 @@ export class BlockAssembler {
       height,
       timestamp,
       hash,
-      class: height === 1n && this.#isBlockOneAgain(hash, place) ? 'held' : this.#classify(height, place),
+      class: height === 1n ? this.#classifyPart(hash, place) : this.#classify(height, place),
       idPrefix: `${height}-`,
       lastIndex: 0,
+      heldIndex: 0,
       incomplete: false,
       events: [],
       weight: 0,
@@ -209,26 +232,53 @@ export class BlockAssembler {
    * would be wrong where some are missing.
    */
   #emitBlockOne(place: Place): void {
-    if (this.#blockOne !== null) {
-      const { block } = this.#blockOne
+    if (this.#blockOne?.isNew) {
+      const { block, hashes } = this.#blockOne
       if (this.#lostParts.size > 0) {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', place)
       }
-      this.#blockOne = null
       if (block.incomplete) this.counts.unfinishedBlocks++
-      else this.#emit(block)
+      else if (this.#lacksHeldPart(hashes, place)) this.counts.heldBlocks++
+      else this.#emit(block, hashes)
     }
+    this.#blockOne = null
     if (this.#lostParts.size > 0) this.#lostParts.clear()
   }
 
-  /** Whether block 1 begins that has ended already: genesis or the block itself, told apart by their hashes. */
-  #isBlockOneAgain(hash: string, place: Place): boolean {
+  /**
+   * The class of a part of block 1, genesis or the block itself; they are told apart by their hashes. A part that has
+   * ended already, or that the store holds, is passed over; one that the store lacks is not, nor what comes after it:
+   * the places of the second part count from the last of the first.
+   */
+  #classifyPart(hash: string, place: Place): HeightClass {
     const ended = this.#blockOne?.hashes ?? []
-    if (ended.includes(hash)) return true
+    if (ended.includes(hash)) return 'held'
     const others = new Set([...ended, ...this.#lostParts])
-    if (others.delete(hash) || others.size < 2) return false
+    if (others.delete(hash) || others.size < 2) {
+      const known = this.#classify(1n, place)
+      if (known !== 'held') return known
+      const held = this.#coverage?.blockOne
+      return held?.includes(hash) && !this.#blockOne?.isNew ? 'held' : 'fills'
+    }
     throw new EventStreamError(
       `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it comes once for genesis and once for itself`,
+      place,
+    )
+  }
+
+  /** Whether the store holds a part of block 1 that the input lacks; which comes first cannot be known then. */
+  #lacksHeldPart(hashes: readonly string[], place: Place): boolean {
+    if (this.#classify(1n, place) !== 'held') return false
+    const held = this.#coverage!.blockOne
+    // Stores of version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
+    if (held === null) return hashes.length < 2
+    if (held.every((hash) => hashes.includes(hash))) return false
+    if (this.#options.allowGap) return true
+    throw new GapError(
+      'block 1 comes in two parts, genesis and the block itself: the store holds one of them and this input has only ' +
+        'the other. Ingest the files with both parts in one call, or keep the one held with --allow-gap',
+      1n,
+      1n,
       place,
     )
   }
@@ -246,6 +296,7 @@ export class BlockAssembler {
   #classify(height: bigint, place: Place): HeightClass {
     const from = this.#expectedHeight()
     if (height === from) return 'next'
+    if (this.#coverage !== null && height < this.#coverage.first) return 'below'
     if (height < from) return this.#gaps.has(height) ? 'fills' : 'held'
     if (this.#options.allowGap) return 'beyond'
     throw new GapError(
@@ -255,6 +306,12 @@ export class BlockAssembler {
       height - 1n,
       place,
     )
+  }
+
+  /** Whether some of a height's events are held. */
+  #holds(height: bigint): boolean {
+    const { first, height: last } = this.#coverage!
+    return height >= first && height <= last && this.#gaps.at(height)?.kind !== 'missing'
   }
 
   /** The height that has to come next: in an empty store the first one that has begun. */
@@ -273,7 +330,8 @@ export class BlockAssembler {
       else this.counts.outsideBlocks++
       return null
     }
-    if (open.class === 'held') return 0
+    // Of block 1 the second part's places count from the last of the first, whether that is held or not.
+    if (open.class === 'held' && open.height !== 1n) return 0
     const index = this.#indexInBlock(open.idPrefix, place)
     if (index === null) {
       this.#dropUnfinished(-1n)
@@ -322,7 +380,10 @@ export class BlockAssembler {
   }
 
   #markIncomplete(open: OpenBlock, missing: string, place: Place): void {
-    if (!this.#options.allowGap) {
+    if (open.class === 'held') return
+    // What is recorded as incomplete may come so again.
+    const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
+    if (!this.#options.allowGap && !isKnown) {
       throw new GapError(
         `${missing} missing. Take in files that hold the block whole, or keep what there is of it with --allow-gap`,
         open.height,
@@ -368,38 +429,64 @@ export class BlockAssembler {
   #end(): void {
     const open = this.#open!
     this.#open = null
-    if (open.class === 'held') {
-      this.counts.heldBlocks++
-      return
-    }
-    if (open.height !== 1n) {
-      this.#emit(open)
-      return
-    }
+    if (open.class === 'held') this.counts.heldBlocks++
+    if (open.height === 1n) this.#endPart(open)
+    else if (open.class !== 'held') this.#emit(open)
+  }
+
+  /** A part of block 1 has ended. */
+  #endPart(open: OpenBlock): void {
     const genesis = this.#blockOne
+    this.#lostParts.delete(open.hash)
+    if (genesis?.hashes.includes(open.hash)) return
     if (genesis !== null) {
       open.lastIndex += genesis.block.lastIndex
       open.events = [...genesis.block.events, ...open.events]
       open.weight += genesis.block.weight
       open.incomplete ||= genesis.block.incomplete
+      if (!genesis.isNew) open.heldIndex = genesis.block.lastIndex
+      else open.heldIndex = genesis.block.heldIndex
     }
-    this.#blockOne = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash] }
-    this.#lostParts.delete(open.hash)
+    const isNew = open.class !== 'held' || genesis?.isNew === true
+    this.#blockOne = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash], isNew }
   }
 
-  #emit(open: OpenBlock): void {
+  /** Hands a whole block on; `hashes` are those of block 1's parts. */
+  #emit(open: OpenBlock, hashes: readonly string[] | null = null): void {
     const { height, timestamp, events, weight } = open
+    const known = this.#gaps.at(height)?.kind
+    if (known === 'incomplete' && open.incomplete) {
+      this.counts.heldBlocks++
+      return
+    }
+    const first = this.#coverage?.first ?? this.#firstBegun!
+    const replacesAfter = open.class === 'fills' && known !== 'missing' ? open.heldIndex : null
     if (open.class === 'fills') this.#gaps.fill(height)
+    if (open.class === 'below' && height + 1n < first) {
+      this.#gaps.add({ from: height + 1n, to: first - 1n, kind: 'missing' })
+    }
     if (open.class === 'beyond') {
       this.#gaps.add({ from: this.#expectedHeight(), to: height - 1n, kind: 'missing' })
     }
     if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
-    if (open.class !== 'fills') {
-      const first = this.#coverage?.first ?? this.#firstBegun!
-      this.#coverage = { chainId: this.#chainId!, first, height, timestamp }
-    }
+    this.#cover(open, first, hashes)
     this.counts.blocks++
-    this.#options.onBlock({ height, timestamp, events, weight })
+    this.#options.onBlock({ height, timestamp, events, weight, replacesAfter })
+  }
+
+  /** Counts a block to what the store holds. */
+  #cover(
+    { height, timestamp, class: known }: OpenBlock,
+    first: bigint,
+    hashes: readonly string[] | null,
+  ): void {
+    const before = this.#coverage
+    const blockOne = hashes ?? before?.blockOne ?? null
+    if (before === null) {
+      this.#coverage = { chainId: this.#chainId!, first, began: first, blockOne, height, timestamp }
+    } else if (known === 'fills') this.#coverage = { ...before, blockOne }
+    else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
+    else this.#coverage = { ...before, blockOne, height, timestamp }
   }
 }
 

@@ -10,6 +10,8 @@ export type Block = {
   /** Unix nanoseconds. */
   timestamp: bigint
   events: BlockEvent[]
+  /** The events after this index replace what the store holds of the block; null where it holds nothing of it. */
+  replacesAfter: number | null
   /** About how much memory the events take, in bytes. */
   weight: number
 }
@@ -25,6 +27,11 @@ export class GapError extends EventStreamError {
     this.from = from
     this.to = to
   }
+}
+
+/** Blocks below those that the store began with were added, and some between are still missing at the end. */
+export class MissingHistoryError extends Error {
+  override name = 'MissingHistoryError'
 }
 
 /** The stream is another network's than the store's, or changes its network within the input. */

@@ -9,9 +9,16 @@ export type Gap = {
 /** What part of one network's stream a store holds. */
 export type Coverage = {
   chainId: string
-  /** The height of the first block taken in. */
+  /** The lowest height held. Blocks below it that come later are added, and lower it. */
   first: bigint
-  /** The height of the last block taken in: the store's position. */
+  /**
+   * The height of the first block that was ever committed: what lies below it is history that was added later, and
+   * what is missing there does not keep current data from being served.
+   */
+  began: bigint
+  /** Hashes of the parts of block 1 (genesis and the block itself), where it is held and they are known. */
+  blockOne: readonly string[] | null
+  /** The height of the last block committed: the store's position. */
   height: bigint
   /** That block's time, Unix nanoseconds. */
   timestamp: bigint
@@ -38,10 +45,15 @@ export class GapList {
     return this.#snapshot
   }
 
+  /** The gap that a height lies in; null where it lies in none. */
+  at(height: bigint): Gap | null {
+    const gap = this.#gaps[this.#find(height)]
+    return gap !== undefined && gap.from <= height ? gap : null
+  }
+
   /** Whether a height lies in a gap. */
   has(height: bigint): boolean {
-    const gap = this.#gaps[this.#find(height)]
-    return gap !== undefined && gap.from <= height
+    return this.at(height) !== null
   }
 
   /** Takes a height out of the gap that it lies in, which may split that. */
@@ -87,6 +99,11 @@ export class GapList {
     }
     return low
   }
+}
+
+/** The heights below the block at which a store began that are missing, ascending. */
+export function missingHistory({ gaps, began }: Coverage): Gap[] {
+  return gaps.filter(({ from, kind }) => kind === 'missing' && from < began)
 }
 
 /** `height 12` or `heights 12 to 15`. */

@@ -7,18 +7,25 @@ export type Place = { height: bigint; index: number }
 export type PlaceRange = Place & { to: bigint }
 
 /**
- * What one who follows the stream has not had: blocks that were gaps when the stream passed them, ascending, and
- * all events behind a place. As a set of events it means the same whoever holds it, and whatever store it is
- * asked from; a gap that is filled after the stream has passed it is not lost.
+ * What one who follows the stream has not had: all blocks below a height, blocks that were gaps when the stream
+ * passed them, ascending, and all events after a place. As a set of events it means the same whoever holds it, and
+ * whatever store it is asked from; blocks that are added below or in a gap after the stream has passed are not lost.
  */
-export type Lacks = { gaps: readonly PlaceRange[]; tail: Place }
+export type Lacks = {
+  /** All blocks below this height; null: below the height at which the store began, whichever is asked. */
+  first: bigint | null
+  gaps: readonly PlaceRange[]
+  tail: Place
+}
 
 /** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
 const MAX_GAPS = 64
 
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
-export function lacksBehind(tail: Place, { gaps }: Coverage): Lacks {
-  return { gaps: lastOf(gapsWithin(gaps, 0n, tail.height - 1n)), tail }
+export function lacksBehind(place: Place, { first, gaps }: Coverage): Lacks {
+  // What the store does not hold, nobody has had from it.
+  const tail = place.height < first ? { height: first, index: 0 } : place
+  return { first, gaps: lastOf(gapsWithin(gaps, 0n, tail.height - 1n)), tail }
 }
 
 /** What one lacks who has had everything that is held. */
@@ -28,23 +35,33 @@ export function lacksBehindAll(coverage: Coverage): Lacks {
 
 /** The parts of what is lacked that are held, ascending. */
 export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
-  const held = lacks.gaps.flatMap((range) =>
+  const held = passed(lacks, coverage).flatMap((range) =>
     split(range, coverage).flatMap((part) => (part.isHeld ? [part.range] : [])),
   )
-  if (lacks.tail.height <= coverage.height) held.push({ ...lacks.tail, to: coverage.height })
+  const { first, height } = coverage
+  const tail = lacks.tail.height < first ? { height: first, index: 0 } : lacks.tail
+  if (tail.height <= height) held.push({ ...tail, to: height })
   return held
+}
+
+/** What is lacked below the tail, of the heights from the first one held on. */
+function passed(lacks: Lacks, { first, began }: Coverage): readonly PlaceRange[] {
+  const below = lacks.first ?? began
+  return first < below ? [{ height: first, index: 0, to: below - 1n }, ...lacks.gaps] : lacks.gaps
 }
 
 /** What is lacked once all that is held has been had, up to a place where one is given. */
 export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
   const place = upTo ?? { height: coverage.height + 1n, index: 0 }
-  const kept = lacks.gaps.flatMap((range) =>
+  const kept = passed(lacks, coverage).flatMap((range) =>
     split(range, coverage).flatMap((part) => (part.isHeld ? behind(part.range, place) : [part.range])),
   )
-  if (!isBefore(lacks.tail, place)) return { gaps: joined(kept), tail: lacks.tail }
+  const first = lower(lacks.first ?? coverage.began, coverage.first)
+  if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
   // What the place has passed and is not whole comes, or comes again, once it is.
+  if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
   kept.push(...gapsWithin(coverage.gaps, lacks.tail.height, place.height - 1n))
-  return { gaps: lastOf(joined(kept)), tail: place }
+  return { first, gaps: lastOf(joined(kept)), tail: place }
 }
 
 /** Whether a place stands before another one. */
@@ -53,7 +70,10 @@ export function isBefore(a: Place, b: Place): boolean {
 }
 
 /** A range in parts that are held whole, and parts that are not. */
-function split(range: PlaceRange, { gaps, height }: Coverage): { range: PlaceRange; isHeld: boolean }[] {
+function split(
+  range: PlaceRange,
+  { first, gaps, height }: Coverage,
+): { range: PlaceRange; isHeld: boolean }[] {
   const parts: { range: PlaceRange; isHeld: boolean }[] = []
   let from: Place = range
   const cut = (to: bigint, isHeld: boolean) => {
@@ -61,6 +81,7 @@ function split(range: PlaceRange, { gaps, height }: Coverage): { range: PlaceRan
     parts.push({ range: { height: from.height, index: from.index, to }, isHeld })
     from = { height: to + 1n, index: 0 }
   }
+  cut(lower(first - 1n, range.to), false)
   for (const gap of gaps) {
     if (gap.to < from.height) continue
     if (gap.from > range.to) break

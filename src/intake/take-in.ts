@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
+import { MissingHistoryError } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
-import type { Coverage } from '../domain/coverage.ts'
+import { type Coverage, describeHeights, type Gap, missingHistory } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import type { ReadProgress } from '../records/event-file.ts'
+import { orderEventFiles } from '../records/event-order.ts'
 import { type EventInput, EventPathError, explainPathError } from '../records/event-paths.ts'
 import { CompressionError } from '../records/gunzip.ts'
 import { describePlace, EventStreamError, type Place } from '../records/place.ts'
@@ -106,10 +108,11 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
   }
 
   try {
-    for (const { path } of input.files) {
+    for (const { path } of await orderEventFiles(input.files, signal)) {
       if (signal?.aborted) break
       await readFile(path)
     }
+    if (!signal?.aborted) assembler.end()
   } catch (error) {
     failure = error as Error
   }
@@ -123,6 +126,7 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
   }
   const { counts } = assembler
   const coverage = committed as Coverage | null
+  if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   const report: IntakeReport = {
     blocks: batches.committedBlocks,
     heldBlocks: counts.heldBlocks,
@@ -150,6 +154,24 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
     interrupted: signal?.aborted ?? false,
   }
   return { report, failure }
+}
+
+/** What is missing below where the store began, if blocks were added there; null where nothing is. */
+function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
+  if (before === null || after === null) return null
+  const missing = missingHistory(after)
+  const isAdding = after.first < before.first || countHeights(missing) < countHeights(missingHistory(before))
+  if (!isAdding || missing.length === 0) return null
+  const shown = missing.slice(0, 5).map(({ from, to }) => describeHeights(from, to))
+  if (missing.length > shown.length) shown.push(`${missing.length - shown.length} more gaps`)
+  return new MissingHistoryError(
+    `still missing below block ${after.began}, where the store began: ${shown.join(', ')}. ` +
+      'Ingest files that hold them, or leave them out with --allow-gap',
+  )
+}
+
+function countHeights(gaps: readonly Gap[]): bigint {
+  return gaps.reduce((sum, { from, to }) => sum + to - from + 1n, 0n)
 }
 
 /** Logs the first events that are left out for each reason. */

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { MissingHistoryError } from '../blocks/block.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import { type LiveOptions, type LiveState, startLiveIntake } from '../live/live-intake.ts'
 import { createLogger } from '../log.ts'
@@ -79,7 +80,10 @@ async function takeFilesIn(): Promise<void> {
     })
     read = report
     sayRead()
-    say({ type: 'ended', report, failure: failure?.message ?? null })
+    // Missing history keeps nothing from going on.
+    const isOnlyHistory = failure instanceof MissingHistoryError
+    if (isOnlyHistory) log.warn(failure.message)
+    say({ type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) })
   } finally {
     await writer.close()
   }

@@ -67,6 +67,8 @@ export function spanKey({ marketId, seq }: { marketId: string; seq: bigint }): s
  */
 export type Batch = {
   blocks: number
+  /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
+  replaced: StreamPlace[]
   checkpoints: CheckpointRow[]
   fundingPeriodDataPoints: FundingPeriodDataPointRow[]
   /** By {@link spanKey}. */
@@ -84,6 +86,7 @@ export type Batch = {
 export function createBatch(): Batch {
   return {
     blocks: 0,
+    replaced: [],
     checkpoints: [],
     fundingPeriodDataPoints: [],
     fundingPeriodSpans: new Map(),

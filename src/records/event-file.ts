@@ -16,15 +16,17 @@ export type ReadProgress = {
  * Reads a file (`-`: standard input) in chunks, uncompressed where its content is gzip, whatever its name.
  * A gzip stream that is cut short gives its good bytes and then ends, like a file cut short.
  *
+ * @param chunkBytes bytes as stored that are read at a time, of a file
  * @throws {CompressionError} for damaged gzip data and for anything but gzip behind a gzip stream.
  */
 export async function* readEventFile(
   path: string,
   progress: ReadProgress,
   signal?: AbortSignal,
+  chunkBytes = CHUNK_BYTES,
 ): AsyncGenerator<Buffer, void, undefined> {
   progress.isCutShort = false
-  const source = openSource(path)
+  const source = openSource(path, chunkBytes)
   const stop = () => source.destroy()
   signal?.addEventListener('abort', stop, { once: true })
   try {
@@ -44,14 +46,14 @@ export async function* readEventFile(
   }
 }
 
-function openSource(path: string): Readable {
+function openSource(path: string, chunkBytes: number): Readable {
   if (path === '-') return process.stdin
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
     // A pipe that nobody writes to yet would hold a thread until somebody does, and the process with it.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     return new Socket({ fd, readable: true, writable: false })
   }
-  return createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  return createReadStream(path, { highWaterMark: chunkBytes })
 }
 
 async function* countedChunks(

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 
 const EVENT_FILE_NAME = /\.(evts|evt|bevt)(\.gz)?$/i
 
-/** One file of the input, in the order of reading. */
+/** One file of the input. */
 export type EventPath = {
   path: string
   /** Bytes as stored; null where that is not known (standard input, pipes). */
   bytes: number | null
 }
 
-/** The input that the command line names, as files in the order of reading. */
+/** The input that the command line names, as files in the order of their names (read in that of event-order.ts). */
 export type EventInput = {
   files: EventPath[]
   /** Files of named directories that are no event files by their name, and so are passed over. */

@@ -7,13 +7,20 @@ export function positionOf(row: Row | null): Position | null {
   return row === null ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
+/** The values that WRITE_STREAM takes (statements.ts). */
+export function streamValues({ chainId, first, began, blockOne, height, timestamp }: Coverage) {
+  return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
+}
+
 /** What the row of READ_STREAM and those of READ_GAPS say (statements.ts); null where there is none of the first. */
 export function coverageOf(stream: Row | null, gaps: readonly Row[]): Coverage | null {
   if (stream === null) return null
-  const [chainId, first, height, timestamp] = stream as readonly string[]
+  const [chainId, first, began, blockOne, height, timestamp] = stream
   return {
-    chainId: chainId!,
+    chainId: chainId as string,
     first: BigInt(first!),
+    began: BigInt(began!),
+    blockOne: blockOne == null ? null : (JSON.parse(String(blockOne)) as string[]),
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
     gaps: gaps.map(

@@ -17,7 +17,9 @@ export const READ_POSITION = `
   select cast(height as text), cast(timestamp as text) from stream`
 
 export const READ_STREAM = `
-  select chain_id, cast(first_height as text), cast(height as text), cast(timestamp as text) from stream`
+  select chain_id, cast(first_height as text), cast(began_height as text), block_one_hashes,
+    cast(height as text), cast(timestamp as text)
+  from stream`
 
 /** With the table's name in `order by`: to PostgreSQL the bare one is the output column, a text. */
 export const READ_GAPS = `
@@ -27,9 +29,14 @@ export const READ_PRUNED = `
   select cast(before_timestamp as text), cast(before_height as text) from pruned`
 
 export const WRITE_STREAM = `
-  insert into stream (id, chain_id, first_height, height, timestamp) values (1, $1, $2, $3, $4)
+  insert into stream (id, chain_id, first_height, began_height, block_one_hashes, height, timestamp)
+  values (1, $1, $2, $3, $4, $5, $6)
   on conflict (id) do update
-    set first_height = excluded.first_height, height = excluded.height, timestamp = excluded.timestamp`
+    set first_height = excluded.first_height, began_height = excluded.began_height,
+      block_one_hashes = excluded.block_one_hashes, height = excluded.height, timestamp = excluded.timestamp`
+
+/** Auctions are told apart by their places, which those of a block that is replaced have lost. */
+export const DELETE_AUCTIONS_AFTER = 'delete from auctions where height = $1 and event_index > $2'
 
 export const DELETE_GAPS = 'delete from gaps'
 

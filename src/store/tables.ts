@@ -90,6 +90,8 @@ export const TABLES: readonly Table[] = [
       integer('first_height'),
       integer('height'),
       integer('timestamp'),
+      integer('began_height'),
+      text('block_one_hashes'),
     ],
     keyLength: 1,
   },

@@ -51,7 +51,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
 
   async function pullAll(): Promise<void> {
     if (level === null) {
-      const empty: Lacks = { gaps: [], tail: { height: 0n, index: 0 } }
+      const empty: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
       const first = await read({ resource, selection, lacks: empty, asOf: null, limit: 0 })
       if (first === null) return
       level = { lacks: lacksBehindAll(first.coverage), coverage: first.coverage }
@@ -124,7 +124,8 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       followers.delete(follower)
     },
     get awaitsGaps() {
-      return level !== null && level.lacks.gaps.length > 0
+      // Blocks below the first height do not move the position either. A network's first block is block 1.
+      return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
     },
     keepAlive: () => {
       if (level === null) return

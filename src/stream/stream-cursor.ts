@@ -6,8 +6,8 @@ import type { Resource, Selection } from '../resources/resource.ts'
 /*
  * A stream's cursor is text of the characters of all cursors: the resource's tag; where the resource is bound to a
  * scope, a fingerprint of its id; what the follower has had; a check sum. Its parts are joined by `_`, numbers are
- * of base 36. What has been had is either a place of the stream with the gaps before it that lack (domain/lacks.ts),
- * or, of rows that keep no place, the height up to which they have been looked at and a hash of each row.
+ * of base 36. What has been had is either the first height, a place of the stream and the gaps before it
+ * (domain/lacks.ts), or, of rows that keep no place, the height up to which they have been looked at and a hash of each row.
  */
 
 const RADIX = 36
@@ -21,7 +21,8 @@ export type Progress = { lacks: Lacks } | { height: bigint; rows: ReadonlySet<st
 export function encodeStreamCursor(resource: Resource, selection: Selection, progress: Progress): string {
   const parts = headOf(resource, selection)
   if ('lacks' in progress) {
-    const { tail, gaps } = progress.lacks
+    const { first, tail, gaps } = progress.lacks
+    if (first !== null) parts.push(digits(first))
     parts.push([tail.height, BigInt(tail.index)].map(digits).join('-'))
     for (const { height, index, to } of gaps) {
       parts.push([height, BigInt(index), to - height].map(digits).join('-'))
@@ -62,9 +63,13 @@ function headOf({ cursorTag, scope }: Resource, selection: Selection): string[] 
 }
 
 function placeProgress(parts: string[]): Progress {
-  const [tail, ...gaps] = parts.map((part) => part.split('-').map(number))
+  const numbers = parts.map((part) => part.split('-').map(number))
+  // A cursor of version 0.1.0 does not name the first height.
+  const first = numbers[0]!.length === 1 ? numbers.shift()![0]! : null
+  const [tail, ...gaps] = numbers
   return {
     lacks: {
+      first,
       tail: { height: tail![0]!, index: Number(tail![1]!) },
       gaps: gaps.map(
         ([height, index, length]): PlaceRange => ({

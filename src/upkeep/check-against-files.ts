@@ -168,7 +168,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     await reader.close()
     return null
   }
-  const { chain_id, first_height, height, timestamp } = namedRow(tableOf('stream'), stream)
+  const { chain_id, first_height, began_height, height, timestamp } = namedRow(tableOf('stream'), stream)
   const gaps = (await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)).map(([from, to]) => ({
     from: BigInt(from!),
     to: BigInt(to!),
@@ -181,6 +181,8 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
   const coverage: Coverage = {
     chainId: chain_id!,
     first: BigInt(first_height!),
+    began: BigInt(began_height!),
+    blockOne: null,
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
     gaps,

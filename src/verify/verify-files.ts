@@ -4,6 +4,7 @@ import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import { explainReadError, leftOutLogger } from '../intake/take-in.ts'
 import type { ReadProgress } from '../records/event-file.ts'
+import { orderEventFiles } from '../records/event-order.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { readAhead } from '../records/read-ahead.ts'
 import { RecordFramer } from '../records/record-framer.ts'
@@ -123,7 +124,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   }
 
   try {
-    for (const { path } of input.files) {
+    for (const { path } of await orderEventFiles(input.files, signal)) {
       if (signal.aborted) break
       await readFile(path)
     }

@@ -3,6 +3,7 @@ import { isNotOlder } from '../../projections/batch.ts'
 import { liquidityProviderRows } from '../../projections/liquidity-providers.ts'
 import { blockSpansOf } from '../block-spans.ts'
 import {
+  DELETE_AUCTIONS_AFTER,
   FIND_MARKET,
   notOlder,
   ON_CONFLICT_AUCTION,
@@ -138,6 +139,9 @@ export type MarketNumbers = Map<string, number>
 
 /** Writes a batch's rows within the caller's transaction: one statement for each table. */
 export async function writeBatch(client: Queryable, batch: Batch, markets: MarketNumbers): Promise<void> {
+  for (const { height, eventIndex } of batch.replaced) {
+    await rowsOf(client, DELETE_AUCTIONS_AFTER, [height, BigInt(eventIndex)])
+  }
   for (const { marketId } of batch.fundingPeriodDataPoints) {
     if (!markets.has(marketId)) markets.set(marketId, await marketNumber(client, marketId))
   }

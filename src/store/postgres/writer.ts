@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
 import { changesOf } from '../changes.ts'
+import { streamValues } from '../coverage-rows.ts'
 import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
@@ -94,12 +95,7 @@ export async function openPostgresWriter(
         )
       }
       await writeBatch(locked, batch, markets)
-      await rowsOf(locked, WRITE_STREAM, [
-        coverage.chainId,
-        coverage.first,
-        coverage.height,
-        coverage.timestamp,
-      ])
+      await rowsOf(locked, WRITE_STREAM, streamValues(coverage))
       if (coverage.gaps !== known?.gaps) {
         await rowsOf(locked, DELETE_GAPS)
         for (const gap of coverage.gaps) await rowsOf(locked, INSERT_GAP, [gap.from, gap.to, gap.kind])

@@ -162,4 +162,12 @@ export const MIGRATIONS: readonly string[] = [
 
   insert into changes values (0, 0, '*');
   `,
+
+  `
+  -- Blocks below the first height are added when they come: where the store began (of one from before this, its first
+  -- height), and the hashes of block 1's parts, as a JSON list (null: not known).
+  alter table stream add column began_height integer not null default 0;
+  alter table stream add column block_one_hashes text;
+  update stream set began_height = first_height;
+  `,
 ]

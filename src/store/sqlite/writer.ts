@@ -3,8 +3,10 @@ import { type Batch, type LiquidityProviderList, spanKey } from '../../projectio
 import { liquidityProviderRows } from '../../projections/liquidity-providers.ts'
 import { blockSpansOf } from '../block-spans.ts'
 import { changesOf, noteChanges } from '../changes.ts'
+import { streamValues } from '../coverage-rows.ts'
 import {
   CLAIM_PROVIDER_LIST,
+  DELETE_AUCTIONS_AFTER,
   DELETE_GAPS,
   DELETE_PROVIDER,
   FIND_MARKET,
@@ -153,6 +155,9 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   }
 
   function writeRows(batch: Batch): void {
+    for (const { height, eventIndex } of batch.replaced) {
+      connection.run(DELETE_AUCTIONS_AFTER, [height, BigInt(eventIndex)])
+    }
     for (const row of batch.checkpoints) {
       connection.run(INSERT_CHECKPOINT, [
         row.atBlock,
@@ -203,8 +208,8 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   }
 
   function writeCoverage(coverage: Coverage): void {
-    const { chainId, first, height, timestamp, gaps } = coverage
-    connection.run(WRITE_STREAM, [chainId, first, height, timestamp])
+    const { gaps } = coverage
+    connection.run(WRITE_STREAM, streamValues(coverage))
     if (gaps === known.coverage?.gaps) return
     connection.run(DELETE_GAPS)
     for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])

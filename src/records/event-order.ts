@@ -1,0 +1,73 @@
+import { statSync } from 'node:fs'
+import { createEnvelope, readEnvelope } from '../events/bus-event.ts'
+import { readEventFile } from './event-file.ts'
+import type { EventPath } from './event-paths.ts'
+import { RECORD_HEADER_BYTES, RecordFramer } from './record-framer.ts'
+
+/** Bytes read at a time to find a file's first event. */
+const HEAD_BYTES = 16 * 1024
+
+/** What a file begins with: its first event's height and index, and its first record's sequence number. */
+type FileStart = [height: bigint, index: bigint, sequence: bigint]
+
+/** A file whose first event cannot be read comes last: what is wrong with it is reported once the rest is in. */
+const UNKNOWN: FileStart = [1n << 64n, 0n, 0n]
+
+/**
+ * Event files in the order of what they hold (docs/events.md, event files): by the id of the first event, then by the
+ * sequence number of the first record, then by path. What cannot be read twice (standard input, pipes) keeps its
+ * place; the files between two such are ordered among themselves.
+ */
+export async function orderEventFiles(
+  files: readonly EventPath[],
+  signal?: AbortSignal,
+): Promise<EventPath[]> {
+  if (files.length < 2) return [...files]
+  const ordered: EventPath[] = []
+  let run: { file: EventPath; start: FileStart }[] = []
+  const endRun = () => {
+    run.sort((a, b) => compareStarts(a.start, b.start) || (a.file.path < b.file.path ? -1 : 1))
+    ordered.push(...run.map(({ file }) => file))
+    run = []
+  }
+  for (const file of files) {
+    if (isReadOnce(file.path)) {
+      endRun()
+      ordered.push(file)
+    } else run.push({ file, start: await readStart(file.path, signal) })
+  }
+  endRun()
+  return ordered
+}
+
+function compareStarts(a: FileStart, b: FileStart): number {
+  const at = a.findIndex((value, index) => value !== b[index])
+  return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1
+}
+
+function isReadOnce(path: string): boolean {
+  return path === '-' || !statSync(path, { throwIfNoEntry: false })?.isFile()
+}
+
+/** Reads a file as far as its first record. */
+async function readStart(path: string, signal: AbortSignal | undefined): Promise<FileStart> {
+  const envelope = createEnvelope()
+  let start: FileStart | null = null
+  const framer = new RecordFramer(path, (bytes, from, to) => {
+    if (start !== null) return
+    readEnvelope(bytes, from, to, envelope)
+    const id = bytes.toString('latin1', envelope.idStart, Math.min(envelope.idEnd, envelope.idStart + 40))
+    const [, height, index] = /^(\d+)-(\d+)$/.exec(id) ?? []
+    const sequence = bytes.readBigUInt64BE(from - RECORD_HEADER_BYTES + 4)
+    start = height === undefined ? UNKNOWN : [BigInt(height), BigInt(index!), sequence]
+  })
+  try {
+    for await (const chunk of readEventFile(path, { bytesRead: 0 }, signal, HEAD_BYTES)) {
+      framer.push(chunk)
+      if (start !== null) return start
+    }
+  } catch {
+    // The first record may be whole, and what follows it damaged.
+  }
+  return start ?? UNKNOWN
+}

@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { GapError, MissingHistoryError } from '../src/blocks/block.ts'
+import type { Coverage } from '../src/domain/coverage.ts'
+import { orderEventFiles } from '../src/records/event-order.ts'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import {
+  auction,
+  type Content,
+  checkpoint,
+  eventsOf,
+  fileOf,
+  frame,
+  joinRecords,
+  type MadeBlock,
+  provision,
+  readRecording,
+  recordsOf,
+} from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { runLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
+const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock: height }))
+const blocks = (from: number, to: number): MadeBlock[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => marked(from + index))
+
+/** Pieces of a recording, cut before the records of these numbers. */
+function piecesOf(path: string, cuts: readonly number[]): Buffer[] {
+  const records = recordsOf(readRecording(path))
+  const edges = [0, ...cuts, records.length]
+  return edges.slice(1).map((end, index) => joinRecords(records.slice(edges[index], end)))
+}
+
+/** The numbers of the records with which blocks of these heights begin. */
+function beginsOf(path: string, heights: readonly number[]): number[] {
+  const records = recordsOf(readRecording(path))
+  return heights.map((wanted) => records.findIndex(({ height }) => height === wanted))
+}
+
+/** What a store holds. */
+async function coverageOf(store: string): Promise<Coverage> {
+  const reader = await openStore(store).openReader()
+  try {
+    return (await reader.coverage())!
+  } finally {
+    await reader.close()
+  }
+}
+
+async function wholeDump(scope: TestContext, kind: StoreKind, ...paths: string[]): Promise<StoreDump> {
+  const store = kind.create(scope)
+  await ingestWhole(store, paths)
+  return dumpStore(store)
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`blocks below the first height (${kind.name})`, () => {
+    test('are added: the later half of a recording first, the earlier one second', async (t) => {
+      const store = kind.create(t)
+      const [early, late] = piecesOf(SAMPLE, beginsOf(SAMPLE, [575]))
+      await ingestWell(t, store, late!)
+      const report = await ingestWell(t, store, early!)
+      assert.equal(report.blocks, 574)
+      assert.deepEqual(report.gaps, [])
+      const { first, began, height } = await coverageOf(store)
+      assert.deepEqual([first, began, height], [1n, 575n, 905n])
+      assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'later half first')
+    })
+
+    for (const name of ['perps-calm', 'synthetic', 'virtual-stake']) {
+      test(`give the same store in whatever order the pieces of ${name} come`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)!
+        const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
+        const expected = await wholeDump(t, kind, path)
+        for (let seed = 1; seed <= scaled(8, 200); seed++) {
+          await inScope(async (scope) => {
+            const random = createRandom(seed)
+            const cuts = Array.from({ length: 4 }, () => heights[1 + random.integer(heights.length - 1)]!)
+            const inOrder = [...new Set(cuts)].sort((a, b) => a - b)
+            const pieces = piecesOf(path, beginsOf(path, inOrder))
+            const store = kind.create(scope)
+            for (const piece of random.shuffle(pieces)) {
+              const { failure } = await ingestBytes(scope, store, piece, { allowGap: true })
+              assert.equal(failure, null)
+            }
+            const { gaps } = await coverageOf(store)
+            assert.deepEqual(gaps, [], `seed ${seed}`)
+            assertSameDump(await dumpStore(store), expected, `seed ${seed}`)
+          })
+        }
+      })
+    }
+
+    test('leave a gap up to the old first height, which is named with exit 3 until it is filled', async (t) => {
+      const folder = temporaryFolder(t)
+      const [low, middle, high] = ['low', 'middle', 'high'].map((name) => join(folder, `${name}.evts`))
+      writeFileSync(high!, fileOf(...blocks(20, 24)))
+      writeFileSync(low!, fileOf(...blocks(2, 4), ...blocks(8, 9)))
+      writeFileSync(middle!, fileOf(...blocks(5, 21)))
+      const store = kind.create(t)
+      const run = (...args: string[]) => runLyra(t, ['ingest', '--store', store, ...args])
+      assert.equal((await run(high!)).code, 0)
+      const added = await run(low!)
+      assert.equal(added.code, 3)
+      assert.match(
+        added.stderr,
+        /still missing below block 20.*heights 5 to 7, heights 10 to 19.*--allow-gap/,
+      )
+      const { first, gaps } = await coverageOf(store)
+      assert.equal(first, 2n)
+      assert.deepEqual(
+        gaps.map(({ from, to, kind: what }) => [from, to, what]),
+        [
+          [5n, 7n, 'missing'],
+          [10n, 19n, 'missing'],
+        ],
+      )
+      // Somebody adds history: current data are served all the same.
+      const base = await serve(t, store)
+      assert.equal((await send(base, '/ready')).status, 200)
+      // Whoever brings nothing from below is not asked for it.
+      writeFileSync(high!, fileOf(...blocks(24, 26)))
+      assert.equal((await run(high!)).code, 0)
+      assert.equal((await run(middle!)).code, 0)
+      const whole = join(folder, 'whole.evts')
+      writeFileSync(whole, fileOf(...blocks(2, 26)))
+      assertSameDump(await dumpStore(store), await wholeDump(t, kind, whole), 'filled')
+    })
+
+    test('are left out with exit 0 where gaps are allowed', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, fileOf(...blocks(20, 22)))
+      const { failure, report } = await ingestBytes(t, store, fileOf(...blocks(2, 3)), { allowGap: true })
+      assert.equal(failure, null)
+      assert.deepEqual(report.gaps, [{ from: '4', to: '19', kind: 'missing' }])
+      const again = await ingestBytes(t, store, fileOf(...blocks(2, 3)))
+      assert.equal(again.failure, null, 'nothing new from below')
+      const more = await ingestBytes(t, store, fileOf(marked(4)))
+      assert.ok(more.failure instanceof MissingHistoryError)
+    })
+
+    test('never replace what newer events have written', async (t) => {
+      const store = kind.create(t)
+      const late = fileOf(block(20, provision({ status: 3 }), checkpoint({ blockHash: 'new' })))
+      const early = fileOf(block(5, provision({ status: 1 }), checkpoint({ blockHash: 'old' })))
+      await ingestWell(t, store, late)
+      await ingestBytes(t, store, early)
+      const { liquidity_provisions, checkpoints } = await dumpStore(store)
+      assert.equal((JSON.parse(liquidity_provisions![0]!) as string[])[3], '3')
+      assert.equal((JSON.parse(checkpoints![0]!) as string[])[2], 'new')
+    })
+
+    test('a gap above the height where the store began keeps it from being ready, one below does not', async (t) => {
+      const store = kind.create(t)
+      await ingestBytes(t, store, fileOf(...blocks(20, 21), marked(24)), { allowGap: true })
+      await ingestBytes(t, store, fileOf(marked(3)), { allowGap: true })
+      const base = await serve(t, store)
+      const { status, text } = await send(base, '/ready')
+      assert.equal(status, 503)
+      assert.match(text, /heights 22 to 23/)
+      assert.doesNotMatch(text, /heights 4 to 19/)
+    })
+  })
+
+  describe(`block 1 in two parts (${kind.name})`, () => {
+    const genesis: MadeBlock = { height: 1, hash: 'genesis', events: [auction(), checkpoint({ hash: 'aa' })] }
+    const one = block(1, auction(), checkpoint({ hash: 'bb' }))
+    const rest = blocks(2, 4)
+    const whole = fileOf(genesis, one, ...rest)
+
+    /** Files of separate calls, in order; each leads to the store of the whole input. */
+    const cases: [what: string, files: Buffer[]][] = [
+      ['passed over where both come again', [whole, whole]],
+      ['passed over where one comes again', [whole, fileOf(genesis, marked(2)), fileOf(one, marked(2))]],
+      ['replaced where genesis was missing', [fileOf(one, ...rest), whole]],
+      ['replaced where the block itself was missing', [fileOf(genesis, ...rest), whole]],
+      ['whole at the end of input where block 2 is held', [fileOf(...rest), fileOf(genesis, one)]],
+      [
+        'replaced at the end of input where block 2 is held',
+        [fileOf(genesis, ...rest), fileOf(genesis, one)],
+      ],
+    ]
+    for (const [what, files] of cases) {
+      test(`is ${what}`, async (t) => {
+        const expected = kind.create(t)
+        await ingestWell(t, expected, whole)
+        const store = kind.create(t)
+        for (const file of files) await ingestWell(t, store, file)
+        assertSameDump(await dumpStore(store), await dumpStore(expected), what)
+      })
+    }
+
+    test('is said where each part comes in a call without the other', async (t) => {
+      for (const [first, second] of [
+        [genesis, one],
+        [one, genesis],
+      ] as const) {
+        const store = kind.create(t)
+        await ingestWell(t, store, fileOf(first, ...rest))
+        const before = await dumpStore(store)
+        const { failure } = await ingestBytes(t, store, fileOf(second))
+        assert.ok(failure instanceof GapError)
+        assert.match(failure.message, /both parts in one call/)
+        assertSameDump(await dumpStore(store), before, 'nothing of it')
+        const allowed = await ingestBytes(t, store, fileOf(second), { allowGap: true })
+        assert.equal(allowed.failure, null)
+        assertSameDump(await dumpStore(store), before, 'kept as it is')
+      }
+    })
+  })
+
+  describe(`a block of which events are missing (${kind.name})`, () => {
+    const part = { ...block(3, checkpoint(), auction()), without: [2] }
+
+    test('changes nothing where it comes so again, and needs no leave', async (t) => {
+      const store = kind.create(t)
+      await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
+      const before = await dumpStore(store)
+      const other = { ...block(3, checkpoint(), auction(), auction()), without: [3] }
+      for (const again of [part, other]) {
+        const { failure, report } = await ingestBytes(t, store, fileOf(marked(2), again, marked(4)))
+        assert.equal(failure, null)
+        assert.equal(report.blocks, 0)
+        assertSameDump(await dumpStore(store), before, 'again')
+      }
+    })
+
+    test('is replaced by the whole one', async (t) => {
+      const store = kind.create(t)
+      await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
+      const whole = fileOf(marked(2), block(3, checkpoint(), auction()), marked(4))
+      await ingestWell(t, store, whole)
+      const expected = kind.create(t)
+      await ingestWell(t, expected, whole)
+      assertSameDump(await dumpStore(store), await dumpStore(expected), 'replaced')
+    })
+  })
+
+  describe(`files of one call (${kind.name})`, () => {
+    test('are one stream, whatever their names: an archive beside the buffer of a live core', async (t) => {
+      const folder = temporaryFolder(t)
+      const cuts = beginsOf(SAMPLE, [300, 804])
+      // A block that is split between two files is whole, and so are gzipped files.
+      const pieces = piecesOf(
+        SAMPLE,
+        cuts.map((cut) => cut + 3),
+      )
+      writeFileSync(
+        join(folder, 'datanode-buffer-2023-10-05-10-00-00-1-seqnumspan-1-2000.bevt.gz'),
+        gzipSync(pieces[0]!),
+      )
+      writeFileSync(
+        join(folder, 'datanode-buffer-2023-10-05-11-00-00-2-seqnumspan-2001-7000.bevt'),
+        pieces[1]!,
+      )
+      writeFileSync(join(folder, 'datanode-buffer-1-10000000.bevt'), pieces[2]!)
+      const store = kind.create(t)
+      const { report } = await ingestWhole(store, folder)
+      assert.deepEqual([report.blocks, report.gaps], [905, []])
+      assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'archive and buffer')
+    })
+
+    test('may be named in any order', async (t) => {
+      const folder = temporaryFolder(t)
+      const pieces = piecesOf(
+        SAMPLE,
+        beginsOf(SAMPLE, [200, 400, 600]).map((cut) => cut + 2),
+      )
+      const paths = pieces.map((piece, index) => {
+        const path = join(folder, `${index}.evts`)
+        writeFileSync(path, piece)
+        return path
+      })
+      const store = kind.create(t)
+      await ingestWhole(
+        store,
+        [2, 0, 3, 1].map((index) => paths[index]!),
+      )
+      assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'any order')
+    })
+
+    test('that split a block between calls hold it back, and say so', async (t) => {
+      const [first, second] = piecesOf(SAMPLE, [beginsOf(SAMPLE, [400])[0]! + 3])
+      const store = kind.create(t)
+      const report = await ingestWell(t, store, first!)
+      assert.equal(report.pendingHeight, '400')
+      const { failure } = await ingestBytes(t, store, second!)
+      assert.ok(failure instanceof GapError)
+      assert.match(failure.message, /height 400 missing/)
+      const other = kind.create(t)
+      await ingestWell(t, other, second!)
+      const below = await ingestBytes(t, other, first!)
+      assert.ok(below.failure instanceof MissingHistoryError)
+      assert.match(below.failure.message, /height 400/)
+    })
+  })
+}
+
+describe('the order of event files', () => {
+  test('is that of their first events, then of sequence numbers, then of paths; unreadable ones are last', async (t) => {
+    const folder = temporaryFolder(t)
+    const write = (name: string, bytes: Buffer) => writeFileSync(join(folder, name), bytes)
+    const events = eventsOf([marked(7)])
+    write('a.evts', fileOf(marked(10)))
+    write('b.evts', frame(events.slice(1), 90n))
+    write('c.evts', frame(events, 70n))
+    write('d.evts', frame(events, 60n))
+    write('e.evts.gz', gzipSync(frame(events, 60n)))
+    write('f.evts', Buffer.from('no event file at all'))
+    write('g.evts', Buffer.alloc(0))
+    write('h.evts', fileOf(marked(9)))
+    copyFileSync(SAMPLE, join(folder, 'i.evts'))
+    const ordered = await orderEventFiles(findEventFiles([folder]).files)
+    const names = ordered.map(({ path }) => path.slice(folder.length + 1, folder.length + 2)).join('')
+    assert.equal(names, 'idecbhafg')
+  })
+
+  test('leaves standard input where it is named', async (t) => {
+    const folder = temporaryFolder(t)
+    const paths = [9, 5, 8, 3].map((height) => {
+      const path = join(folder, `${height}.evts`)
+      writeFileSync(path, fileOf(marked(height)))
+      return path
+    })
+    const input = findEventFiles([paths[0]!, paths[1]!, '-', paths[2]!, paths[3]!])
+    const ordered = await orderEventFiles(input.files)
+    assert.deepEqual(
+      ordered.map(({ path }) => path),
+      [paths[1], paths[0], '-', paths[3], paths[2]],
+    )
+  })
+})
