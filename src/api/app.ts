@@ -35,6 +35,7 @@ import { createRequestCount } from './rate-limit.ts'
 import type { IntakeState } from './readiness.ts'
 import { checkHead } from './request-head.ts'
 import { requestId } from './request-id.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
 import { sendError } from './send-json.ts'
 import { addServiceRoutes } from './service-routes.ts'
 import { addStaticRoutes, type StaticRoutes } from './static-routes.ts'
@@ -127,7 +128,7 @@ export function createApp(options: AppOptions): App {
   }
 
   server.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
     addCorsHeaders(corsOrigins, request, reply)
     if (!(await connections.takeTurn(request.raw, reply.raw))) return reply.hijack()
     if (isPreflight(request)) {

@@ -8,7 +8,10 @@ import type { CheckedPage, PageCache } from './page-cache.ts'
 import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import { requestId } from './request-id.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
 import { acceptsGzip, CACHE_CONTROL, JSON_TYPE, matchesTag } from './send-json.ts'
+
+const SAFE_PAIRS = Object.entries(SAFE_HEADERS)
 
 /** Takes a request; what it cannot answer goes to `next`, as if it had never been there. */
 export type HotPages = (
@@ -70,6 +73,7 @@ export function createHotPages(options: HotPagesOptions): HotPages {
       'etag',
       page.tag,
     ]
+    for (const [name, value] of SAFE_PAIRS) head.push(name, value)
     for (const name in headers) head.push(name, headers[name]!)
     for (const name in limits) head.push(name, limits[name]!)
     if (isKnown) {
