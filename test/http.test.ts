@@ -59,6 +59,7 @@ for (const kind of STORE_KINDS) {
             ['vary', ['Accept-Encoding']],
             ['x-block-height', [HEIGHT]],
             ['x-block-timestamp', [TIMESTAMP]],
+            ['x-content-type-options', ['nosniff']],
           ],
           target,
         )
@@ -117,6 +118,7 @@ for (const kind of STORE_KINDS) {
           ['access-control-expose-headers', [EXPOSED]],
           ['access-control-max-age', ['7200']],
           ['vary', ['Access-Control-Request-Method, Access-Control-Request-Headers']],
+          ['x-content-type-options', ['nosniff']],
         ])
       }
       const answer = await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)
