@@ -383,6 +383,7 @@ for (const kind of STORE_KINDS) {
       page: (query) => failing(() => reader.page(query)),
       position: () => failing(() => reader.position()),
       coverage: () => failing(() => reader.coverage()),
+      gaps: (most) => failing(() => reader.gaps(most)),
     }
     const base = await serve(t, store, { reader: broken })
 
@@ -399,6 +400,7 @@ for (const kind of STORE_KINDS) {
     const ready = await ask(base, 'GET /ready')
     assert.equal(ready.status, 503)
     assert.match(ready.body, /"reason":"store unreachable"/)
+    assert.doesNotMatch(ready.body, /SELECT/)
     assert.equal((await ask(base, 'GET /metrics')).status, 200)
 
     fault = new TypeError('SELECT secret: cannot read properties of undefined')

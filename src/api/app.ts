@@ -215,7 +215,11 @@ export function createApp(options: AppOptions): App {
     })
   }
   addStreamRoutes(server, { reader, turns, backlog, metrics, limits, addressOf, onAlone })
-  server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
+  server.route({
+    method: READ_METHODS,
+    url: COVERAGE_PATH,
+    handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
+  })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
