@@ -72,6 +72,7 @@ const SAMPLE_COVERAGE = {
     },
   ],
   prunedBefore: null,
+  next: null,
 }
 
 for (const kind of STORE_KINDS) {
@@ -171,7 +172,7 @@ describe('ranges and gaps', () => {
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
     }
     const none = { count: '0', firstTimestamp: null, lastTimestamp: null }
-    const rows = { fundingPeriodDataPoints: [], liquidityProviders: [], prunedBefore: null }
+    const rows = { fundingPeriodDataPoints: [], liquidityProviders: [], prunedBefore: null, next: null }
     return coverageBody({ coverage, checkpoints: none, ...rows }).coverage.blocks.ranges.map(
       ({ from, to }) => `${from}-${to}`,
     )

@@ -44,6 +44,7 @@ function readHostileAnswers(bytes: Buffer): { status: number; type: string | nul
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
     assert.ok(status >= 100, `no answer: ${JSON.stringify(head.slice(0, 200))}`)
     const gzipped = /\r\ncontent-encoding: gzip/i.test(head)
+    if (status >= 200) assert.match(head, /\r\nx-content-type-options: nosniff/i, head)
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
     at = end + 4
     // To HEAD comes the head alone.

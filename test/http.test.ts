@@ -59,6 +59,7 @@ for (const kind of STORE_KINDS) {
             ['vary', ['Accept-Encoding']],
             ['x-block-height', [HEIGHT]],
             ['x-block-timestamp', [TIMESTAMP]],
+            ['x-content-type-options', ['nosniff']],
           ],
           target,
         )
@@ -117,6 +118,7 @@ for (const kind of STORE_KINDS) {
           ['access-control-expose-headers', [EXPOSED]],
           ['access-control-max-age', ['7200']],
           ['vary', ['Access-Control-Request-Method, Access-Control-Request-Headers']],
+          ['x-content-type-options', ['nosniff']],
         ])
       }
       const answer = await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)
@@ -381,6 +383,7 @@ for (const kind of STORE_KINDS) {
       page: (query) => failing(() => reader.page(query)),
       position: () => failing(() => reader.position()),
       coverage: () => failing(() => reader.coverage()),
+      gaps: (most) => failing(() => reader.gaps(most)),
     }
     const base = await serve(t, store, { reader: broken })
 
@@ -397,6 +400,7 @@ for (const kind of STORE_KINDS) {
     const ready = await ask(base, 'GET /ready')
     assert.equal(ready.status, 503)
     assert.match(ready.body, /"reason":"store unreachable"/)
+    assert.doesNotMatch(ready.body, /SELECT/)
     assert.equal((await ask(base, 'GET /metrics')).status, 200)
 
     fault = new TypeError('SELECT secret: cannot read properties of undefined')

@@ -8,7 +8,7 @@ import type { PageRequest } from '../src/api/page-request.ts'
 import { startPageThreads } from '../src/api/page-threads.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { type PageQuery, StoreUnavailableError } from '../src/store/store.ts'
+import { ALL_HOLDINGS, type PageQuery, StoreUnavailableError } from '../src/store/store.ts'
 import { send } from './fixtures/http.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -78,7 +78,7 @@ test('Long pages, which are read in pieces, are what they are in one', options, 
   const threads = startPageThreads(store, SILENT)
   try {
     const here = pagesOf(reader)
-    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.holdings())!
+    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.holdings(ALL_HOLDINGS))!
       .fundingPeriodDataPoints[0]!
     assert.ok(Number(count) > 5_500)
     const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
@@ -123,7 +123,7 @@ test(
     const base = await serve(t, store, { cacheBytes: 0 })
     const reader = await openStore(store).openReader()
     t.after(() => reader.close())
-    const { marketId } = (await reader.holdings())!.fundingPeriodDataPoints[0]!
+    const { marketId } = (await reader.holdings(ALL_HOLDINGS))!.fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
     const targetOf = (order: boolean, first: number) =>
       `${path}?pagination.first=${first}&pagination.newestFirst=${order}`

@@ -21,6 +21,9 @@ import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
 
 type Signalled = { signal?: AbortSignal | undefined }
 
+/** Which part of the coverage: rows of one market; what follows an answer, by its `next`. */
+type CoverageOptions = Signalled & { marketId?: string | undefined; after?: string | undefined }
+
 /** The rows of a list, to be walked with `for await`. */
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
 
@@ -69,8 +72,8 @@ export type LyraClient = {
     options?: StreamOptions,
   ): Rows<StreamRow<LiquidityProvider>>
 
-  /** What the service holds, and what it lacks. */
-  coverage(options?: Signalled): Promise<Coverage>
+  /** What the service holds, and what it lacks: of one market, or from the `next` of an earlier answer on. */
+  coverage(options?: CoverageOptions): Promise<Coverage>
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -103,8 +106,10 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
     streamLiquidityProviders: (filters, stream) =>
       followStream(connection, 'liquidityProviders', filters, stream),
 
-    coverage: async ({ signal } = {}) => {
-      const { text } = await connection.get('/api/v2/coverage', signal)
+    coverage: async ({ marketId, after, signal } = {}) => {
+      const given = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
+      const query = new URLSearchParams(given as [string, string][]).toString()
+      const { text } = await connection.get(`/api/v2/coverage${query === '' ? '' : `?${query}`}`, signal)
       return (JSON.parse(text) as { coverage: Coverage }).coverage
     },
     health: async ({ signal } = {}) => JSON.parse((await connection.get('/health', signal)).text) as Health,

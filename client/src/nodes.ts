@@ -76,6 +76,8 @@ export type Coverage = {
   liquidityProviders: { marketId: string; count: string; atBlock: string }[]
   /** How far old rows have been taken out; null where none have. */
   prunedBefore: { timestamp: string | null; height: string | null } | null
+  /** What to ask the rest with, where there are more than 1,000 gaps or markets; null where this is all. */
+  next: string | null
 }
 
 /** The answer of `GET /health`. */

@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http'
+import { type IncomingMessage, METHODS } from 'node:http'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -24,6 +24,7 @@ import {
 } from './errors.ts'
 import { createExports } from './export-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
+import { LIMITS, type Limits } from './limits.ts'
 import type { Pages } from './make-page.ts'
 import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
@@ -35,6 +36,7 @@ import { createRequestCount } from './rate-limit.ts'
 import type { IntakeState } from './readiness.ts'
 import { checkHead } from './request-head.ts'
 import { requestId } from './request-id.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
 import { sendError } from './send-json.ts'
 import { addServiceRoutes } from './service-routes.ts'
 import { addStaticRoutes, type StaticRoutes } from './static-routes.ts'
@@ -43,9 +45,6 @@ import { createTurns } from './turns.ts'
 
 /** Bytes of request line and headers together. */
 const MAX_HEADER_BYTES = 16 * 1024
-
-/** Connections at a time; further ones are closed. */
-const MAX_CONNECTIONS = 4_096
 
 /** A connection on which nothing moves for this long is closed: the client does not read its answer. */
 const IDLE_CONNECTION_MS = 30_000
@@ -71,6 +70,8 @@ export type AppOptions = {
   metricsText?: MetricsText | undefined
   /** Bytes of answers to keep for those who ask the same again; 0 for none. */
   cacheBytes: number
+  /** Limits that are not those of {@link LIMITS}. */
+  limits?: Partial<Limits>
 }
 
 /** The application: every route, and what all of them share. Listening is left to its user. */
@@ -80,7 +81,17 @@ export function createApp(options: AppOptions): App {
   const { reader, pages, log, intake, corsOrigins, version } = options
   const metrics = createMetrics(reader, intake)
   const backlog = createBacklog()
-  const connections = createConnections(backlog)
+  const limits = { ...LIMITS, ...options.limits }
+  let hasToldAlone = false
+  const onAlone = (address: string) => {
+    if (options.trustProxy || hasToldAlone) return
+    hasToldAlone = true
+    log.warn(
+      `one client (${address}) has all that the service can give at a time; where that is a proxy, --trust-proxy tells its clients apart`,
+    )
+  }
+  const connections = createConnections({ backlog, places: limits.connections, onAlone })
+  const addressOf = (request: IncomingMessage) => clientAddress(request, options.trustProxy)
   const countRequest = createRequestCount(options.rateLimit)
   const parserErrors = createParserErrors({
     reader,
@@ -114,7 +125,7 @@ export function createApp(options: AppOptions): App {
     rewriteUrl: ({ url = '/' }) => (!url.includes('%') || isDecodable(url) ? url : '/undecodable'),
     clientErrorHandler: parserErrors.onClientError,
   })
-  server.server.maxConnections = MAX_CONNECTIONS
+  server.server.on('connection', connections.admit)
   // A client that ends its side of the connection behind its last request still gets the answer.
   Object.assign(server.server, { httpAllowHalfOpen: true })
   server.server.on('connect', parserErrors.onConnect)
@@ -127,7 +138,7 @@ export function createApp(options: AppOptions): App {
   }
 
   server.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
     addCorsHeaders(corsOrigins, request, reply)
     if (!(await connections.takeTurn(request.raw, reply.raw))) return reply.hijack()
     if (isPreflight(request)) {
@@ -135,7 +146,7 @@ export function createApp(options: AppOptions): App {
       return reply
     }
     if (!isUnlimited(request)) {
-      reply.headers(countRequest(clientAddress(request.raw, options.trustProxy)))
+      reply.headers(countRequest(addressOf(request.raw)))
     }
     checkHead(request.raw)
     checkTarget(request.originalUrl)
@@ -179,7 +190,6 @@ export function createApp(options: AppOptions): App {
 
   const cache = createPageCache(reader, options.cacheBytes)
   if (cache !== null) {
-    const { trustProxy } = options
     const hotPages = createHotPages({
       cache,
       connections,
@@ -187,22 +197,29 @@ export function createApp(options: AppOptions): App {
       metrics,
       corsOrigins,
       countRequest,
-      trustProxy,
+      addressOf,
     })
     answerFirst(server, hotPages)
   }
-  const turns = createTurns()
-  const pageTurns = { usual: turns, long: createTurns() }
-  const exports = createExports({ reader, turns })
+  const turns = createTurns(onAlone)
+  const pageTurns = { usual: turns, long: createTurns(onAlone) }
+  const exports = createExports({ reader, turns, limits, addressOf, onAlone })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
       url: resource.path,
-      handler: exports.handlerOf(resource, pageHandler(resource, { pages, turns: pageTurns, cache })),
+      handler: exports.handlerOf(
+        resource,
+        pageHandler(resource, { pages, turns: pageTurns, cache, addressOf }),
+      ),
     })
   }
-  addStreamRoutes(server, { reader, turns, backlog, metrics })
-  server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
+  addStreamRoutes(server, { reader, turns, backlog, metrics, limits, addressOf, onAlone })
+  server.route({
+    method: READ_METHODS,
+    url: COVERAGE_PATH,
+    handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
+  })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)

@@ -1,11 +1,66 @@
 import type { IncomingMessage } from 'node:http'
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** Longest text of an address that is not one: what a proxy writes for a client that it does not name. */
+const MAX_OTHER_TEXT = 100
 
 /**
- * The address of a client: that of its connection, or, behind a proxy that is trusted, the last one of
- * `X-Forwarded-For`, which that proxy has seen.
+ * The address by which a client is counted, for rates and for shares: that of its connection, or, behind a proxy
+ * that is trusted, the last one of `X-Forwarded-For`, which that proxy has seen. See {@link countedAddress}.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined
   const seen = forwarded?.toString().split(',').at(-1)?.trim()
-  return seen || (socket.remoteAddress ?? '')
+  return countedAddress(seen || (socket.remoteAddress ?? ''))
+}
+
+/**
+ * An address without its port, in one spelling: an IPv6 address as its network of 64 bits (`2001:db8:0:1::/64`),
+ * since one client has all of that, an IPv4 address that is written as IPv6 as the IPv4 address. A text that is
+ * not an address stays as it is.
+ */
+export function countedAddress(text: string): string {
+  if (isIPv4(text)) return text
+  const address = withoutPort(text)
+  if (isIPv4(address)) return address
+  const plain = address.replace(/%.*$/s, '')
+  if (!isIPv6(plain)) return text.slice(0, MAX_OTHER_TEXT)
+  const groups = groupsOf(plain)
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (isMapped) return [groups[6]! >> 8, groups[6]! & 0xff, groups[7]! >> 8, groups[7]! & 0xff].join('.')
+  const network = groups.slice(0, 4).map((group) => group.toString(16))
+  return `${network.join(':')}::/64`
+}
+
+/** `1.2.3.4:567`, `[::1]:567` and `[::1]` without port and brackets. */
+function withoutPort(text: string): string {
+  if (text.startsWith('[')) {
+    const end = text.indexOf(']')
+    return end !== -1 && isPort(text.slice(end + 1)) ? text.slice(1, end) : text
+  }
+  const colon = text.indexOf(':')
+  // Several colons without brackets are an IPv6 address, whose last group is not a port.
+  return colon !== -1 && isPort(text.slice(colon)) ? text.slice(0, colon) : text
+}
+
+function isPort(text: string): boolean {
+  return text === '' || /^:\d{1,5}$/.test(text)
+}
+
+/** The eight groups of a lawful IPv6 address. */
+function groupsOf(address: string): number[] {
+  const [head = '', tail] = address.split('::')
+  const before = groupsIn(head)
+  if (tail === undefined) return before
+  const after = groupsIn(tail)
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after]
+}
+
+function groupsIn(text: string): number[] {
+  if (text === '') return []
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)]
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number)
+    return [a * 256 + b, c * 256 + d]
+  })
 }

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { createShares } from '../shares.ts'
 import type { Backlog } from './backlog.ts'
+import { countedAddress } from './client-address.ts'
 import type { ApiError } from './errors.ts'
 
 /** Requests that a client may send ahead of the answers; one that sends more is cut off. */
@@ -11,6 +14,12 @@ const REQUEST_BYTES = 16 * 1024
 
 /** The order of what happens on the connections: each answers one request at a time, in their order. */
 export type Connections = {
+  /**
+   * Takes a new connection on. Where there are as many as there may be, one of the address that holds most is closed
+   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, where its own address is
+   * among those that hold most.
+   */
+  admit(connection: Socket): void
   /**
    * Waits until the connection's earlier requests are answered and this one has come whole; its body is thrown
    * away, since no operation takes one. Tells whether there is still someone to answer.
@@ -43,8 +52,23 @@ type Connection = {
   fault: ApiError | null
 }
 
-export function createConnections(backlog: Backlog): Connections {
+export type ConnectionsOptions = {
+  backlog: Backlog
+  /** Connections at a time. */
+  places: number
+  /** Is told of an address that holds all connections and asks for more. */
+  onAlone?: (address: string) => void
+}
+
+export function createConnections({ backlog, places, onAlone = () => {} }: ConnectionsOptions): Connections {
   const known = new WeakMap<Duplex, Connection>()
+  const shares = createShares<Socket>({ places, choose: idlest, onAlone })
+
+  function idlest(sockets: ReadonlySet<Socket>): Socket {
+    const [oldest] = sockets
+    for (const socket of sockets) if (known.get(socket)?.busy !== true) return socket
+    return oldest!
+  }
 
   function find(socket: Duplex): Connection {
     let connection = known.get(socket)
@@ -82,6 +106,14 @@ export function createConnections(backlog: Backlog): Connections {
   }
 
   return {
+    admit: (socket) => {
+      const result = shares.take(countedAddress(socket.remoteAddress ?? ''), socket)
+      if (result === 'refused') socket.destroy()
+      else {
+        result?.destroy()
+        socket.once('close', () => shares.release(socket))
+      }
+    },
     takeTurn: async (request, response) => {
       const { socket } = request
       const connection = find(socket)

@@ -1,5 +1,6 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
-import type { Holdings } from '../store/store.ts'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '../store/store.ts'
+import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 /** Heights, both ends included, as text. */
 export type BlockRange = { from: string; to: string }
@@ -19,33 +20,40 @@ export type CoverageBody = {
     fundingPeriodDataPoints: Holdings['fundingPeriodDataPoints']
     liquidityProviders: Holdings['liquidityProviders']
     prunedBefore: Holdings['prunedBefore']
+    /** What to ask the rest with, where gaps or markets go on; null where this is all. */
+    next: string | null
   }
 }
 
-/** Tells what a store holds. Every height from the first to the last lies in one range or one gap. */
-export function coverageBody({ coverage, ...rows }: Holdings): CoverageBody {
+/**
+ * Says what a store holds, of the part that was asked for. In all parts together every height from the first to the
+ * last lies in one range or one gap.
+ */
+export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
+  const { coverage, next, ...rows } = holdings
   return {
     coverage: {
       chainId: coverage.chainId,
       blocks: {
-        ranges: wholeRanges(coverage),
+        ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
         gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
         lastTimestamp: coverage.timestamp.toString(),
       },
       ...rows,
+      next: next === null ? null : encodeCoverageCursor(next),
     },
   }
 }
 
-/** What lies between the gaps. */
-function wholeRanges({ first, height, gaps }: Coverage): BlockRange[] {
+/** What lies between the gaps, from a height on, and before another one where the rest is asked for later. */
+function wholeRanges({ first, height, gaps }: Coverage, start: bigint, end: bigint | null): BlockRange[] {
   const ranges: BlockRange[] = []
-  let from = first
+  let from = start > first ? start : first
   for (const gap of gaps) {
     if (from < gap.from) ranges.push(range(from, gap.from - 1n))
     from = gap.to + 1n
   }
-  if (from <= height) ranges.push(range(from, height))
+  if (end === null && from <= height) ranges.push(range(from, height))
   return ranges
 }
 

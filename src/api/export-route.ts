@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -5,17 +6,17 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
 import type { Resource } from '../resources/resource.ts'
+import { createShares } from '../shares.ts'
 import type { Reader, Snapshot } from '../store/store.ts'
 import { invalidPagination, unavailable } from './errors.ts'
+import { watchPace } from './export-pace.ts'
+import type { Limits } from './limits.ts'
 import { pageRequest } from './page-request.ts'
 import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from './parameters.ts'
 import { hasName, parseQuery, queryOf } from './query-string.ts'
 import { acceptsGzip, GZIP_OPTIONS } from './send-json.ts'
 import type { Turns } from './turns.ts'
 import { addVary } from './vary.ts'
-
-/** Exports at a time: each holds a connection, and keeps what is replaced meanwhile from being cleared away. */
-const MAX_EXPORTS = 4
 
 /** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
@@ -25,6 +26,11 @@ const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 export type ExportOptions = {
   reader: Reader
   turns: Turns
+  limits: Pick<Limits, 'exports' | 'exportPace'>
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+  /** Is told of an address that holds all exports and asks for more. */
+  onAlone: (address: string) => void
 }
 
 /** Exports under way. */
@@ -34,8 +40,13 @@ export type Exports = {
 }
 
 /** Makes the handlers of exports, which together keep to the limits. */
-export function createExports({ reader, turns }: ExportOptions): Exports {
-  let running = 0
+export function createExports({ reader, turns, limits, addressOf, onAlone }: ExportOptions): Exports {
+  const shares = createShares<AbortController>({
+    places: limits.exports,
+    // The one that was begun last has the least to do again.
+    choose: (holders) => [...holders].at(-1)!,
+    onAlone,
+  })
 
   async function sendExport(
     resource: Resource,
@@ -46,10 +57,11 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
     const { marketId = null } = request.params as { marketId?: string }
     const query = exportQuery(resource, marketId, values)
     const format = values.get('format') as TextFormatName
-    if (running >= MAX_EXPORTS) {
-      throw unavailable('the service has as many exports under way as it takes; try again later')
-    }
-    running++
+    const address = addressOf(request.raw)
+    const stop = new AbortController()
+    const result = shares.take(address, stop)
+    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
+    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
     let snapshot: Snapshot | null = null
     try {
       snapshot = await reader.openSnapshot()
@@ -69,14 +81,15 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
       reply.hijack()
       reply.raw.writeHead(200, head as Record<string, string>)
       if (request.method === 'HEAD') reply.raw.end()
-      else await writeRows(snapshot, query, format, isZipped, reply)
+      else await writeRows(snapshot, query, format, isZipped, reply, address, stop.signal)
     } catch (error) {
       if (!reply.sent) throw error
       // The head is sent: an answer that is broken off is all that can be told.
-      if (!reply.raw.writableFinished)
-        request.log.warn(`an export was broken off: ${(error as Error).message}`)
+      if (!reply.raw.writableFinished) {
+        request.log.warn(`an export to ${address} was broken off: ${(error as Error).message}`)
+      }
     } finally {
-      running--
+      shares.release(stop)
       await snapshot?.close()
     }
     return reply
@@ -88,19 +101,28 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
     format: TextFormatName,
     isZipped: boolean,
     { raw }: FastifyReply,
+    address: string,
+    givesWay: AbortSignal,
   ): Promise<void> {
-    const stop = AbortSignal.timeout(MAX_EXPORT_MS)
+    const pace = watchPace(raw, limits.exportPace)
+    const stop = AbortSignal.any([givesWay, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
     const chunks: AsyncIterable<ExportedRow[]> = exportRows(
       query,
-      (page) => turns(() => snapshot.page(page)),
+      (page) => turns(() => snapshot.page(page), address),
       stop,
     )
     const text = Readable.from(textOf(chunks, TEXT_FORMATS[format], query.resource, query.selection), {
       objectMode: false,
     })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
-    if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
-    else await pipeline(text, raw, { signal: stop })
+    try {
+      if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
+      else await pipeline(text, raw, { signal: stop })
+    } catch (error) {
+      throw stop.aborted ? stop.reason : error
+    } finally {
+      pace.end()
+    }
   }
 
   return {

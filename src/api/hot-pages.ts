@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Backlog } from './backlog.ts'
-import { clientAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import type { Metrics } from './metrics.ts'
@@ -8,7 +7,10 @@ import type { CheckedPage, PageCache } from './page-cache.ts'
 import type { CountRequest } from './rate-limit.ts'
 import { checkHead } from './request-head.ts'
 import { requestId } from './request-id.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
 import { acceptsGzip, CACHE_CONTROL, JSON_TYPE, matchesTag } from './send-json.ts'
+
+const SAFE_PAIRS = Object.entries(SAFE_HEADERS)
 
 /** Takes a request; what it cannot answer goes to `next`, as if it had never been there. */
 export type HotPages = (
@@ -24,7 +26,8 @@ export type HotPagesOptions = {
   metrics: Metrics
   corsOrigins: CorsOrigins
   countRequest: CountRequest
-  trustProxy: boolean
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
 }
 
 /** The key that an answer to a request is kept under. */
@@ -37,7 +40,7 @@ export function pageKey(request: IncomingMessage): string {
  * The answer is the one that they would give: anything out of the ordinary is left to them.
  */
 export function createHotPages(options: HotPagesOptions): HotPages {
-  const { cache, connections, backlog, metrics, corsOrigins, countRequest, trustProxy } = options
+  const { cache, connections, backlog, metrics, corsOrigins, countRequest, addressOf } = options
 
   /** Answers; false where the request is not one for here, and nothing has been done. */
   function answer(
@@ -49,7 +52,7 @@ export function createHotPages(options: HotPagesOptions): HotPages {
     let limits: Record<string, string>
     try {
       checkHead(request)
-      limits = countRequest(clientAddress(request, trustProxy))
+      limits = countRequest(addressOf(request))
     } catch {
       return false
     }
@@ -70,6 +73,7 @@ export function createHotPages(options: HotPagesOptions): HotPages {
       'etag',
       page.tag,
     ]
+    for (const [name, value] of SAFE_PAIRS) head.push(name, value)
     for (const name in headers) head.push(name, headers[name]!)
     for (const name in limits) head.push(name, limits[name]!)
     if (isKnown) {

@@ -1,5 +1,6 @@
 import type { StoreVersion } from '../store/changes.ts'
-import type { Position, Reader } from '../store/store.ts'
+import type { HoldingsQuery, Position, Reader } from '../store/store.ts'
+import { coverageBody } from './coverage-body.ts'
 import { pageBody } from './page-body.ts'
 import type { Extent } from './page-cache.ts'
 import { extentOf } from './page-extent.ts'
@@ -17,6 +18,9 @@ export type MadePage = {
   release?: () => void
 }
 
+/** What a store holds, as it is answered: compact JSON, of one snapshot. */
+export type MadeCoverage = { json: Buffer; position: Position }
+
 /**
  * Makes pages from one snapshot of the store each; null while the store holds no block.
  *
@@ -24,12 +28,18 @@ export type MadePage = {
  */
 export type Pages = {
   make(asked: PageRequest): Promise<MadePage | null>
+  /** Says what the store holds, of the part asked for. */
+  coverage(query: HoldingsQuery): Promise<MadeCoverage | null>
   close(): Promise<void>
 }
 
 /** Makes pages here, from a reader that stays its owner's to close. */
 export function pagesOf(reader: Reader): Pages {
-  return { make: (asked) => makePage(reader, asked), close: async () => {} }
+  return {
+    make: (asked) => makePage(reader, asked),
+    coverage: (query) => makeCoverage(reader, query),
+    close: async () => {},
+  }
 }
 
 export async function makePage(reader: Reader, asked: PageRequest): Promise<MadePage | null> {
@@ -43,5 +53,15 @@ export async function makePage(reader: Reader, asked: PageRequest): Promise<Made
     extent: extentOf(asked.query, page, lastCursor),
     position,
     version,
+  }
+}
+
+export async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeCoverage | null> {
+  const holdings = await reader.holdings(query)
+  if (holdings === null) return null
+  const { height, timestamp } = holdings.coverage
+  return {
+    json: Buffer.from(JSON.stringify(coverageBody(holdings, query))),
+    position: { height: height.toString(), timestamp: timestamp.toString() },
   }
 }

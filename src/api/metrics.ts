@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { LiveState } from '../live/live-intake.ts'
 import type { Reader, ReplicaState } from '../store/store.ts'
-import { type IntakeState, UNREADY_REASONS, unreadyReasons } from './readiness.ts'
+import { type IntakeState, UNREADY_REASONS, unreadiness } from './readiness.ts'
 
 /** The service's figures, in Prometheus' terms. */
 export type Metrics = {
@@ -47,9 +47,10 @@ export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
     labelNames: ['reason'],
     registers,
     async collect() {
-      const reasons = await unreadyReasons(reader, intake)
+      const { reasons, gaps } = await unreadiness(reader, intake)
       for (const kind of UNREADY_REASONS) {
-        this.set({ reason: kind }, reasons.filter(({ reason }) => reason === kind).length)
+        const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
+        this.set({ reason: kind }, count)
       }
     },
   })

@@ -50,6 +50,10 @@ export const HEADERS = {
   'X-Request-Id': header(
     "The request's own id if it sends one of 1 to 64 printable characters; else a new one.",
   ),
+  'X-Content-Type-Options': header('Forbids browsers to guess the type of the body.', {
+    type: 'string',
+    const: 'nosniff',
+  }),
   ETag: header('Tag of this body; If-None-Match with it gets 304 for as long as nothing changes.'),
   'Cache-Control': header('`no-cache`: to be kept only with its tag, and asked for again.'),
   'RateLimit-Limit': header('Requests a second, where a rate limit is set.', COUNT),
@@ -75,9 +79,11 @@ export const COMMON_HEADERS: HeaderName[] = [
   ...LIMIT_HEADERS,
 ]
 
-/** References to headers, as an answer lists them. */
+/** References to headers, as an answer lists them: with the one that every answer has. */
 export function headersOf(names: HeaderName[]): object {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  return Object.fromEntries(
+    ['X-Content-Type-Options', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
 }
 
 /** What is wrong with a request for a page of any resource. */

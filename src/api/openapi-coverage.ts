@@ -1,6 +1,7 @@
+import { COVERAGE_PARAMETERS, MAX_COVERAGE_ROWS } from './coverage-route.ts'
 import { closedObject } from './node-schemas.ts'
 import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
-import { COMMON_PARAMETERS } from './openapi-parameters.ts'
+import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
 import { JSON_TYPE } from './send-json.ts'
 
 const COUNT = { type: 'string', pattern: '^[0-9]+$' }
@@ -46,6 +47,10 @@ export const COVERAGE_SCHEMA = closedObject({
       closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
       'By market; `atBlock` is the block of its latest list.',
     ),
+    next: {
+      ...orNull({ type: 'string' }),
+      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
+    },
     prunedBefore: {
       ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
       description:
@@ -66,11 +71,14 @@ export function coverageOperation(): object {
     operationId: 'getCoverage',
     summary: 'What the service holds, and what it lacks',
     tags: ['market data'],
-    parameters: COMMON_PARAMETERS,
+    parameters: [
+      ...COVERAGE_PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
+      ...COMMON_PARAMETERS,
+    ],
     responses: {
       200: { description: 'What it holds.', headers, content: { [JSON_TYPE]: { schema: COVERAGE_SCHEMA } } },
       304: { description: 'The client holds the body already.', headers },
-      '4XX': refused('A malformed request, another method, or too many requests.'),
+      '4XX': refused('A malformed request or parameter, another method, or too many requests.'),
       '5XX': refused(
         'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
       ),

@@ -19,8 +19,8 @@ export type PageRequest = {
   backward: boolean
 }
 
-/** More rows than this make a long page: it takes milliseconds, while others take fractions of one. */
-const LONG_PAGE_ROWS = 500
+/** More rows than a page has by default make a long page. */
+const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
 
 /** Whether pages of the usual size are not to wait for this one. */
 export function isLong({ query }: PageRequest): boolean {

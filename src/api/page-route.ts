@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Resource } from '../resources/resource.ts'
 import { unavailable } from './errors.ts'
@@ -10,13 +11,19 @@ import { parseQuery, queryOf } from './query-string.ts'
 import { sendJson } from './send-json.ts'
 import type { Turns } from './turns.ts'
 
-export type PageHandlerOptions = { pages: Pages; turns: PageTurns; cache: PageCache | null }
+export type PageHandlerOptions = {
+  pages: Pages
+  turns: PageTurns
+  cache: PageCache | null
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+}
 
 /** Turns of pages of the usual size, and of long ones: neither wait for the others. */
 export type PageTurns = { usual: Turns; long: Turns }
 
 /** The handler of a resource's route: a page of its rows. */
-export function pageHandler(resource: Resource, { pages, turns, cache }: PageHandlerOptions) {
+export function pageHandler(resource: Resource, { pages, turns, cache, addressOf }: PageHandlerOptions) {
   const readParameters = parameterReader(parametersOf(resource))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
@@ -37,7 +44,7 @@ export function pageHandler(resource: Resource, { pages, turns, cache }: PageHan
       if (release === undefined) return
       if (sent?.body === json) reply.raw.once('close', release)
       else release()
-    })
+    }, addressOf(request.raw))
     return reply
   }
 }

@@ -5,8 +5,14 @@ import { findStore } from '../store/open-store.ts'
 import { asUnavailable, type Reader, StoreUnavailableError } from '../store/store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { type MadePage, makePage } from './make-page.ts'
-import type { AskedPage, FromPageThread, PageThreadTask, ToPageThread } from './page-threads.ts'
+import { type MadeCoverage, type MadePage, makeCoverage, makePage } from './make-page.ts'
+import type {
+  AskedCoverage,
+  AskedPage,
+  FromPageThread,
+  PageThreadTask,
+  ToPageThread,
+} from './page-threads.ts'
 
 const port = parentPort!
 const { store: name, isLong } = workerData as PageThreadTask
@@ -24,9 +30,12 @@ async function openReader(): Promise<Reader> {
   }
 }
 
-async function answer({ id, resource, query, backward }: AskedPage): Promise<void> {
+async function answer(asked: AskedPage | AskedCoverage): Promise<void> {
+  const { id } = asked
   try {
     reader ??= await openReader()
+    if ('coverage' in asked) return sayCoverage(id, await makeCoverage(reader, asked.coverage))
+    const { resource, query, backward } = asked
     const page = await makePage(reader, { query: { ...query, resource: RESOURCES[resource] }, backward })
     if (page === null) say({ id, page: null })
     else sayPage(id, page)
@@ -47,10 +56,15 @@ function sayPage(id: number, { json, ...page }: MadePage): void {
   say({ id, page: { ...page, block, length: json.length } }, [block])
 }
 
+function sayCoverage(id: number, made: MadeCoverage | null): void {
+  if (made === null) say({ id, coverage: null })
+  else say({ id, coverage: { bytes: new Uint8Array(made.json), position: made.position } })
+}
+
 let last = Promise.resolve()
 port.on('message', (message: ToPageThread) => {
   if (message !== 'stop') {
-    for (const block of message.free) buffers.give(block)
+    if ('free' in message) for (const block of message.free) buffers.give(block)
     last = last.then(() => answer(message))
     return
   }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../module-beside.ts'
 import type { ResourceName } from '../resources/resource.ts'
-import { type PageQuery, StoreUnavailableError } from '../store/store.ts'
+import { type HoldingsQuery, type PageQuery, type Position, StoreUnavailableError } from '../store/store.ts'
 import type { MadePage, Pages } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 
@@ -20,15 +20,19 @@ export type AskedPage = {
   free: ArrayBuffer[]
 }
 
+/** A part of the coverage that a thread is asked for. */
+export type AskedCoverage = { id: number; coverage: HoldingsQuery }
+
 /** A page in a block of memory that the thread wants back. */
 type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
 
 /** What a thread is told. */
-export type ToPageThread = AskedPage | 'stop'
+export type ToPageThread = AskedPage | AskedCoverage | 'stop'
 
-/** What it says: the page, null while the store holds no block, or why there is none. */
+/** What it says: the page, or the coverage, null while the store holds no block, or why there is none. */
 export type FromPageThread =
   | { id: number; page: PageInBlock | null }
+  | { id: number; coverage: { bytes: Uint8Array; position: Position } | null }
   | { id: number; error: { message: string; stack: string | undefined; isUnavailable: boolean } }
 
 /**
@@ -41,19 +45,22 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
   const thread = here === null ? startPageThread({ store, isLong: false }, log) : null
   const usual = here ?? thread!
   let long: Pages | null = null
+  const longThread = () => {
+    long ??= startPageThread({ store, isLong: true }, log)
+    return long
+  }
   return {
-    make: (asked) => {
-      if (!isLong(asked)) return usual.make(asked)
-      long ??= startPageThread({ store, isLong: true }, log)
-      return long.make(asked)
-    },
+    make: (asked) => (isLong(asked) ? longThread() : usual).make(asked),
+    coverage: (query) => longThread().coverage(query),
     close: async () => {
       await Promise.all([thread?.close(), long?.close()])
     },
   }
 }
 
-type Waiting = { resolve(page: MadePage | null): void; reject(error: Error): void }
+type Waiting = { resolve(message: Answer): void; reject(error: Error): void }
+
+type Answer = Exclude<FromPageThread, { error: unknown }>
 
 /** One thread, which is started again when it is next asked after it has failed. */
 function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
@@ -82,7 +89,20 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
     const { resolve, reject } = waiting.get(message.id)!
     waiting.delete(message.id)
     if ('error' in message) reject(errorOf(message.error))
-    else resolve(message.page === null ? null : pageIn(message.page))
+    else resolve(message)
+  }
+
+  async function ask(
+    toAsk: (id: number) => AskedPage | AskedCoverage,
+    given: ArrayBuffer[] = [],
+  ): Promise<Answer> {
+    worker ??= start()
+    const id = count++
+    const asked = toAsk(id)
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      worker!.postMessage(asked, given)
+    })
   }
 
   function pageIn({ block, length, ...page }: PageInBlock): MadePage {
@@ -90,16 +110,21 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   }
 
   return {
-    make: ({ query, backward }) => {
-      worker ??= start()
-      const id = count++
+    make: async ({ query, backward }) => {
       const { resource, ...rest } = query
-      const asked: AskedPage = { id, resource: resource.name, query: rest, backward, free }
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject })
-        worker!.postMessage(asked, free)
-        free = []
-      })
+      const given = free
+      free = []
+      const answer = await ask(
+        (id) => ({ id, resource: resource.name, query: rest, backward, free: given }),
+        given,
+      )
+      return 'page' in answer && answer.page !== null ? pageIn(answer.page) : null
+    },
+    coverage: async (query) => {
+      const answer = await ask((id) => ({ id, coverage: query }))
+      if (!('coverage' in answer) || answer.coverage === null) return null
+      const { bytes, position } = answer.coverage
+      return { json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), position }
     },
     close: async () => {
       if (worker === null) return

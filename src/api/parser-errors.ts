@@ -3,6 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Position, Reader } from '../store/store.ts'
+import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
 import { type CorsOrigins, EXPOSED_HEADERS } from './cors.ts'
 import {
@@ -16,6 +17,7 @@ import {
 import { isKnownPath } from './paths.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
 import { JSON_TYPE } from './send-json.ts'
 
 /** How long what a client still sends is thrown away, so that it reads its answer instead of a reset. */
@@ -63,7 +65,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
   /** The error that is told: the one given, or that there are too many requests. */
   function counted(connection: Duplex, error: ApiError): ApiError {
     try {
-      return withHeaders(error, countRequest((connection as Socket).remoteAddress ?? ''))
+      return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
     } catch (refusal) {
       return refusal as ApiError
     }
@@ -125,6 +127,7 @@ function answerText(error: ApiError, position: Position | null, corsOrigins: Cor
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': randomUUID(),
+    ...SAFE_HEADERS,
     ...(position === null
       ? {}
       : { 'X-Block-Height': position.height, 'X-Block-Timestamp': position.timestamp }),

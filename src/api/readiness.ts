@@ -1,7 +1,7 @@
-import type { Coverage } from '../domain/coverage.ts'
 import { describeHeights } from '../domain/coverage.ts'
 import type { LiveState } from '../live/live-intake.ts'
-import type { Reader } from '../store/store.ts'
+import type { GapSummary, Reader } from '../store/store.ts'
+import { COVERAGE_PATH } from './paths.ts'
 
 /** Every kind of reason for which a service is not ready. */
 export const UNREADY_REASONS = [
@@ -25,32 +25,50 @@ export type IntakeState = {
   maxBehindSeconds: number | null
 }
 
-/** The reasons for which the service is not ready; none where it is. */
-export async function unreadyReasons(reader: Reader, intake: IntakeState): Promise<UnreadyReason[]> {
+/** Gaps that are named one by one; of more there is only their number. */
+const MAX_GAPS_NAMED = 10
+
+/** Why a service is not ready. */
+export type Unreadiness = {
+  /** None where it is ready. */
+  reasons: UnreadyReason[]
+  /** Gaps, those that are not named included. */
+  gaps: number
+  /** What keeps the store from being read: for the log, since it names the database; null where nothing does. */
+  storeFault: string | null
+}
+
+/** Finds out whether the service serves current data. */
+export async function unreadiness(reader: Reader, intake: IntakeState): Promise<Unreadiness> {
   const reasons: UnreadyReason[] = []
   for (const failure of [intake.failure, intake.live?.failure ?? null]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
-  let coverage: Coverage | null
+  let gaps: GapSummary | null
   try {
-    coverage = await reader.coverage()
+    gaps = await reader.gaps(MAX_GAPS_NAMED)
   } catch (error) {
-    reasons.push({ reason: 'store unreachable', message: (error as Error).message })
-    return reasons
+    reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; the log says why' })
+    return { reasons, gaps: 0, storeFault: (error as Error).message }
   }
-  if (coverage === null) reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
-  for (const gap of coverage?.gaps ?? []) {
-    // Below where the store began somebody is adding history: current data are served all the same.
-    if (gap.from < coverage!.began) continue
-    reasons.push({ reason: 'gap', message: `${describeHeights(gap.from, gap.to)} ${gap.kind}` })
+  if (gaps === null) {
+    reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
+    return { reasons, gaps: 0, storeFault: null }
   }
-  const behind = coverage === null ? null : behindSeconds(coverage.timestamp)
-  if (intake.live !== null && intake.maxBehindSeconds !== null && behind !== null) {
-    if (behind > intake.maxBehindSeconds) {
-      reasons.push({ reason: 'behind', message: `behind by ${Math.round(behind)} seconds` })
-    }
+  for (const { from, to, kind } of gaps.first) {
+    reasons.push({ reason: 'gap', message: `${describeHeights(from, to)} ${kind}` })
   }
-  return reasons
+  if (gaps.count > gaps.first.length) {
+    reasons.push({
+      reason: 'gap',
+      message: `${gaps.count - gaps.first.length} more gaps, ${gaps.count} in all; GET ${COVERAGE_PATH} lists them`,
+    })
+  }
+  const behind = behindSeconds(gaps.timestamp)
+  if (intake.live !== null && intake.maxBehindSeconds !== null && behind > intake.maxBehindSeconds) {
+    reasons.push({ reason: 'behind', message: `behind by ${Math.round(behind)} seconds` })
+  }
+  return { reasons, gaps: gaps.count, storeFault: null }
 }
 
 /** The age of a block's time, in seconds. */

@@ -3,7 +3,7 @@ import type { Reader } from '../store/store.ts'
 import type { Metrics, MetricsText } from './metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { DOCUMENT_PATH, READ_METHODS } from './paths.ts'
-import { type IntakeState, unreadyReasons } from './readiness.ts'
+import { type IntakeState, unreadiness } from './readiness.ts'
 import { JSON_TYPE, sendJson } from './send-json.ts'
 
 export type ServiceRoutesOptions = {
@@ -27,8 +27,12 @@ export function addServiceRoutes(
     return reply
   })
   route('/health', async (_, reply) => sendState(reply, 200, { status: 'ok' }))
+  /** What kept the store from being read when that was last asked. */
+  let lastFault: string | null = null
   route('/ready', async (_, reply) => {
-    const reasons = await unreadyReasons(reader, intake)
+    const { reasons, storeFault } = await unreadiness(reader, intake)
+    if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
+    lastFault = storeFault
     return reasons.length === 0
       ? sendState(reply, 200, { status: 'ready' })
       : sendState(reply, 503, { status: 'not ready', reasons })

@@ -77,7 +77,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile
   const encoding = encodingFor(request, file)
   const tag = `"${file.digest}${encoding === 'identity' ? '' : `-${encoding}`}"`
   addVary(reply, 'Accept-Encoding')
-  reply.header('etag', tag).header('x-content-type-options', 'nosniff')
+  reply.header('etag', tag)
   if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   return reply.type(file.type).send(file.bodies.get(encoding))

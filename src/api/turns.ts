@@ -6,23 +6,28 @@ const AT_ONCE = 8
 /** How long pages may be made before the event loop goes on, to what else there is. */
 const SLICE_MS = 20
 
-/** A request that has waited for this long is refused: the service has more to do than it can. */
+/** A request that has waited for this long is refused: the service is overloaded. */
 const MAX_WAIT_MS = 10_000
 
 /**
  * Runs `work` once it is its turn.
  *
+ * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 where its turn does not come in time.
  */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>
+export type Turns = <T>(work: () => Promise<T>, address?: string) => Promise<T>
 
 /**
- * Lets pages be made in the order in which they were asked for, a few at a time, and the event loop run in
- * between. However many connections ask at once, memory holds few unfinished pages, what was sent is let go of,
- * and what is quick to answer does not wait for all of them.
+ * Lets pages be made a few at a time, and the event loop run in between. However many connections ask at once,
+ * memory holds few unfinished pages, what was sent is let go of, and what is quick to answer does not wait for all of
+ * them. Addresses that wait get their turns one after another, one each, in the order in which they came: a client
+ * that asks for much waits for itself.
+ *
+ * @param onAlone is told of an address whose request is refused while no other address waits
  */
-export function createTurns(): Turns {
-  const waiting: (() => void)[] = []
+export function createTurns(onAlone: (address: string) => void = () => {}): Turns {
+  /** What waits, by address; the address whose turn is next comes first. */
+  const waiting = new Map<string, (() => void)[]>()
   let running = 0
   /** When the first page of this round of the event loop was begun; null before. */
   let roundSince: number | null = null
@@ -42,22 +47,33 @@ export function createTurns(): Turns {
   }
 
   function beginNext(): void {
-    if (waiting.length === 0 || !hasRoom()) return
+    const [next] = waiting
+    if (next === undefined || !hasRoom()) return
+    const [address, queue] = next
     begin()
-    waiting.shift()!()
+    const wake = queue.shift()!
+    // Last in the map is last to have its turn again.
+    waiting.delete(address)
+    if (queue.length > 0) waiting.set(address, queue)
+    wake()
   }
 
-  async function wait(): Promise<void> {
+  async function wait(address: string): Promise<void> {
     const since = performance.now()
-    await new Promise<void>((resolve) => waiting.push(resolve))
+    await new Promise<void>((resolve) => {
+      const queue = waiting.get(address)
+      if (queue === undefined) waiting.set(address, [resolve])
+      else queue.push(resolve)
+    })
     if (performance.now() - since < MAX_WAIT_MS) return
-    throw unavailable('the service has too much to do at the moment; try again')
+    if ([...waiting.keys()].every((other) => other === address)) onAlone(address)
+    throw unavailable('the service is overloaded; try again')
   }
 
-  return async (work) => {
+  return async (work, address = '') => {
     try {
-      if (waiting.length === 0 && hasRoom()) begin()
-      else await wait()
+      if (waiting.size === 0 && hasRoom()) begin()
+      else await wait(address)
       return await work()
     } finally {
       running -= 1

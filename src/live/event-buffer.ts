@@ -9,6 +9,10 @@ const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 /** How long a write waits before it is tried again where the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000
 
+/** What the core sends is its operator's alone. */
+const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
+const PRIVATE_FILE = 0o600
+
 export type EventBufferOptions = {
   folder: string
   /** Where files go once they are committed; null: they are removed. */
@@ -56,8 +60,8 @@ export class EventBuffer {
 
   constructor(options: EventBufferOptions) {
     this.#options = options
-    mkdirSync(options.folder, { recursive: true })
-    if (options.archive !== null) mkdirSync(options.archive, { recursive: true })
+    mkdirSync(options.folder, PRIVATE_FOLDER)
+    if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
     for (const number of fileNumbers(options.folder)) {
       const path = join(options.folder, fileName(number))
       this.#files.push({ path, number, safeBytes: statSync(path).size, ended: true })
@@ -209,7 +213,7 @@ export class EventBuffer {
   async #openFile(): Promise<FileHandle> {
     const number = this.#nextNumber++
     const path = join(this.#options.folder, fileName(number))
-    const handle = await open(path, 'w')
+    const handle = await open(path, 'w', PRIVATE_FILE)
     syncFolder(this.#options.folder)
     this.#files.push({ path, number, safeBytes: 0, ended: false })
     this.#writtenBytes = 0

@@ -1,6 +1,17 @@
-import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
+import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib'
 
 const CHUNK_BYTES = 512 * 1024
+
+/** A member of up to so many bytes, compressed and not, is inflated at once: a file may hold very many of them. */
+const MAX_SMALL_BYTES = 16 * 1024
+
+/** What small members hold is passed on once it is this much together. */
+const SMALL_BATCH_BYTES = 64 * 1024
+
+/** And once it is of so many members: each is a piece of memory of at least 1 KiB. */
+const SMALL_BATCH_MEMBERS = 1_000
+
+const PIECE_BYTES = 1024
 
 const MAGIC = [0x1f, 0x8b] as const
 const DEFLATE = 8
@@ -33,18 +44,79 @@ export function isGzip(head: Buffer): boolean {
  */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, boolean, undefined> {
   const source = new ByteSource(compressed)
+  const small = new SmallMembers()
   try {
-    do yield* member(source)
-    while (!(await source.isAtEnd()))
+    do {
+      await skipHeader(source)
+      if (!(await small.add(source))) {
+        yield* small.take()
+        yield* member(source)
+      } else if (small.isFull) yield* small.take()
+    } while (!(await source.isAtEnd()))
+    yield* small.take()
     return true
   } catch (error) {
+    // What came whole before is good.
+    yield* small.take()
     if (error instanceof CutShortError) return false
     throw error
   }
 }
 
+/** What small members hold, gathered: each by itself would cost a stream of its own, and a round of everything. */
+class SmallMembers {
+  #chunks: Buffer[] = []
+  #bytes = 0
+
+  get isFull(): boolean {
+    return this.#bytes >= SMALL_BATCH_BYTES || this.#chunks.length >= SMALL_BATCH_MEMBERS
+  }
+
+  /**
+   * Adds the member whose header has been read, where it is small and lies in what has been read of the source;
+   * false where it does not, and nothing of it has been taken.
+   *
+   * @throws {CompressionError} where its check sum is wrong.
+   */
+  async add(source: ByteSource): Promise<boolean> {
+    const ahead = source.ahead(MAX_SMALL_BYTES)
+    const found = inflateSmall(ahead)
+    if (found === null || ahead.length < found.used + TRAILER_BYTES) return false
+    await source.skip(found.used)
+    const { bytes } = found
+    if (bytes.length > 0) this.#chunks.push(bytes)
+    this.#bytes += bytes.length
+    checkTrailer(source, await source.read(TRAILER_BYTES), crc32(bytes), bytes.length)
+    return true
+  }
+
+  /** What has been gathered, in one piece, where there is any. */
+  *take(): Generator<Buffer, void, undefined> {
+    const chunks = this.#chunks
+    this.#chunks = []
+    this.#bytes = 0
+    if (chunks.length > 0) yield Buffer.concat(chunks)
+  }
+}
+
+/** Inflates data that are whole in a few bytes; null where they are not, or are damaged: to be read as a stream. */
+function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | null {
+  if (compressed.length === 0) return null
+  try {
+    const options = { maxOutputLength: MAX_SMALL_BYTES, chunkSize: PIECE_BYTES, info: true }
+    // With `info` what comes is the bytes beside the engine, which knows how much it has used (Node's zlib).
+    const { buffer, engine } = inflateRawSync(compressed, options) as unknown as {
+      buffer: Buffer
+      engine: InflateRaw
+    }
+    return { bytes: buffer, used: engine.bytesWritten }
+  } catch {
+    return null
+  }
+}
+
+/** A member behind its header, whatever its size. */
 async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefined> {
-  await skipHeader(source)
   const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES })
   let checksum = 0
   let length = 0
@@ -66,7 +138,10 @@ async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefin
   } finally {
     inflate.destroy()
   }
-  const trailer = await source.read(TRAILER_BYTES)
+  checkTrailer(source, await source.read(TRAILER_BYTES), checksum, length)
+}
+
+function checkTrailer(source: ByteSource, trailer: Buffer, checksum: number, length: number): void {
   if (trailer.readUInt32LE(0) !== checksum || trailer.readUInt32LE(4) !== length % 2 ** 32) {
     throw damaged(source, 'its check sum is wrong')
   }
@@ -140,6 +215,11 @@ class ByteSource {
     }
     this.offset += chunk.length
     return chunk
+  }
+
+  /** What has been read of the source and not been taken, up to so many bytes; none is taken. */
+  ahead(count: number): Buffer {
+    return this.#back?.subarray(0, count) ?? Buffer.alloc(0)
   }
 
   putBack(rest: Buffer): void {

@@ -31,6 +31,7 @@ export async function startAnswering(
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
   const pages = openPages(settings, reader, log)
+  const withoutStore = hideStore(findStore(settings.store).name)
   const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
   try {
     const app = createApp({
@@ -58,11 +59,11 @@ export async function startAnswering(
             }
             break
           case 'live':
-            state.live = news.state
+            state.live = { ...news.state, failure: withoutStore(news.state.failure) }
             app.metrics.showLive(news.state)
             break
           case 'failed':
-            state.failure = news.message
+            state.failure = withoutStore(news.message)
             break
           case 'ended':
           case 'listening':
@@ -82,6 +83,14 @@ export async function startAnswering(
     await reader.close()
     throw error
   }
+}
+
+/**
+ * What anyone may be shown of a fault: not where the database is, nor who uses it. Errors of a store begin with its
+ * name, and the log has them whole.
+ */
+function hideStore(name: string): (fault: string | null) => string | null {
+  return (fault) => (fault?.includes(name) ? 'the store cannot be written to; the log says why' : fault)
 }
 
 function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): Promise<Reader> {

@@ -115,7 +115,8 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     placeOf: (resource, selection, key) => ask((reader) => reader.placeOf(resource, selection, key)),
     openSnapshot: () => ask((reader) => reader.openSnapshot()),
     coverage: () => ask((reader) => reader.coverage()),
-    holdings: () => ask((reader) => reader.holdings()),
+    gaps: (most) => ask((reader) => reader.gaps(most)),
+    holdings: (query) => ask((reader) => reader.holdings(query)),
     replicas: () =>
       replicas.map(({ store, height, fault }) => ({
         name: store.name,

@@ -25,6 +25,16 @@ export const READ_STREAM = `
 export const READ_GAPS = `
   select cast(from_height as text), cast(to_height as text), kind from gaps order by gaps.from_height`
 
+/**
+ * Gaps that keep a store from being current: below the height where it began somebody adds history. The lowest of
+ * them, and how many there are.
+ */
+const FROM_THE_BEGINNING = 'where from_height >= (select began_height from stream)'
+export const READ_CURRENT_GAPS = `
+  select cast(from_height as text), cast(to_height as text), kind from gaps ${FROM_THE_BEGINNING}
+  order by gaps.from_height limit $1`
+export const COUNT_CURRENT_GAPS = `select cast(count(*) as text) from gaps ${FROM_THE_BEGINNING}`
+
 export const READ_PRUNED = `
   select cast(before_timestamp as text), cast(before_height as text) from pruned`
 
@@ -113,20 +123,3 @@ export const READ_CHECKPOINT_HOLDINGS = `
   select cast(count(*) as text), cast(min(block_timestamp) as text),
     cast(max(block_timestamp) as text)
   from checkpoints`
-
-/** Each market's data points: how many, the first time and the last. */
-export const READ_POINT_HOLDINGS = `
-  select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
-    cast(max(last_timestamp) as text)
-  from funding_period_spans join markets on markets.market = funding_period_spans.market
-  group by market_id order by market_id`
-
-/** Each market's providers: how many, and the block of the market's latest list. */
-export const READ_PROVIDER_HOLDINGS = `
-  select liquidity_provider_lists.market_id, cast(count(live.party_id) as text),
-    cast(liquidity_provider_lists.height as text)
-  from liquidity_provider_lists left join (
-    select market_id, party_id from liquidity_providers where ${IS_LIVE_PROVIDER}
-  ) as live on live.market_id = liquidity_provider_lists.market_id
-  group by liquidity_provider_lists.market_id, liquidity_provider_lists.height
-  order by liquidity_provider_lists.market_id`

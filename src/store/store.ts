@@ -1,4 +1,4 @@
-import type { Coverage } from '../domain/coverage.ts'
+import type { Coverage, Gap } from '../domain/coverage.ts'
 import type { Place } from '../domain/lacks.ts'
 import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
@@ -49,9 +49,36 @@ export type Freshness = {
   changed: readonly Change[] | null
 }
 
+/** Which part of what a store holds is asked for: gaps by height, and rows by market, each from a place on. */
+export type HoldingsQuery = {
+  /** Rows of this market alone; null: of all. */
+  marketId: string | null
+  /** Gaps that begin at this height or above it; null: none. */
+  fromHeight: bigint | null
+  /** Markets whose id is greater than this; null: none. */
+  afterMarket: string | null
+  /** Gaps at most, and markets at most in each list; null: all. */
+  limit: number | null
+}
+
+/** Everything that a store holds. */
+export const ALL_HOLDINGS: HoldingsQuery = { marketId: null, fromHeight: 0n, afterMarket: '', limit: null }
+
+/** The gaps that keep a store from being current, in short. */
+export type GapSummary = {
+  count: number
+  /** The lowest ones. */
+  first: Gap[]
+  /** The time of the last block, Unix nanoseconds. */
+  timestamp: bigint
+}
+
 /** What a store holds, in counts and ends; numbers are text. */
 export type Holdings = {
+  /** With the gaps that were asked for. */
   coverage: Coverage
+  /** Where the rest of gaps and markets begins; null where this is all. */
+  next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
   /** Times are those of the blocks that they came in. */
   checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
   fundingPeriodDataPoints: {
@@ -101,8 +128,10 @@ export type Reader = {
   coverage(): Promise<Coverage | null>
   /** Opens one snapshot for any number of pages, on a connection of its own. */
   openSnapshot(): Promise<Snapshot>
-  /** Everything that there is, by resource and market; null in an empty store. */
-  holdings(): Promise<Holdings | null>
+  /** How many gaps keep the store from being current, and the lowest of them, so many at most; null in an empty store. */
+  gaps(most: number): Promise<GapSummary | null>
+  /** What there is, by resource and market; null in an empty store. */
+  holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>

@@ -21,7 +21,8 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   const metrics = parseMetrics((await ask(base, '/metrics', [200])).text)
   // 503 while the store is empty or cannot be read, of which /ready tells.
   const answer = await ask(base, COVERAGE_PATH, [200, 503])
-  const coverage = answer.status === 200 ? json<CoverageBody>(base, answer).coverage : null
+  const coverage =
+    answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
   const height = answer.headers.get('x-block-height')
   const { status, reasons } = json<{ status: string; reasons?: ServiceStatus['reasons'] }>(base, ready)
   return {
@@ -36,6 +37,25 @@ export async function statusOfService(address: string): Promise<StatusReport> {
       live: liveOf(metrics),
     },
   }
+}
+
+/** Asks for the rest of a coverage, where the first answer is not all of it. */
+async function wholeCoverage(
+  base: string,
+  first: CoverageBody['coverage'],
+): Promise<CoverageBody['coverage']> {
+  const { blocks, fundingPeriodDataPoints, liquidityProviders } = first
+  let { next } = first
+  while (next !== null) {
+    const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200])
+    const { coverage } = json<CoverageBody>(base, answer)
+    for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
+    for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
+    for (const points of coverage.fundingPeriodDataPoints) fundingPeriodDataPoints.push(points)
+    for (const providers of coverage.liquidityProviders) liquidityProviders.push(providers)
+    next = coverage.next
+  }
+  return { ...first, next: null }
 }
 
 type Answer = { status: number; headers: Headers; text: string }

@@ -1,6 +1,6 @@
 import { type CoverageBody, coverageBody } from '../api/coverage-body.ts'
 import type { StoreFacts } from '../store/inspection.ts'
-import type { Store } from '../store/store.ts'
+import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 
 /** How a service stands, beside what it holds. */
 export type ServiceStatus = {
@@ -50,7 +50,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
   const reader = await store.openReader()
   try {
-    const holdings = await reader.holdings()
+    const holdings = await reader.holdings(ALL_HOLDINGS)
     if (holdings === null) return report
     const { coverage } = coverageBody(holdings)
     const height = holdings.coverage.height.toString()

@@ -5,7 +5,7 @@ import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
-import { holdingsOf } from '../holdings.ts'
+import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -16,11 +16,11 @@ import {
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
+  COUNT_CURRENT_GAPS,
   READ_CHECKPOINT_HOLDINGS,
+  READ_CURRENT_GAPS,
   READ_GAPS,
-  READ_POINT_HOLDINGS,
   READ_POSITION,
-  READ_PROVIDER_HOLDINGS,
   READ_PRUNED,
   READ_STREAM,
 } from '../statements.ts'
@@ -28,7 +28,9 @@ import {
 import {
   asUnavailable,
   type Freshness,
+  type GapSummary,
   type Holdings,
+  type HoldingsQuery,
   type Page,
   type PageQuery,
   type Position,
@@ -95,7 +97,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       ask(async (client) => placeOf((await rows(client, placeStatement(resource, selection, key)))[0])),
     openSnapshot: () => openPostgresSnapshot(address, { page: readPageWithin, position: readPosition }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
-    holdings: () => ask((client) => snapshot(client, () => readHoldings(client))),
+    gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
+    holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
     close: () => pool.end(),
   }
 }
@@ -164,15 +167,26 @@ async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arriv
   return step.value
 }
 
-async function readHoldings(client: Queryable): Promise<Holdings | null> {
-  const [coverage, ...found] = await Promise.all([
-    readCoverage(client),
+async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {
+  const [[stream], [count], first] = await Promise.all([
+    rowsOf(client, READ_STREAM),
+    rowsOf(client, COUNT_CURRENT_GAPS),
+    rowsOf(client, READ_CURRENT_GAPS, [BigInt(most)]),
+  ])
+  return gapSummaryOf(stream ?? null, count!, first)
+}
+
+async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
+  const statements = holdingsStatements(query)
+  const [stream, gaps, checkpoints, points, providers, pruned] = await Promise.all([
+    rowsOf(client, READ_STREAM),
+    rows(client, statements.gaps),
     rowsOf(client, READ_CHECKPOINT_HOLDINGS),
-    rowsOf(client, READ_POINT_HOLDINGS),
-    rowsOf(client, READ_PROVIDER_HOLDINGS),
+    rows(client, statements.points),
+    rows(client, statements.providers),
     rowsOf(client, READ_PRUNED),
   ])
-  return coverage === null ? null : holdingsOf(coverage, ...found)
+  return holdingsOf(query, { stream: stream[0] ?? null, gaps, checkpoints, points, providers, pruned })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {

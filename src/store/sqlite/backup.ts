@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, createPrivately, explained } from './connection.ts'
 import { hasLog } from './log-check.ts'
 
 /** Pages that are copied at a time. */
@@ -27,6 +27,7 @@ export async function backupSqlite(
     // Held until the copy is whole: with it every page is of this moment.
     source.begin('deferred')
     source.row('select commits from store_file')
+    explained(file, () => createPrivately(partial))
     await source.copyTo(partial, {
       rate: STEP_PAGES,
       progress: ({ totalPages, remainingPages }) => {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
 import { StoreError } from '../store.ts'
@@ -46,6 +46,7 @@ export class Connection {
       throw new StoreError(`${path}: is a directory; name a file in it with --store`)
     }
     checkLog(path)
+    if (!readOnly) createPrivately(path)
     this.#database = new DatabaseSync(path, { readOnly, timeout: readOnly ? READER_WAIT_MS : WRITER_WAIT_MS })
     this.#file = fileAt(path)
   }
@@ -236,6 +237,16 @@ export class Connection {
       )
     })
     this.truncateLog()
+  }
+}
+
+/** Makes a file that only its owner may read, where there is none; SQLite gives its log the same mode. */
+export function createPrivately(path: string): void {
+  if (existsSync(path)) return
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch {
+    // SQLite finds the same fault, and says what it is.
   }
 }
 

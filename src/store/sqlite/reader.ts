@@ -2,7 +2,7 @@ import type { Coverage } from '../../domain/coverage.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows } from '../edges.ts'
-import { holdingsOf } from '../holdings.ts'
+import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -12,17 +12,19 @@ import {
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
+  COUNT_CURRENT_GAPS,
   READ_CHECKPOINT_HOLDINGS,
+  READ_CURRENT_GAPS,
   READ_GAPS,
-  READ_POINT_HOLDINGS,
   READ_POSITION,
-  READ_PROVIDER_HOLDINGS,
   READ_PRUNED,
   READ_STREAM,
 } from '../statements.ts'
 import {
   asUnavailable,
+  type GapSummary,
   type Holdings,
+  type HoldingsQuery,
   type Page,
   type PageQuery,
   type Position,
@@ -84,7 +86,8 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
       }),
     openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, position: readPosition }),
     coverage: () => snapshot(readCoverage),
-    holdings: () => snapshot(readHoldings),
+    gaps: (most) => snapshot((from) => readGaps(from, most)),
+    holdings: (query) => snapshot((from) => readHoldings(from, query)),
     close: async () => close(),
   }
 }
@@ -140,16 +143,21 @@ function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | nul
   return step.value
 }
 
-function readHoldings(connection: Connection): Holdings | null {
-  const coverage = readCoverage(connection)
-  if (coverage === null) return null
-  return holdingsOf(
-    coverage,
-    connection.rows(READ_CHECKPOINT_HOLDINGS),
-    connection.rows(READ_POINT_HOLDINGS),
-    connection.rows(READ_PROVIDER_HOLDINGS),
-    connection.rows(READ_PRUNED),
-  )
+function readGaps(connection: Connection, most: number): GapSummary | null {
+  const first = connection.rows(READ_CURRENT_GAPS, [BigInt(most)])
+  return gapSummaryOf(connection.row(READ_STREAM), connection.row(COUNT_CURRENT_GAPS)!, first)
+}
+
+function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | null {
+  const { gaps, points, providers } = holdingsStatements(query)
+  return holdingsOf(query, {
+    stream: connection.row(READ_STREAM),
+    gaps: connection.rows(gaps.text, gaps.values),
+    checkpoints: connection.rows(READ_CHECKPOINT_HOLDINGS),
+    points: connection.rows(points.text, points.values),
+    providers: connection.rows(providers.text, providers.values),
+    pruned: connection.rows(READ_PRUNED),
+  })
 }
 
 function readPosition(connection: Connection): Position | null {

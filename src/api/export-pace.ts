@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http'
+
+/** Looks in the time over which a pace is taken. */
+const LOOKS = 6
+
+/** A pace: so many bytes a second, as the mean over so many seconds. */
+export type Pace = { bytesPerSecond: number; seconds: number }
+
+/**
+ * Judges a reader by looks at even times: whether it has been slower than a pace over the whole of its time, while
+ * bytes were there for it at each look. One that waits for the service is not slow.
+ *
+ * @returns judges another look: the bytes that the reader has taken in all, and whether more wait for it
+ */
+export function createPaceJudge({
+  bytesPerSecond,
+  seconds,
+}: Pace): (taken: number, isWaiting: boolean) => boolean {
+  /** What had been taken at each of the last looks at which bytes waited. */
+  let looks: number[] = []
+  return (taken, isWaiting) => {
+    if (!isWaiting) {
+      looks = []
+      return false
+    }
+    looks.push(taken)
+    if (looks.length <= LOOKS) return false
+    return taken - looks.shift()! < bytesPerSecond * seconds
+  }
+}
+
+/** Watches whether a client takes an answer at a pace; `signal` is aborted, with the reason, once it does not. */
+export function watchPace(response: ServerResponse, pace: Pace): { signal: AbortSignal; end(): void } {
+  const stop = new AbortController()
+  const isSlow = createPaceJudge(pace)
+  const timer = setInterval(
+    () => {
+      const { socket } = response
+      if (socket === null) return
+      // What is written counts as such before the system has taken it.
+      if (!isSlow(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)) return
+      stop.abort(
+        new Error(
+          `the client takes less than ${pace.bytesPerSecond} bytes a second over ${pace.seconds} seconds`,
+        ),
+      )
+    },
+    (pace.seconds * 1_000) / LOOKS,
+  )
+  return { signal: stop.signal, end: () => clearInterval(timer) }
+}

@@ -1,0 +1,21 @@
+/** What all clients together may have at a time (docs/limits.md), of each process that answers. */
+export type Limits = {
+  /** Connections. */
+  connections: number
+  /** Exports under way: each holds a connection to the database, and what is replaced meanwhile is kept for it. */
+  exports: number
+  /** Streams. */
+  streams: number
+  /** Different selections that streams follow: each of these is read once for each commit. */
+  selections: number
+  /** How fast the reader of an export must be: so many bytes a second, over so many seconds. */
+  exportPace: { bytesPerSecond: number; seconds: number }
+}
+
+export const LIMITS: Limits = {
+  connections: 4_096,
+  exports: 4,
+  streams: 2_048,
+  selections: 256,
+  exportPace: { bytesPerSecond: 16 * 1024, seconds: 60 },
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { pino } from 'pino'
+import type { CoverageBody } from '../src/api/coverage-body.ts'
+import { pagesOf } from '../src/api/make-page.ts'
+import { COVERAGE_SCHEMA } from '../src/api/openapi-coverage.ts'
+import { statusOfService } from '../src/upkeep/service-status.ts'
+import { statusOfStore } from '../src/upkeep/status.ts'
+import {
+  checkpoint,
+  dataPoint,
+  fileOf,
+  type MadeBlock,
+  marketData,
+  provision,
+} from './fixtures/event-stream.ts'
+import { query, send } from './fixtures/http.ts'
+import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { startLive, stop } from './fixtures/live.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { ask } from './fixtures/raw-http.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const PATH = '/api/v2/coverage'
+const MARKETS = 2_300
+const BLOCKS = 2_600
+
+const marketOf = (index: number) => index.toString(16).padStart(64, '0')
+
+/** Markets with points, of which each third has providers, and every second block missing. */
+function stream(): Buffer {
+  const markets = Array.from({ length: MARKETS }, (_, index) => marketOf(index * 7))
+  const first = markets.flatMap((marketId, index) => [
+    dataPoint({ marketId }),
+    ...(index % 3 === 0 ? [provision({ marketId, provisionId: marketId }), marketData({ marketId })] : []),
+  ])
+  const blocks = Array.from({ length: BLOCKS }, (_, index): MadeBlock => {
+    return { height: 10 + 2 * index, events: index === 0 ? first : [checkpoint({ atBlock: 10 + 2 * index })] }
+  })
+  return fileOf(...blocks)
+}
+
+const isDocumented = new Ajv2020({ strict: true }).compile(COVERAGE_SCHEMA)
+
+async function part(base: string, params: [string, string][]): Promise<CoverageBody['coverage']> {
+  const answer = await send(base, `${PATH}${query(params)}`)
+  assert.equal(answer.status, 200, answer.text)
+  assert.ok(answer.body.length < 1024 * 1024, `${answer.body.length} bytes`)
+  const body = JSON.parse(answer.text) as CoverageBody
+  assert.ok(isDocumented(body), JSON.stringify(isDocumented.errors))
+  return body.coverage
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`Answers about a store of many gaps and markets (${kind.name})`, () => {
+    test('coverage comes in parts that together are all of it, each row once', async (t) => {
+      const store = kind.create(t)
+      const { failure } = await ingestBytes(t, store, stream(), { allowGap: true })
+      assert.equal(failure, null)
+      const base = await serve(t, store)
+      const parts = [await part(base, [])]
+      while (parts.at(-1)!.next !== null) parts.push(await part(base, [['after', parts.at(-1)!.next!]]))
+      assert.equal(parts.length, 3)
+      for (const { blocks, fundingPeriodDataPoints, liquidityProviders } of parts) {
+        for (const list of [blocks.gaps, blocks.ranges, fundingPeriodDataPoints, liquidityProviders]) {
+          assert.ok(list.length <= 1_000)
+        }
+      }
+      const points = parts.flatMap((each) => each.fundingPeriodDataPoints.map(({ marketId }) => marketId))
+      assert.deepEqual(
+        points,
+        Array.from({ length: MARKETS }, (_, index) => marketOf(index * 7)),
+      )
+      const providers = parts.flatMap((each) =>
+        each.liquidityProviders.map(({ marketId, count }) => [marketId, count]),
+      )
+      assert.deepEqual(
+        providers,
+        Array.from({ length: Math.ceil(MARKETS / 3) }, (_, index) => [marketOf(index * 21), '1']),
+      )
+      const heights = parts
+        .flatMap(({ blocks }) => [...blocks.ranges, ...blocks.gaps])
+        .map(({ from, to }) => [Number(from), Number(to)] as const)
+        .toSorted(([a], [b]) => a - b)
+      for (const [index, [from]] of heights.entries()) {
+        assert.equal(from, index === 0 ? 10 : heights[index - 1]![1] + 1)
+      }
+      assert.equal(heights.at(-1)![1], 10 + 2 * (BLOCKS - 1))
+      // The commands show all of it, of a store and of a service over it.
+      const ofStore = await statusOfStore(openStore(store))
+      const ofService = await statusOfService(base)
+      assert.equal(ofStore.coverage!.fundingPeriodDataPoints.length, MARKETS)
+      assert.deepEqual(ofService.coverage, ofStore.coverage)
+    })
+
+    test('coverage of one market, and what is no market and no cursor', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const all = await part(base, [])
+      const { marketId } = all.fundingPeriodDataPoints[1]!
+      for (const id of [marketId, marketId.toUpperCase()]) {
+        const one = await part(base, [['marketId', id]])
+        assert.deepEqual(one, {
+          ...all,
+          fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
+          liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
+        })
+      }
+      const none = await part(base, [['market_id', 'f'.repeat(64)]])
+      assert.deepEqual([none.fundingPeriodDataPoints, none.liquidityProviders], [[], []])
+      const cursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      for (const [name, value] of [
+        ['marketId', 'x'],
+        ['marketId', ''],
+        ['after', 'AA'],
+        ['after', '!'],
+        ['after', cursor(null)],
+        ['after', cursor([])],
+        ['after', cursor([1, null])],
+        ['after', cursor(['1', null, null])],
+        ['after', cursor(['-1', null])],
+        ['after', cursor(['9223372036854775808', null])],
+        ['after', cursor([null, 5])],
+        ['after', cursor([null, 'a\0b'])],
+        ['after', cursor([null, '\ud800'])],
+        ['after', cursor([null, 'x'.repeat(1_025)])],
+      ] as const) {
+        const { status, text } = await send(base, `${PATH}${query([[name, value]])}`)
+        assert.equal(status, 400, `${name}=${value}: ${text}`)
+      }
+      const nothing = await part(base, [['after', cursor([null, null])]])
+      assert.deepEqual([nothing.blocks.ranges, nothing.fundingPeriodDataPoints, nothing.next], [[], [], null])
+    })
+
+    test('readiness names ten gaps and counts the others, and so do the metrics', async (t) => {
+      const store = kind.create(t)
+      await ingestBytes(t, store, stream(), { allowGap: true })
+      const base = await serve(t, store)
+      const { status, text } = await send(base, '/ready')
+      assert.equal(status, 503)
+      const { reasons } = JSON.parse(text) as { reasons: { reason: string; message: string }[] }
+      assert.equal(reasons.length, 11)
+      assert.ok(reasons.every(({ reason }) => reason === 'gap'))
+      assert.equal(reasons[0]!.message, 'height 11 missing')
+      assert.match(reasons[10]!.message, /^2589 more gaps, 2599 in all/)
+      assert.match((await send(base, '/metrics')).text, /^lyra_unready\{reason="gap"\} 2599$/m)
+    })
+  })
+}
+
+test('Coverage of a SQLite file is not made by the thread that answers', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const reader = await openStore(store).openReader()
+  t.after(() => reader.close())
+  let read = 0
+  const watched = { ...reader, holdings: () => assert.fail(`read ${++read} times here`) }
+  const base = await serve(t, store, {
+    reader: watched,
+    pages: { ...pagesOf(reader), coverage: async () => null },
+  })
+  assert.equal((await send(base, PATH)).status, 503)
+  assert.equal(read, 0)
+})
+
+test('Readiness says that the store is unreachable, and where it is says the log alone', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  const reader = await openStore(store).openReader()
+  t.after(() => reader.close())
+  const base = await serve(t, store, { log })
+  rmSync(store)
+  for (let count = 0; count < 3; count++) {
+    const { status, body } = await ask(base, 'GET /ready')
+    assert.equal(status, 503)
+    assert.deepEqual(JSON.parse(body), {
+      status: 'not ready',
+      reasons: [{ reason: 'store unreachable', message: 'the store cannot be read; the log says why' }],
+    })
+  }
+  assert.equal(lines.filter((line) => line.includes(`store unreachable: ${store}`)).length, 1, lines.join(''))
+})
+
+test('What keeps the intake from writing does not say where the store is', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = join(folder, 'private-name.db')
+  const file = join(folder, 'first.evts')
+  writeFileSync(file, fileOf({ height: 5 }, { height: 6 }))
+  await ingestWhole(store, file)
+  // Commits of blocks fail from now on, as on a disk that fails.
+  const raw = new DatabaseSync(store)
+  raw.exec(`create trigger harm before update on stream begin select raise(abort, 'harmed'); end`)
+  raw.close()
+  const next = join(folder, 'next.evts')
+  writeFileSync(next, fileOf({ height: 7 }, { height: 8 }))
+  const program = startLyra(t, ['serve', '--port', '0', '--store', store, next])
+  const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+  await program.printed(/intake stopped: .*private-name\.db: /)
+  const { text } = await send(base!, '/ready')
+  assert.match(text, /"intake stopped","message":"the store cannot be written to; the log says why"/)
+  assert.doesNotMatch(text, /private-name/)
+})
+
+test('Stores, their logs, backups and buffers are made for their owner alone', async (t) => {
+  const folder = temporaryFolder(t)
+  const path = (name: string) => join(folder, name)
+  const modeOf = (name: string) => (statSync(path(name)).mode & 0o777).toString(8)
+  const service = await startLive(t, path('lyra.db'), path('buffer'), ['--keep-buffer'])
+  await delay(100)
+  for (const [name, mode] of [
+    ['lyra.db', '600'],
+    ['buffer', '700'],
+    ['buffer/archive', '700'],
+  ] as const) {
+    assert.equal(modeOf(name), mode, name)
+  }
+  await stop(service)
+  await ingestWhole(path('other.db'), SAMPLE)
+  const writer = await openStore(path('other.db')).openWriter()
+  const reader = await openStore(path('other.db')).openReader()
+  await reader.position()
+  for (const name of ['other.db', 'other.db-wal', 'other.db-shm']) assert.equal(modeOf(name), '600', name)
+  await reader.close()
+  await writer.close()
+  const backup = await runLyra(t, ['backup', '--store', path('other.db'), path('backup.db')])
+  assert.equal(backup.code, 0, backup.stderr)
+  assert.equal(modeOf('backup.db'), '600')
+})

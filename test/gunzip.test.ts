@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { CompressionError, gunzip } from '../src/records/gunzip.ts'
+import { createRandom } from './fixtures/random.ts'
+
+/** What a source of chunks of a size inflates to, in pieces, and whether it is whole. */
+async function inflated(compressed: Buffer, chunkBytes: number) {
+  async function* chunks() {
+    for (let at = 0; at < compressed.length; at += chunkBytes) yield compressed.subarray(at, at + chunkBytes)
+  }
+  const pieces: Buffer[] = []
+  const reading = gunzip(chunks())
+  for (;;) {
+    const { done, value } = await reading.next()
+    if (done) return { pieces, isWhole: value as boolean, bytes: Buffer.concat(pieces) }
+    pieces.push(Buffer.from(value as Buffer))
+  }
+}
+
+test('Hundreds of thousands of gzip members with little or nothing in them cost little each', async () => {
+  const empty = gzipSync('')
+  const members = Array.from({ length: 200_000 }, (_, index) => (index % 4 === 0 ? gzipSync('x') : empty))
+  const compressed = Buffer.concat(members)
+  // Each stream of Node's takes half a megabyte, and a round of the event loop or more.
+  let turns = 0
+  const hook = createHook({
+    init: (_, type) => {
+      if (type === 'Immediate' || type === 'TickObject') turns++
+    },
+  }).enable()
+  const { pieces, bytes, isWhole } = await inflated(compressed, 64 * 1024)
+  hook.disable()
+  assert.ok(isWhole)
+  assert.ok(bytes.equals(Buffer.alloc(50_000, 'x')))
+  assert.ok(pieces.length <= 200, `${pieces.length} pieces`)
+  assert.ok(turns < 10_000, `${turns} rounds of the event loop or its queue for ${members.length} members`)
+})
+
+test('Members of every size give the same, however the source is cut, and a cut end its good bytes', async () => {
+  const random = createRandom(5)
+  const texts = Array.from({ length: 200 }, () => {
+    const size = [0, 1, 100, 16_383, 16_384, 16_385, 60_000][random.integer(7)]!
+    return Buffer.from(Array.from({ length: size }, () => random.integer(256)))
+  })
+  const compressed = Buffer.concat(texts.map((text) => gzipSync(text)))
+  const plain = Buffer.concat(texts)
+  for (const chunkBytes of [1_000, 17_000, 64 * 1024, compressed.length]) {
+    const { bytes, isWhole } = await inflated(compressed, chunkBytes)
+    assert.ok(isWhole && bytes.equals(plain), `chunks of ${chunkBytes}`)
+  }
+  for (let end = compressed.length - 1; end > compressed.length - 40; end--) {
+    const { bytes, isWhole } = await inflated(compressed.subarray(0, end), 17_000)
+    assert.ok(!isWhole && plain.subarray(0, bytes.length).equals(bytes), `cut at ${end}`)
+    assert.ok(bytes.length >= plain.length - texts.at(-1)!.length, `cut at ${end}`)
+  }
+})
+
+test('A wrong check sum of a small member is found, and what came before it is given', async () => {
+  const harmed = gzipSync('second')
+  harmed[harmed.length - 8]! ^= 1
+  async function* chunks() {
+    yield Buffer.concat([gzipSync('first'), harmed])
+  }
+  const pieces: string[] = []
+  await assert.rejects(async () => {
+    for await (const piece of gunzip(chunks())) pieces.push(piece.toString())
+  }, CompressionError)
+  assert.equal(pieces.join(''), 'firstsecond')
+})

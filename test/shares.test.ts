@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pino } from 'pino'
+import { createPaceJudge } from '../src/api/export-pace.ts'
+import { createTurns } from '../src/api/turns.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import { createShares } from '../src/shares.ts'
+import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
+import { CHECKPOINTS } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+/** A log that keeps its lines. */
+function keptLog() {
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  return { lines, log }
+}
+
+const forwarded = (address: string, more = {}) => ({ 'X-Forwarded-For': address, ...more })
+
+/** Sends a request and resolves with the head of what comes, and the connection. */
+async function open(base: string, target: string, address: string) {
+  const socket = openSocket(base)
+  socket.write(requestText(`GET ${target}`, forwarded(address)))
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head.toString('latin1'))![1])
+  return { socket, status }
+}
+
+test('A share is kept until the limit; then the address that holds most gives way to those that hold less', () => {
+  const alone: string[] = []
+  const shares = createShares<{ name: string }>({ places: 4, onAlone: (address) => alone.push(address) })
+  const take = (address: string, name: string) => {
+    const result = shares.take(address, { name })
+    return result === null || result === 'refused' ? result : result.name
+  }
+  for (const name of ['a1', 'a2', 'a3', 'a4']) assert.equal(take('a', name), null)
+  // One address alone has everything, and no more; that is told once.
+  assert.equal(take('a', 'a5'), 'refused')
+  assert.equal(take('a', 'a5'), 'refused')
+  assert.deepEqual(alone, ['a'])
+  assert.equal(take('b', 'b1'), 'a1')
+  assert.equal(take('a', 'a5'), 'refused')
+  assert.equal(take('b', 'b2'), 'a2')
+  // Nobody gives way to one that would then hold as much.
+  assert.equal(take('b', 'b3'), 'refused')
+  assert.equal(take('a', 'a5'), 'refused')
+  assert.equal(take('c', 'c1'), 'a3')
+  assert.equal(take('d', 'd1'), 'b1')
+  assert.equal(take('e', 'e1'), 'refused')
+  assert.deepEqual(alone, ['a'])
+})
+
+test('Turns go round the addresses that wait: one that asks for everything waits for itself', async () => {
+  const turns = createTurns()
+  const order: string[] = []
+  const ends: (() => void)[] = []
+  const ask = (address: string, name: string) =>
+    turns(async () => {
+      order.push(name)
+      await new Promise<void>((resolve) => ends.push(resolve))
+    }, address)
+  const all = Array.from({ length: 300 }, (_, index) => ask('a', `a${index}`))
+  await delay(5)
+  assert.equal(order.length, 8)
+  all.push(ask('b', 'b0'), ask('b', 'b1'), ask('c', 'c0'))
+  while (order.length < 303) {
+    ends.shift()!()
+    await delay(0)
+  }
+  for (const end of ends) end()
+  await Promise.all(all)
+  assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
+})
+
+test('A reader is slow that takes less than the pace over the whole time while bytes wait for it', () => {
+  const bytesPerSecond = 100
+  for (const [what, looks, expected] of [
+    ['nothing at all', [0, 0, 0, 0, 0, 0, 0], true],
+    ['not yet over the whole time', [0, 0, 0, 0, 0, 0], false],
+    ['just enough', [0, 0, 0, 0, 0, 0, 6_000], false],
+    ['a byte too few', [0, 0, 0, 0, 0, 0, 5_999], true],
+    ['enough before, nothing since', [0, 0, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000], true],
+    ['nothing was there for it once', [0, 0, 0, null, 0, 0, 0, 0, 0, 0], false],
+    ['steady', [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000], false],
+  ] as [string, (number | null)[], boolean][]) {
+    const isSlow = createPaceJudge({ bytesPerSecond, seconds: 60 })
+    const judged = looks.map((taken) => isSlow(taken ?? 0, taken !== null))
+    assert.equal(judged.includes(true), expected, what)
+  }
+})
+
+test('Once all connections are taken, the address that holds most loses an idle one to another address', async (t) => {
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, SAMPLE)
+  const { lines, log } = keptLog()
+  const base = await serve(t, store, { limits: { connections: 20 }, log })
+  const port = Number(new URL(base).port)
+  const dial = async (localAddress: string): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress })
+    socket.on('error', () => {})
+    t.after(() => socket.destroy())
+    await once(socket, 'connect')
+    return socket
+  }
+  const answers = async (socket: Socket, target = `${CHECKPOINTS}?pagination.first=1`) => {
+    socket.write(requestText(`GET ${target}`, { Connection: 'keep-alive' }))
+    const got = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => null)])
+    return got === null ? null : Number(/^HTTP\/1\.1 (\d+)/.exec(String(got[0]))![1])
+  }
+  const hogs: Socket[] = []
+  for (let index = 0; index < 20; index++) hogs.push(await dial('127.0.0.2'))
+  // The oldest follows a stream: it is not idle.
+  assert.equal(await answers(hogs[0]!, '/api/v2/stream/checkpoints'), 200)
+  const extra = await dial('127.0.0.2')
+  assert.equal(await answers(extra), null, 'one address has all that there is, and no more')
+  for (const address of ['127.0.0.3', '127.0.0.4']) {
+    const other = await dial(address)
+    assert.equal(await answers(other), 200, address)
+  }
+  await delay(50)
+  assert.deepEqual(
+    hogs.slice(0, 4).map(({ closed }) => closed),
+    [false, true, true, false],
+  )
+  assert.equal(lines.filter((line) => line.includes('--trust-proxy')).length, 1)
+})
+
+for (const kind of STORE_KINDS) {
+  test(`Of exports and selections the address that holds most gives way (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
+    await ingestBytes(t, store, Buffer.concat([...generateRecords(options)]))
+    const { lines, log } = keptLog()
+    const limits = { exports: 2, streams: 6, selections: 3, exportPace: { bytesPerSecond: 1e6, seconds: 3 } }
+    const base = await serve(t, store, { trustProxy: true, limits, log })
+    const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
+    const target = `/api/v2/funding-periods/data-points/${fundingPeriodDataPoints[0].marketId}?format=ndjson`
+    const closedSoon = (socket: Socket) =>
+      Promise.race([once(socket, 'close').then(() => true), delay(2_000, false, { ref: false })])
+
+    await t.test('exports', async () => {
+      const unread = async (address: string) => {
+        const { socket, status } = await open(base, target, address)
+        socket.pause()
+        t.after(() => socket.destroy())
+        return { socket, status }
+      }
+      const first = await unread('10.0.0.1')
+      const second = await unread('10.0.0.1')
+      assert.deepEqual([first.status, second.status], [200, 200])
+      assert.equal((await unread('10.0.0.1')).status, 503)
+      const other = await unread('10.0.0.2')
+      assert.equal(other.status, 200)
+      second.socket.resume()
+      assert.ok(await closedSoon(second.socket))
+      assert.ok(
+        lines.some((line) =>
+          line.includes('an export to 10.0.0.1 was broken off: its client holds the most'),
+        ),
+        lines.join(''),
+      )
+      // One each: nobody holds more than the other.
+      assert.equal((await unread('10.0.0.3')).status, 503)
+      // And those that read too slowly make room by themselves.
+      for (let waited = 0; ; waited += 100) {
+        if (lines.filter((line) => line.includes('bytes a second over 3 seconds')).length === 2) break
+        assert.ok(waited < 15_000, lines.join(''))
+        await delay(100)
+      }
+      assert.equal((await unread('10.0.0.3')).status, 200)
+    })
+
+    await t.test('selections and streams', async () => {
+      const follow = (address: string, seq: number) =>
+        open(
+          base,
+          `${target.replace('data-points/', 'data-points?marketId=').replace('funding-periods/data-points', 'stream/funding-period-data-points').replace('?format=ndjson', '')}&seq=${seq}`,
+          address,
+        )
+      const streams = []
+      for (const seq of [1, 2, 3]) streams.push(await follow('10.0.0.1', seq))
+      assert.deepEqual(
+        streams.map(({ status }) => status),
+        [200, 200, 200],
+      )
+      assert.equal((await follow('10.0.0.1', 4)).status, 503)
+      // A selection that is followed already takes no place.
+      assert.equal((await follow('10.0.0.2', 1)).status, 200)
+      const other = await follow('10.0.0.2', 4)
+      assert.equal(other.status, 200)
+      streams[2]!.socket.resume()
+      assert.ok(await closedSoon(streams[2]!.socket))
+      assert.equal((await follow('10.0.0.2', 5)).status, 503)
+      // Streams: 10.0.0.1 has two, 10.0.0.2 has two; two more fill the places.
+      assert.equal((await follow('10.0.0.2', 1)).status, 200)
+      assert.equal((await follow('10.0.0.2', 1)).status, 200)
+      assert.equal((await follow('10.0.0.2', 1)).status, 503)
+      assert.equal((await follow('10.0.0.3', 1)).status, 200)
+    })
+  })
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { siege } from './fixtures/siege.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+// The whole one is `npm run siege`.
+test('A service under all attacks at once answers everybody else and loses nothing', async (t) => {
+  const report = await siege(t, temporaryFolder(t), {
+    blocks: 10_000,
+    seconds: 12,
+    scale: 0.1,
+    attacksLiveSocket: false,
+  })
+  const { requests, p50, p99, longest, memoryMb, blocksSent, reconnects, exports } = report
+  t.diagnostic(
+    `${requests} pages: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(1)} ms; ${exports} exports, ${blocksSent} blocks, followers came back ${reconnects} times; ${Math.round(memoryMb)} MB`,
+  )
+  for (const [name, { opened, closed, bytes }] of Object.entries(report.attacks)) {
+    t.diagnostic(`${name}: ${opened} connections, ${closed} closed, ${bytes} bytes`)
+  }
+  assert.deepEqual(report.failures, [])
+  assert.deepEqual(report.rowsLost, [])
+  assert.deepEqual(report.rowsNotFollowed, [])
+  assert.ok(requests >= 400, `${requests} pages`)
+  assert.ok(blocksSent >= 20, `${blocksSent} blocks`)
+  for (const [name, { opened }] of Object.entries(report.attacks))
+    assert.ok(opened > 0, `${name} did not happen`)
+})
