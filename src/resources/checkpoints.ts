@@ -1,19 +1,47 @@
-import { jsonText } from './json-text.ts'
-import type { Resource } from './resource.ts'
+import { defineResource, type KeyColumn } from './resource.ts'
+import { textCursor } from './text-cursor.ts'
 
-/** The checkpoints of the network; a row is `[atBlock, hash, blockHash]`. */
-export const checkpoints: Resource = {
+const key: readonly KeyColumn[] = [
+  { column: 'at_block', type: 'uint64' },
+  { column: 'hash', type: 'text' },
+]
+
+/** The checkpoints of the network. */
+export const checkpoints = defineResource({
   name: 'checkpoints',
-  bodyField: 'checkpoints',
+  nodeName: 'Checkpoint',
+  summary: 'List the checkpoints of the network',
+  meaning: 'A checkpoint of the network.',
   path: '/api/v2/checkpoints',
-  cursorTag: 1,
-  key: [
-    { column: 'at_block', type: 'uint64' },
-    { column: 'hash', type: 'text' },
-  ],
+  tag: 1,
+  cursor: textCursor('c', key),
+  key,
   scope: null,
   filters: [],
+  needsFilter: false,
   dateRange: false,
-  node: ([atBlock, hash, blockHash]) =>
-    `{"hash":${jsonText(hash as string)},"blockHash":${jsonText(blockHash as string)},"atBlock":"${atBlock}"}`,
-}
+  storage: {
+    table: 'checkpoints',
+    columns: [
+      { name: 'at_block', type: 'int64' },
+      { name: 'hash', type: 'text' },
+      { name: 'block_hash', type: 'text' },
+    ],
+    arrivals: 'all rows',
+  },
+  fields: [
+    { name: 'hash', meaning: 'Hash of the checkpoint.', column: 'hash', form: 'text' },
+    {
+      name: 'blockHash',
+      meaning: 'Hash of the block at which the checkpoint is made.',
+      column: 'block_hash',
+      form: 'text',
+    },
+    {
+      name: 'atBlock',
+      meaning: 'Height of the block at which the checkpoint is made.',
+      column: 'at_block',
+      form: 'integer',
+    },
+  ],
+})

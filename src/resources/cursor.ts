@@ -1,26 +1,41 @@
-import { decodePackedCursor, encodePackedCursor, isPackedCursor } from './packed-cursor.ts'
-import { decodePointCursor, encodePointCursor, isPointCursor } from './point-cursor.ts'
-import type { Key, Resource, Row } from './resource.ts'
+import type { SqlPart } from './field.ts'
+import { decodePackedCursor, isPackedCursor } from './packed-cursor.ts'
+import { type Key, type Resource, type Row, scopeOf, type Selection } from './resource.ts'
+import { RESOURCES } from './resources.ts'
 
 /*
- * A cursor holds a row's whole key, so it stays good after its row is gone, and it depends on nothing but the
- * row's identity. That of a data point is written by the database along with the row (point-cursor.ts); the
- * others are packed bytes (packed-cursor.ts).
+ * A cursor holds a row's whole key, so it stays good after its row is gone, and it depends on nothing but the row's
+ * identity. It is text that SQLite writes along with the row.
  */
+
+/** How the cursors of a resource are written and read. */
+export type CursorCodec = {
+  /** The cursor of a row or a key; `scope` is the id that the resource's cursors are bound to. */
+  encode(scope: string | null, row: Row | Key): string
+  /** Whether a text is such a cursor by its form, of whatever scope. */
+  isOne(text: string): boolean
+  decode(scope: string | null, text: string): Key | 'garbled' | 'of another market'
+  /**
+   * What `encode` writes, in SQLite's SQL over a row's columns.
+   *
+   * @param known values of columns that are the same for all rows, by name
+   */
+  sql(known: Readonly<Record<string, string>>): SqlPart[]
+}
 
 /** Why a text is not a cursor that the request may carry. */
 export type CursorFault = 'empty' | 'garbled' | 'of another resource' | 'of another market'
 
-/** The cursor of a row; `scope` is the id that the resource's cursors are bound to. */
-export function encodeCursor(resource: Resource, scope: string | null, row: Row | Key): string {
-  return scope === null ? encodePackedCursor(resource, row) : encodePointCursor(scope, row)
+/** The cursor of a row or a key. */
+export function encodeCursor(resource: Resource, selection: Selection, row: Row | Key): string {
+  return resource.cursor.encode(scopeOf(resource, selection), row)
 }
 
-/** The key that a cursor holds, or what is wrong with it. */
-export function decodeCursor(resource: Resource, scope: string | null, text: string): Key | CursorFault {
+/** The key that a cursor holds, or what is wrong with it. Cursors of version 0.1.0 are read too. */
+export function decodeCursor(resource: Resource, selection: Selection, text: string): Key | CursorFault {
   if (text === '') return 'empty'
-  if (scope === null) {
-    return isPointCursor(text) ? 'of another resource' : decodePackedCursor(resource, text)
-  }
-  return isPackedCursor(text) ? 'of another resource' : decodePointCursor(scope, text)
+  const { cursor } = resource
+  if (cursor.isOne(text)) return cursor.decode(scopeOf(resource, selection), text)
+  if (isPackedCursor(text)) return decodePackedCursor(resource, text)
+  return RESOURCES.some((other) => other.cursor.isOne(text)) ? 'of another resource' : 'garbled'
 }

@@ -1,17 +1,18 @@
-import type { Resource } from './resource.ts'
+import { pointCursor } from './point-cursor.ts'
+import { defineResource } from './resource.ts'
 
 /** `FundingPeriodDataPoint.Source` by number. */
 export const SOURCES = ['SOURCE_UNSPECIFIED', 'SOURCE_EXTERNAL', 'SOURCE_INTERNAL'] as const
 
-/**
- * The data points of a market's funding periods; a row is `[timestamp, seq, source, price, twap]`. Prices and
- * TWAPs are decimal numbers (checked on their way in), so they need no escaping.
- */
-export const fundingPeriodDataPoints: Resource = {
+/** The data points of a market's funding periods. */
+export const fundingPeriodDataPoints = defineResource({
   name: 'fundingPeriodDataPoints',
-  bodyField: 'fundingPeriodDataPoints',
+  nodeName: 'FundingPeriodDataPoint',
+  summary: "List the data points of a perpetual market's funding periods",
+  meaning: "A data point of one of a perpetual market's funding periods.",
   path: '/api/v2/funding-periods/data-points/:marketId',
-  cursorTag: 2,
+  tag: 2,
+  cursor: pointCursor,
   key: [
     { column: 'timestamp', type: 'int64' },
     { column: 'seq', type: 'uint64' },
@@ -19,7 +20,41 @@ export const fundingPeriodDataPoints: Resource = {
   ],
   scope: 'marketId',
   filters: ['source', 'seq'],
+  needsFilter: false,
   dateRange: true,
-  node: ([timestamp, seq, source, price, twap], { marketId }) =>
-    `{"marketId":"${marketId}","seq":"${seq}","dataPointType":"${SOURCES[source as number]}","price":"${price}","timestamp":"${timestamp}","twap":"${twap}"}`,
-}
+  storage: {
+    table: 'funding_period_data_points',
+    columns: [
+      { name: 'timestamp', type: 'int64' },
+      { name: 'seq', type: 'int64' },
+      { name: 'source', type: 'small' },
+      { name: 'price', type: 'text' },
+      { name: 'twap', type: 'text' },
+    ],
+    scopeBy: 'number',
+    // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for
+    // months. With the source in front of the key, a page of one source reads that source's rows alone.
+    runs: { filter: 'source', values: ['0', '1', '2'] },
+    // The points of a funding period stand close together: its span bounds how many others are read.
+    span: { filter: 'seq', table: 'funding_period_spans' },
+    arrivals: { spans: 'funding_period_block_spans' },
+  },
+  fields: [
+    { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
+    { name: 'seq', meaning: 'The funding period that the point belongs to.', column: 'seq', form: 'integer' },
+    { name: 'dataPointType', meaning: 'Where the price comes from.', column: 'source', form: { names: SOURCES } },
+    {
+      name: 'price',
+      meaning: "Price as the point sees it, in the settlement asset's decimals.",
+      column: 'price',
+      form: 'number',
+    },
+    { name: 'timestamp', meaning: 'Unix nanoseconds.', column: 'timestamp', form: 'time' },
+    {
+      name: 'twap',
+      meaning: 'Time-weighted average price of the source up to the point.',
+      column: 'twap',
+      form: 'number',
+    },
+  ],
+})

@@ -1,21 +1,110 @@
-import type { Resource } from './resource.ts'
+import { defineResource, type KeyColumn } from './resource.ts'
+import { textCursor } from './text-cursor.ts'
 
-/**
- * The liquidity providers of a market or a party; a row is `[marketId, partyId, feeShare, sla]`, the last two
- * as the API's JSON, made when they were taken in.
- */
-export const liquidityProviders: Resource = {
+const key: readonly KeyColumn[] = [
+  { column: 'market_id', type: 'id', filter: 'marketId' },
+  { column: 'party_id', type: 'id', filter: 'partyId' },
+]
+
+/** The liquidity providers of a market or a party. Fee shares and SLA figures are kept as the API's JSON. */
+export const liquidityProviders = defineResource({
   name: 'liquidityProviders',
-  bodyField: 'liquidityProviders',
+  nodeName: 'LiquidityProvider',
+  summary: 'List the liquidity providers of a market or a party',
+  meaning: 'A party that provides liquidity on a market.',
   path: '/api/v2/liquidity/providers',
-  cursorTag: 3,
-  key: [
-    { column: 'market_id', type: 'id', filter: 'marketId' },
-    { column: 'party_id', type: 'id', filter: 'partyId' },
-  ],
+  tag: 3,
+  cursor: textCursor('l', key),
+  key,
   scope: null,
   filters: ['marketId', 'partyId'],
+  needsFilter: true,
   dateRange: false,
-  node: ([marketId, partyId, feeShare, sla]) =>
-    `{"partyId":"${partyId}","marketId":"${marketId}","feeShare":${feeShare},"sla":${sla}}`,
-}
+  storage: {
+    table: 'liquidity_providers',
+    columns: [
+      { name: 'market_id', type: 'text' },
+      { name: 'party_id', type: 'text' },
+      { name: 'fee_share', type: 'text' },
+      { name: 'sla', type: 'text' },
+    ],
+    // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
+    condition: `exists (
+      select 1 from liquidity_provisions
+      where liquidity_provisions.market_id = liquidity_providers.market_id
+        and liquidity_provisions.party_id = liquidity_providers.party_id
+        and liquidity_provisions.status in (1, 5, 6))`,
+    arrivals: 'all rows',
+  },
+  fields: [
+    { name: 'partyId', meaning: 'The party.', column: 'party_id', form: 'partyId' },
+    { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
+    {
+      name: 'feeShare',
+      meaning: "What the party's provision has a share of.",
+      column: 'fee_share',
+      form: {
+        typeName: 'LiquidityProviderFeeShare',
+        stored: [
+          { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
+          { name: 'equityLikeShare', meaning: 'Its share of the fees for liquidity.', form: 'text' },
+          {
+            name: 'averageEntryValuation',
+            meaning: "Average valuation of the market at which it came in, in the asset's decimals.",
+            form: 'text',
+          },
+          { name: 'averageScore', meaning: 'How well its orders have been placed, on average.', form: 'text' },
+          {
+            name: 'virtualStake',
+            meaning: "Its commitment as grown with the market, in the asset's decimals.",
+            form: 'text',
+          },
+        ],
+      },
+    },
+    {
+      name: 'sla',
+      meaning: 'How the party keeps its commitment; null where the market has nothing on it.',
+      column: 'sla',
+      ifNull: 'null',
+      form: {
+        typeName: 'LiquidityProviderSla',
+        stored: [
+          { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
+          {
+            name: 'currentEpochFractionOfTimeOnBook',
+            meaning: 'Fraction of this epoch in which enough of its orders stood in the book.',
+            form: 'text',
+          },
+          {
+            name: 'lastEpochFractionOfTimeOnBook',
+            meaning: 'The same of the last epoch.',
+            form: 'text',
+          },
+          {
+            name: 'lastEpochFeePenalty',
+            meaning: 'Part of its fees that it lost for the last epoch.',
+            form: 'text',
+          },
+          {
+            name: 'lastEpochBondPenalty',
+            meaning: 'Part of its bond that it lost for the last epoch.',
+            form: 'text',
+          },
+          {
+            name: 'hysteresisPeriodFeePenalties',
+            meaning: 'Fee penalties of the epochs before that still count.',
+            form: 'texts',
+          },
+          {
+            name: 'requiredLiquidity',
+            meaning: "What it must keep in the book on each side, in the asset's decimals.",
+            form: 'text',
+          },
+          { name: 'notionalVolumeBuys', meaning: 'What its buy orders offer.', form: 'text' },
+          { name: 'notionalVolumeSells', meaning: 'What its sell orders offer.', form: 'text' },
+        ],
+      },
+    },
+  ],
+})

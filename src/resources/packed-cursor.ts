@@ -2,8 +2,12 @@ import { MAX_INT64 } from '../domain/integers.ts'
 import type { Key, KeyType, KeyValue, Resource, Row } from './resource.ts'
 
 /*
- * base64url of: the resource's tag (1 byte); the key's columns; a check sum (3 bytes).
+ * The cursors of checkpoints and providers that version 0.1.0 gave: base64url of the resource's tag (1 byte), the key's
+ * columns, and a check sum (3 bytes). They are accepted still.
  */
+
+/** Checkpoints and providers. */
+const PACKED_TAGS: readonly number[] = [1, 3]
 
 const CHECK_BYTES = 3
 const MAX_CURSOR_BYTES = 2048
@@ -12,9 +16,9 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 const scratch = Buffer.alloc(MAX_CURSOR_BYTES)
 
-/** The cursor of a row. */
-export function encodePackedCursor({ cursorTag, key }: Resource, row: Row | Key): string {
-  scratch[0] = cursorTag
+/** The cursor of a row, as version 0.1.0 wrote it. */
+export function encodePackedCursor({ tag, key }: Resource, row: Row | Key): string {
+  scratch[0] = tag
   let at = 1
   for (const [index, { type }] of key.entries()) at = writeValue(type, row[index]!, at)
   scratch.writeUIntBE(checkSum(at), at, CHECK_BYTES)
@@ -33,7 +37,7 @@ export function decodePackedCursor(
 ): Key | 'garbled' | 'of another resource' {
   const bytes = unpack(text)
   if (bytes === null) return 'garbled'
-  if (bytes[0] !== resource.cursorTag) return 'of another resource'
+  if (!PACKED_TAGS.includes(resource.tag) || bytes[0] !== resource.tag) return 'of another resource'
   const key = readKey(resource, bytes)
   // Whatever does not come out the same again (another spelling of the same bytes, say) is no cursor of ours.
   return key !== null && encodePackedCursor(resource, key) === text ? key : 'garbled'

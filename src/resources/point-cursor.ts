@@ -1,9 +1,10 @@
 import { MAX_INT64 } from '../domain/integers.ts'
+import type { CursorCodec } from './cursor.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { Key, KeyValue, Row } from './resource.ts'
 
 /*
- * The cursor of a data point is text that a database can write as well as this program (pointCursorSql):
+ * The cursor of a data point is text that a database can write as well as this program (`pointSql`):
  *
  *     p  8 characters of the market's fingerprint  4 digits of check  time  source  seq
  *
@@ -22,56 +23,53 @@ const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 /** A prime: a changed digit, wherever it stands, changes the check. */
 const MODULUS = 8999n
 
-/**
- * What stands behind the fingerprint in a cursor, as SQL over the columns `timestamp`, `seq` and a source: texts and
- * numbers to be put together.
- *
- * @param source the source, as a number or the name of a column
- * @param hex 16 hex digits of the column `timestamp`, as the database writes them
- */
-export function pointCursorSql(source: string, hex: string): string {
-  const letter = (letters: string): string => {
-    const known = letters[Number(source)]
-    if (known !== undefined) return `'${known}'`
-    const [none, external, internal] = letters
-    return `case ${source} when 2 then '${internal}' when 1 then '${external}' else '${none}' end`
-  }
-  const run = Number(source)
-  const added = Number.isNaN(run)
-    ? `${7n * MODULUS} + ${source} * 13`
-    : String(7n * MODULUS + BigInt(run) * 13n)
-  const check = `1000 + (timestamp % ${MODULUS} * 7 + seq % ${MODULUS} * 31 + ${added}) % ${MODULUS}`
-  return `${check}, case when timestamp % ${SECOND} = 0 and timestamp >= ${FIRST_IN_SECONDS}
-    then (timestamp / ${SECOND}) || ${letter(LETTERS)}
-    else ${hex} || ${letter(LETTERS.toLowerCase())} end, seq`
+/** The cursors of data points. */
+export const pointCursor: CursorCodec = {
+  encode: encodePoint,
+  isOne: (text) => readPoint(text) !== null,
+  decode: (scope, text) => {
+    const key = readPoint(text)
+    if (key === null) return 'garbled'
+    return text.startsWith(headOf(scope!)) ? key : 'of another market'
+  },
+  sql: ({ source = 'source' }) => [{ constant: headOf }, { sql: pointSql(source) }],
 }
 
 /** The beginning of every cursor of a market. */
-export function pointCursorHead(marketId: string): string {
+function headOf(marketId: string): string {
   return `p${fingerprintOf(marketId)}`
 }
 
-/** The cursor of a row, or of a key: time, seq, source. */
-export function encodePointCursor(marketId: string, row: Row | Key): string {
+function encodePoint(marketId: string | null, row: Row | Key): string {
   const [timestamp, seq, source] = row.slice(0, 3).map((value) => BigInt(value!)) as [bigint, bigint, bigint]
   const inSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
   const letter = LETTERS[Number(source)]!
   const time = inSeconds
     ? `${timestamp / SECOND}${letter}`
     : `${BigInt.asUintN(64, timestamp).toString(16).padStart(16, '0')}${letter.toLowerCase()}`
-  return `${pointCursorHead(marketId)}${checkOf(timestamp, seq, source)}${time}${seq}`
+  return `${headOf(marketId!)}${checkOf(timestamp, seq, source)}${time}${seq}`
 }
 
-/** Whether a text is a data point's cursor, of whatever market. */
-export function isPointCursor(text: string): boolean {
-  return readPoint(text) !== null
-}
-
-/** The key that a cursor holds, or what is wrong with it. */
-export function decodePointCursor(marketId: string, text: string): Key | 'garbled' | 'of another market' {
-  const key = readPoint(text)
-  if (key === null) return 'garbled'
-  return text.startsWith(pointCursorHead(marketId)) ? key : 'of another market'
+/**
+ * What follows the fingerprint in a cursor, in SQLite's SQL over the columns `timestamp` and `seq`: terms to be joined.
+ *
+ * @param source the source, as a number or the name of its column
+ */
+function pointSql(source: string): string {
+  const run = Number(source)
+  const letter = (letters: string): string => {
+    const known = letters[run]
+    if (known !== undefined) return `'${known}'`
+    const [none, external, internal] = letters
+    return `case ${source} when 2 then '${internal}' when 1 then '${external}' else '${none}' end`
+  }
+  const added = Number.isNaN(run)
+    ? `${7n * MODULUS} + ${source} * 13`
+    : String(7n * MODULUS + BigInt(run) * 13n)
+  const check = `1000 + (timestamp % ${MODULUS} * 7 + seq % ${MODULUS} * 31 + ${added}) % ${MODULUS}`
+  return `${check}, case when timestamp % ${SECOND} = 0 and timestamp >= ${FIRST_IN_SECONDS}
+    then (timestamp / ${SECOND}) || ${letter(LETTERS)}
+    else format('%016x', timestamp) || ${letter(LETTERS.toLowerCase())} end, seq`
 }
 
 function readPoint(text: string): Key | null {

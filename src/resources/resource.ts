@@ -1,3 +1,6 @@
+import type { CursorCodec } from './cursor.ts'
+import { type Field, nodeWriter } from './field.ts'
+
 /** How a key column is compared, and written in a cursor. */
 export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
 
@@ -7,10 +10,8 @@ export type KeyValue = bigint | string
 /** A row's identity and its place in the order, in the order of the resource's key columns. */
 export type Key = readonly KeyValue[]
 
-/** A row as read: its key columns first, then the others. 64-bit integers are decimal text. */
+/** A row as read, in the order of its columns. 64-bit integers are decimal text. */
 export type Row = readonly (string | number | null)[]
-
-export type ResourceName = 'checkpoints' | 'fundingPeriodDataPoints' | 'liquidityProviders'
 
 /** What a request selects from a resource. */
 export type Selection = {
@@ -26,6 +27,14 @@ export type Selection = {
 /** A filter whose parameter fixes a key column or restricts another one to a value. */
 export type FilterName = 'marketId' | 'partyId' | 'source' | 'seq'
 
+/** The column that a filter compares. */
+export const FILTER_COLUMNS: Record<FilterName, string> = {
+  marketId: 'market_id',
+  partyId: 'party_id',
+  source: 'source',
+  seq: 'seq',
+}
+
 export type KeyColumn = {
   column: string
   type: KeyType
@@ -33,24 +42,103 @@ export type KeyColumn = {
   filter?: FilterName
 }
 
-/**
- * One of the resources served: everything that the stages between the database and the client need to know
- * of it. Only where its rows come from (projections/) and its SQL (store/page-tables.ts) stand elsewhere.
- */
-export type Resource = {
+/** A column of a row. Integers of 64 bits are read as text: they go beyond what a JavaScript number holds. */
+export type RowColumn = { name: string; type: 'int64' | 'small' | 'text' }
+
+/** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
+export type Storage = {
+  /** The table that holds the rows (store/tables.ts), or what {@link Storage.from} is called. */
+  table: string
+  /** A select that gives the rows, where they stand in more than one table. */
+  from?: string
+  /** What a row holds, the key first. */
+  columns: readonly RowColumn[]
+  /** The tables whose writing changes the rows, where it is not the one that holds them. */
+  madeOf?: readonly string[]
+  /** How the market in scope is matched: by its number in the store (`market`), or by its id (`market_id`). */
+  scopeBy?: 'number' | 'id'
+  /** Always asked for. */
+  condition?: string
+  /**
+   * The rows lie in several runs, each in the order of the key, told apart by the column of a filter, which stands in
+   * front of the key of the table. A page of all of them is a merge of one page of each.
+   */
+  runs?: { filter: FilterName; values: readonly string[] }
+  /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a filter. */
+  span?: { filter: FilterName; table: string }
+  /**
+   * How the rows that came in some blocks are found: among all rows of the selection, or between the times that a table
+   * gives for each run of blocks (store/block-spans.ts).
+   */
+  arrivals: 'all rows' | { spans: string }
+}
+
+/** What a resource is called: in answers, streams, exports, the client. */
+export type ResourceName = string
+
+/** A resource as it is described; {@link defineResource} adds what follows. */
+type Description = {
   name: ResourceName
-  /** Field of the answer's body that holds the page. */
-  bodyField: string
+  /** What the type of its node is called, in OpenAPI and the client. */
+  nodeName: string
+  /** What its operation does, and what its node is: a line each, for people. */
+  summary: string
+  meaning: string
   path: string
-  /** The first byte of the resource's cursors. Never changed, never used again. */
-  cursorTag: number
+  /** What its ids of streams, and the cursors of version 0.1.0, begin with. Never changed, never used again. */
+  tag: number
+  cursor: CursorCodec
   /** Identity and order, ascending, and what a cursor holds. */
   key: readonly KeyColumn[]
   /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
   scope: 'marketId' | null
   filters: readonly FilterName[]
+  /** Whether a request must give one of the filters at least. */
+  needsFilter: boolean
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange: boolean
+  storage: Storage
+  /** The node, field by field. */
+  fields: readonly Field[]
+}
+
+/**
+ * One of the resources served: everything that the stages between the database and the client need to know of it.
+ * What its rows are made from stands in projections/, its tables in store/tables.ts.
+ */
+export type Resource = Description & {
+  /** `funding-period-data-points`: its name in paths and on the command line. */
+  kebabName: string
   /** Writes a row as the API's JSON. */
   node: (row: Row, selection: Selection) => string
+}
+
+/**
+ * Makes a resource of its description.
+ *
+ * @throws {TypeError} for a description that names a column which rows do not have.
+ */
+export function defineResource(description: Description): Resource {
+  const { name, key, fields, storage } = description
+  const columns = storage.columns.map((column) => column.name)
+  for (const [index, { column }] of key.entries()) {
+    if (columns[index] !== column) throw new TypeError(`${name}: a row begins with its key, ${column} here`)
+  }
+  return {
+    ...description,
+    kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    node: nodeWriter(fields, columns),
+  }
+}
+
+/** The key of a row. */
+export function keyOf({ key }: Resource, row: Row): Key {
+  return key.map(({ type }, index) =>
+    type === 'id' || type === 'text' ? String(row[index]) : BigInt(row[index]!),
+  )
+}
+
+/** The value that a resource's cursors and nodes are bound to; null where they are to none. */
+export function scopeOf({ scope }: Resource, selection: Selection): string | null {
+  return scope === null ? null : selection[scope]!
 }

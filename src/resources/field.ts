@@ -1,0 +1,171 @@
+import type { Row, Selection } from './resource.ts'
+
+/**
+ * How a value is kept, and what it is. In JSON every value is a string; all but texts are of characters that need no
+ * escaping there.
+ */
+export type ValueForm =
+  /** An integer of 64 bits, at least 0. */
+  | 'integer'
+  /** An integer of 64 bits that may be below zero. */
+  | 'signed'
+  /** Unix nanoseconds. */
+  | 'time'
+  /** A decimal number of any size, as the network sent it. */
+  | 'number'
+  | 'marketId'
+  | 'partyId'
+  | 'text'
+  /** A small number that stands for a name. */
+  | { names: readonly string[] }
+
+/** A field of an object that is kept as the JSON that is answered. */
+export type StoredField = {
+  name: string
+  meaning: string
+  form: 'partyId' | 'text' | 'texts'
+  /** Whether exports leave it out, since it repeats another column. */
+  isRepeated?: true
+}
+
+/** A field of a node. */
+export type Field = {
+  name: string
+  /** What it is, for people: in OpenAPI and in the types of the client. */
+  meaning: string
+  /** The row's column that holds it, or whose null stands for it; `scope`: the market of the request. */
+  column: string
+  form: ValueForm | StoredForm | ObjectForm
+  /** What the node has where the column is null; the column is never null where nothing is said. */
+  ifNull?: 'null' | 'left out'
+}
+
+/** An object that is kept as the JSON that is answered. */
+export type StoredForm = { typeName: string; stored: readonly StoredField[] }
+
+/** An object of further columns; null where the field's own column is. */
+export type ObjectForm = { typeName: string; object: readonly Field[] }
+
+export const isStored = (form: Field['form']): form is StoredForm =>
+  typeof form === 'object' && 'stored' in form
+export const isObject = (form: Field['form']): form is ObjectForm =>
+  typeof form === 'object' && 'object' in form
+export const namesOf = (form: Field['form']): readonly string[] | null =>
+  typeof form === 'object' && 'names' in form ? form.names : null
+
+/** A part of a node's text, as it follows from a row. */
+type Part = (row: Row, scope: string) => string
+
+/**
+ * Makes the writer of a resource's nodes: rows as the API's JSON.
+ *
+ * @param columns the names of a row's columns, in their order
+ */
+export function nodeWriter(
+  fields: readonly Field[],
+  columns: readonly string[],
+): (row: Row, selection: Selection) => string {
+  const write = objectWriter(fields, columns)
+  return (row, { marketId }) => write(row, marketId ?? '')
+}
+
+function objectWriter(fields: readonly Field[], columns: readonly string[]): Part {
+  if (fields[0]!.ifNull === 'left out') throw new TypeError('the first field of an object is always there')
+  const parts = fields.map((field, index): Part => {
+    const head = `${index === 0 ? '' : ','}"${field.name}":`
+    const at = columns.indexOf(field.column)
+    if (at < 0 && field.column !== 'scope') throw new TypeError(`no column ${field.column}`)
+    const value = valueWriter(field, columns, at)
+    if (field.ifNull === undefined) return (row, scope) => head + value(row, scope)
+    const none = field.ifNull === 'null' ? `${head}null` : ''
+    return (row, scope) => (row[at] === null ? none : head + value(row, scope))
+  })
+  return (row, scope) => {
+    let text = '{'
+    for (const part of parts) text += part(row, scope)
+    return `${text}}`
+  }
+}
+
+function valueWriter({ column, form }: Field, columns: readonly string[], at: number): Part {
+  if (column === 'scope') return (_, scope) => `"${scope}"`
+  if (isStored(form)) return (row) => row[at] as string
+  if (isObject(form)) return objectWriter(form.object, columns)
+  const names = namesOf(form)
+  if (names !== null) return (row) => `"${names[row[at] as number]}"`
+  if (form === 'text') return (row) => jsonText(row[at] as string)
+  return (row) => `"${row[at]}"`
+}
+
+/** Texts that stand in JSON as they are; quotes, backslashes and control characters do not. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes exactly these.
+const PLAIN = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
+
+/** A text as a JSON string. */
+export function jsonText(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
+export type SqlPart = { constant: (scope: string) => string } | { sql: string }
+
+const constant = (text: string): SqlPart => ({ constant: () => text })
+
+/**
+ * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined.
+ *
+ * @param known values of columns that are the same for all rows, by name
+ */
+export function nodeSql(fields: readonly Field[], known: Readonly<Record<string, string>>): SqlPart[] {
+  const parts: SqlPart[] = [constant('{')]
+  for (const [index, field] of fields.entries()) {
+    const head = `${index === 0 ? '' : ','}"${field.name}":`
+    if (field.ifNull === undefined) {
+      parts.push(constant(head), ...valueSql(field, known))
+      continue
+    }
+    const value = joinSql([constant(head), ...valueSql(field, known)])
+    const none = field.ifNull === 'null' ? sqlText(`${head}null`) : "''"
+    parts.push({ sql: `case when ${field.column} is null then ${none} else ${value} end` })
+  }
+  parts.push(constant('}'))
+  return parts
+}
+
+function valueSql({ column, form }: Field, known: Readonly<Record<string, string>>): SqlPart[] {
+  if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
+  if (isStored(form)) return [{ sql: column }]
+  if (isObject(form)) return nodeSql(form.object, known)
+  const names = namesOf(form)
+  const value = known[column]
+  if (names !== null) {
+    if (value !== undefined) return [constant(`"${names[Number(value)]}"`)]
+    const cases = names.map((name, number) => `when ${number} then '${name}'`)
+    return [constant('"'), { sql: `case ${column} ${cases.join(' ')} end` }, constant('"')]
+  }
+  if (form === 'text') return [{ sql: `json_quote(${column})` }]
+  return [constant('"'), { sql: column }, constant('"')]
+}
+
+/** Parts of one row's text as one expression; constants must not depend on the scope. */
+function joinSql(parts: readonly SqlPart[]): string {
+  return `concat(${parts.map((part) => ('sql' in part ? part.sql : sqlText(part.constant('')))).join(', ')})`
+}
+
+/** A text as a literal of SQL. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** Parts with those that follow on each other and are the same for all rows as one. */
+export function mergedParts(parts: readonly SqlPart[]): SqlPart[] {
+  const merged: SqlPart[] = []
+  for (const part of parts) {
+    const last = merged.at(-1)
+    if (last !== undefined && 'constant' in last && 'constant' in part) {
+      const { constant: before } = last
+      merged[merged.length - 1] = { constant: (scope) => before(scope) + part.constant(scope) }
+    } else merged.push(part)
+  }
+  return merged
+}

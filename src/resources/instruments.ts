@@ -1,0 +1,192 @@
+import { defineResource, type KeyColumn } from './resource.ts'
+import { textCursor } from './text-cursor.ts'
+
+const key: readonly KeyColumn[] = [{ column: 'market_id', type: 'id', filter: 'marketId' }]
+
+/** What a market trades, by number as stored. */
+export const PRODUCTS = [
+  'PRODUCT_UNSPECIFIED',
+  'PRODUCT_FUTURE',
+  'PRODUCT_SPOT',
+  'PRODUCT_PERPETUAL',
+] as const
+
+/** `Market.State` by number. */
+export const MARKET_STATES = [
+  'STATE_UNSPECIFIED',
+  'STATE_PROPOSED',
+  'STATE_REJECTED',
+  'STATE_PENDING',
+  'STATE_CANCELLED',
+  'STATE_ACTIVE',
+  'STATE_SUSPENDED',
+  'STATE_CLOSED',
+  'STATE_TRADING_TERMINATED',
+  'STATE_SETTLED',
+  'STATE_SUSPENDED_VIA_GOVERNANCE',
+] as const
+
+/** `Market.TradingMode` by number. */
+export const TRADING_MODES = [
+  'TRADING_MODE_UNSPECIFIED',
+  'TRADING_MODE_CONTINUOUS',
+  'TRADING_MODE_BATCH_AUCTION',
+  'TRADING_MODE_OPENING_AUCTION',
+  'TRADING_MODE_MONITORING_AUCTION',
+  'TRADING_MODE_NO_TRADING',
+  'TRADING_MODE_SUSPENDED_VIA_GOVERNANCE',
+  'TRADING_MODE_LONG_BLOCK_AUCTION',
+  'TRADING_MODE_PROTOCOL_AUTOMATED_PURCHASE_AUCTION',
+] as const
+
+/** The later of the two events that a row is made from: a market's instrument changes with its asset too. */
+const later = (column: 'height' | 'event_index') => `case
+  when (assets.height, assets.event_index) > (instruments.height, instruments.event_index) then assets.${column}
+  else instruments.${column} end as ${column}`
+
+/** What each market is called, and how its integers are read. */
+export const instruments = defineResource({
+  name: 'instruments',
+  nodeName: 'Instrument',
+  summary: 'List what markets are called, and how their integers are read',
+  meaning: 'What a market is called and trades, and how many decimals its integers have.',
+  path: '/api/v2/instruments',
+  tag: 5,
+  cursor: textCursor('i', key),
+  key,
+  scope: null,
+  filters: ['marketId'],
+  needsFilter: false,
+  dateRange: false,
+  storage: {
+    table: 'instrument_rows',
+    from: `select instruments.market_id, code, instruments.name, product, quote_name, decimal_places,
+        position_decimal_places, state, trading_mode, settlement_asset, assets.symbol as asset_symbol,
+        assets.name as asset_name, assets.decimals as asset_decimals, interest_rate, clamp_lower_bound,
+        clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound,
+        ${later('height')}, ${later('event_index')}
+      from instruments left join assets on assets.asset_id = instruments.settlement_asset`,
+    madeOf: ['instruments', 'assets'],
+    columns: [
+      { name: 'market_id', type: 'text' },
+      { name: 'code', type: 'text' },
+      { name: 'name', type: 'text' },
+      { name: 'product', type: 'small' },
+      { name: 'quote_name', type: 'text' },
+      { name: 'decimal_places', type: 'int64' },
+      { name: 'position_decimal_places', type: 'int64' },
+      { name: 'state', type: 'small' },
+      { name: 'trading_mode', type: 'small' },
+      { name: 'settlement_asset', type: 'text' },
+      { name: 'asset_symbol', type: 'text' },
+      { name: 'asset_name', type: 'text' },
+      { name: 'asset_decimals', type: 'int64' },
+      { name: 'interest_rate', type: 'text' },
+      { name: 'clamp_lower_bound', type: 'text' },
+      { name: 'clamp_upper_bound', type: 'text' },
+      { name: 'scaling_factor', type: 'text' },
+      { name: 'rate_lower_bound', type: 'text' },
+      { name: 'rate_upper_bound', type: 'text' },
+    ],
+    arrivals: 'all rows',
+  },
+  fields: [
+    { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
+    { name: 'code', meaning: 'Short name, such as `BTC/PERP`.', column: 'code', form: 'text' },
+    { name: 'name', meaning: 'Long name.', column: 'name', form: 'text' },
+    { name: 'product', meaning: 'What is traded.', column: 'product', form: { names: PRODUCTS } },
+    { name: 'quoteName', meaning: 'What prices are quoted in, by name.', column: 'quote_name', form: 'text' },
+    {
+      name: 'decimalPlaces',
+      meaning: "Decimals of the market's own prices, those of orders and trades.",
+      column: 'decimal_places',
+      form: 'integer',
+    },
+    {
+      name: 'positionDecimalPlaces',
+      meaning: 'Decimals of position sizes; may be below zero.',
+      column: 'position_decimal_places',
+      form: 'signed',
+    },
+    { name: 'state', meaning: 'State of the market.', column: 'state', form: { names: MARKET_STATES } },
+    {
+      name: 'tradingMode',
+      meaning: 'How the market trades.',
+      column: 'trading_mode',
+      form: { names: TRADING_MODES },
+    },
+    {
+      name: 'settlementAsset',
+      meaning:
+        'The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset.',
+      column: 'settlement_asset',
+      ifNull: 'null',
+      form: {
+        typeName: 'SettlementAsset',
+        object: [
+          { name: 'id', meaning: 'Its id.', column: 'settlement_asset', form: 'text' },
+          {
+            name: 'symbol',
+            meaning: 'Its symbol; null where no event of the asset is held.',
+            column: 'asset_symbol',
+            form: 'text',
+            ifNull: 'null',
+          },
+          { name: 'name', meaning: 'Its name.', column: 'asset_name', form: 'text', ifNull: 'null' },
+          {
+            name: 'decimals',
+            meaning: 'Decimals of its amounts.',
+            column: 'asset_decimals',
+            form: 'integer',
+            ifNull: 'null',
+          },
+        ],
+      },
+    },
+    {
+      name: 'funding',
+      meaning: 'The parameters of funding, as sent; null but for perpetual markets.',
+      column: 'interest_rate',
+      ifNull: 'null',
+      form: {
+        typeName: 'FundingParameters',
+        object: [
+          { name: 'interestRate', meaning: 'Interest a year; empty counts as 0.', column: 'interest_rate', form: 'text' },
+          {
+            name: 'clampLowerBound',
+            meaning: 'Lower bound of the part that interest adds, of the external TWAP.',
+            column: 'clamp_lower_bound',
+            form: 'text',
+          },
+          {
+            name: 'clampUpperBound',
+            meaning: 'Upper bound of that part.',
+            column: 'clamp_upper_bound',
+            form: 'text',
+          },
+          {
+            name: 'scalingFactor',
+            meaning: 'What payments are multiplied by.',
+            column: 'scaling_factor',
+            form: 'text',
+            ifNull: 'null',
+          },
+          {
+            name: 'lowerBound',
+            meaning: 'Lowest rate.',
+            column: 'rate_lower_bound',
+            form: 'text',
+            ifNull: 'null',
+          },
+          {
+            name: 'upperBound',
+            meaning: 'Highest rate.',
+            column: 'rate_upper_bound',
+            form: 'text',
+            ifNull: 'null',
+          },
+        ],
+      },
+    },
+  ],
+})

@@ -1,0 +1,87 @@
+import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import type { CursorCodec } from './cursor.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import type { KeyColumn, KeyType, KeyValue, Row } from './resource.ts'
+
+/*
+ * A cursor is text that a database can write as well as this program: a letter that tells the resource; where cursors
+ * are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits,
+ * ids stand as they are. A text stands as it is where it is of digits and letters, or else as `-` and its UTF-8 in
+ * hex.
+ */
+
+const MAX_CHARACTERS = 2_304
+const FINGERPRINT_CHARACTERS = 8
+
+/** How a value of each type is written, and what of it may be read. */
+const VALUES: Record<Exclude<KeyType, 'source'>, { pattern: RegExp; read: (text: string) => KeyValue | null }> = {
+  int64: { pattern: /^(?:0|-?[1-9]\d{0,18})$/, read: integerWithin(MIN_INT64) },
+  uint64: { pattern: /^(?:0|[1-9]\d{0,18})$/, read: integerWithin(0n) },
+  id: { pattern: /^(?:[0-9a-f]{64}|network)$/, read: (text) => text },
+  text: { pattern: /^(?:[0-9A-Za-z]*|-(?:[0-9A-F]{2})+)$/, read: readText },
+}
+
+function integerWithin(least: bigint): (text: string) => bigint | null {
+  return (text) => {
+    const value = BigInt(text)
+    return value >= least && value <= MAX_INT64 ? value : null
+  }
+}
+
+const PLAIN_TEXT = /^[0-9A-Za-z]*$/
+
+function writeText(text: string): string {
+  return PLAIN_TEXT.test(text) ? text : `-${Buffer.from(text).toString('hex').toUpperCase()}`
+}
+
+/** Null for what {@link writeText} would not write so. */
+function readText(text: string): string | null {
+  if (!text.startsWith('-')) return text
+  const read = Buffer.from(text.slice(1), 'hex').toString()
+  return writeText(read) === text && !read.includes('\0') ? read : null
+}
+
+/**
+ * The cursors of a resource, by its key.
+ *
+ * @param letter tells the resource's cursors from all others. Never changed, never used again.
+ * @param scope the filter whose value cursors are bound to
+ */
+export function textCursor(letter: string, key: readonly KeyColumn[], scope: 'marketId' | null = null): CursorCodec {
+  const types = key.map(({ type }) => {
+    if (type === 'source') throw new TypeError('cursors of this form hold no source')
+    return type
+  })
+  const isScoped = scope !== null
+  const head = (id: string | null) => (isScoped ? `${letter}${fingerprintOf(id!)}` : letter)
+  const valuesOf = (text: string) => text.slice(isScoped ? 1 + FINGERPRINT_CHARACTERS : 1).split('_')
+  const isOne = (text: string) => {
+    if (text.length > MAX_CHARACTERS || !text.startsWith(letter)) return false
+    const values = valuesOf(text)
+    return values.length === types.length && values.every((value, index) => VALUES[types[index]!].pattern.test(value))
+  }
+  return {
+    encode: (id, row: Row | readonly KeyValue[]) =>
+      head(id) +
+      types.map((type, index) => (type === 'text' ? writeText(String(row[index])) : String(row[index]))).join('_'),
+    isOne,
+    decode: (id, text) => {
+      if (!isOne(text)) return 'garbled'
+      if (!text.startsWith(head(id))) return 'of another market'
+      const values = valuesOf(text).map((value, index) => VALUES[types[index]!].read(value))
+      return values.includes(null) ? 'garbled' : (values as KeyValue[])
+    },
+    sql: () => [
+      { constant: (id) => head(id) },
+      ...key.flatMap(({ column, type }, index) => [
+        ...(index === 0 ? [] : [{ constant: () => '_' }]),
+        { sql: type === 'text' ? textSql(column) : column },
+      ]),
+    ],
+  }
+}
+
+/** What {@link writeText} writes, in SQLite's SQL. */
+function textSql(column: string): string {
+  return `case when ${column} glob '*[^0-9A-Za-z]*' then '-' || hex(${column}) else ${column} end`
+}
