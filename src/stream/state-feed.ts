@@ -4,13 +4,10 @@ import type { Key } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 import type { FeedOptions } from './arrival-feed.ts'
 import { eventText, type Feed, type Follower, idText, type Start } from './feed.ts'
-import { encodeStreamCursor, rowHash } from './stream-cursor.ts'
+import { encodeStreamCursor, MAX_HASHES, rowHash } from './stream-cursor.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 5_000
-
-/** Rows whose hashes a cursor holds; of longer lists it holds the height alone. */
-const MAX_HASHES = 256
 
 /** How long is waited for a store that is empty, milliseconds. */
 const EMPTY_WAIT_MS = 500
