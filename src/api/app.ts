@@ -24,6 +24,7 @@ import {
 } from './errors.ts'
 import { createExports } from './export-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
+import type { LongReads } from './long-reads.ts'
 import type { Pages } from './make-page.ts'
 import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
@@ -59,6 +60,8 @@ export type AppOptions = {
   reader: Reader
   /** Makes the pages, of the store that `reader` reads. */
   pages: Pages
+  /** Reads for streams and exports, of the same store. */
+  longReads: LongReads
   log: FastifyBaseLogger
   intake: IntakeState
   corsOrigins: CorsOrigins
@@ -77,7 +80,7 @@ export type AppOptions = {
 export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
-  const { reader, pages, log, intake, corsOrigins, version } = options
+  const { reader, pages, longReads, log, intake, corsOrigins, version } = options
   const metrics = createMetrics(reader, intake)
   const backlog = createBacklog()
   const connections = createConnections(backlog)
@@ -193,7 +196,7 @@ export function createApp(options: AppOptions): App {
   }
   const turns = createTurns()
   const pageTurns = { usual: turns, long: createTurns() }
-  const exports = createExports({ reader, turns })
+  const exports = createExports({ longReads })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
@@ -201,7 +204,7 @@ export function createApp(options: AppOptions): App {
       handler: exports.handlerOf(resource, pageHandler(resource, { pages, turns: pageTurns, cache })),
     })
   }
-  addStreamRoutes(server, { reader, turns, backlog, metrics })
+  addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics })
   server.route({ method: READ_METHODS, url: COVERAGE_PATH, handler: coverageHandler(reader, turns) })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })

@@ -2,16 +2,15 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
-import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
+import type { ExportQuery } from '../export/export-rows.ts'
+import { TEXT_FORMATS, type TextFormatName } from '../export/text-formats.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Reader, Snapshot } from '../store/store.ts'
 import { invalidPagination, unavailable } from './errors.ts'
+import type { LongReads, OpenExport } from './long-reads.ts'
 import { pageRequest } from './page-request.ts'
 import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from './parameters.ts'
 import { hasName, parseQuery, queryOf } from './query-string.ts'
 import { acceptsGzip, GZIP_OPTIONS } from './send-json.ts'
-import type { Turns } from './turns.ts'
 import { addVary } from './vary.ts'
 
 /** Exports at a time: each holds a connection, and keeps what is replaced meanwhile from being cleared away. */
@@ -23,8 +22,7 @@ const MAX_EXPORT_MS = 15 * 60_000
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 
 export type ExportOptions = {
-  reader: Reader
-  turns: Turns
+  longReads: LongReads
 }
 
 /** Exports under way. */
@@ -34,7 +32,7 @@ export type Exports = {
 }
 
 /** Makes the handlers of exports, which together keep to the limits. */
-export function createExports({ reader, turns }: ExportOptions): Exports {
+export function createExports({ longReads }: ExportOptions): Exports {
   let running = 0
 
   async function sendExport(
@@ -50,11 +48,11 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
       throw unavailable('the service has as many exports under way as it takes; try again later')
     }
     running++
-    let snapshot: Snapshot | null = null
+    let opened: OpenExport | null = null
     try {
-      snapshot = await reader.openSnapshot()
-      if (snapshot.position === null) throw unavailable('the store holds no block yet; try again later')
-      const { height, timestamp } = snapshot.position
+      opened = await longReads.openExport(query, format)
+      if (opened.position === null) throw unavailable('the store holds no block yet; try again later')
+      const { height, timestamp } = opened.position
       addVary(reply, 'Accept-Encoding')
       const isZipped = acceptsGzip(request.raw)
       const head = {
@@ -69,7 +67,7 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
       reply.hijack()
       reply.raw.writeHead(200, head as Record<string, string>)
       if (request.method === 'HEAD') reply.raw.end()
-      else await writeRows(snapshot, query, format, isZipped, reply)
+      else await writeRows(opened, isZipped, reply)
     } catch (error) {
       if (!reply.sent) throw error
       // The head is sent: an answer that is broken off is all that can be told.
@@ -77,27 +75,14 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
         request.log.warn(`an export was broken off: ${(error as Error).message}`)
     } finally {
       running--
-      await snapshot?.close()
+      await opened?.close()
     }
     return reply
   }
 
-  async function writeRows(
-    snapshot: Snapshot,
-    query: ExportQuery,
-    format: TextFormatName,
-    isZipped: boolean,
-    { raw }: FastifyReply,
-  ): Promise<void> {
+  async function writeRows(opened: OpenExport, isZipped: boolean, { raw }: FastifyReply): Promise<void> {
     const stop = AbortSignal.timeout(MAX_EXPORT_MS)
-    const chunks: AsyncIterable<ExportedRow[]> = exportRows(
-      query,
-      (page) => turns(() => snapshot.page(page)),
-      stop,
-    )
-    const text = Readable.from(textOf(chunks, TEXT_FORMATS[format], query.resource, query.selection), {
-      objectMode: false,
-    })
+    const text = Readable.from(piecesOf(opened), { objectMode: false })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
     if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
     else await pipeline(text, raw, { signal: stop })
@@ -115,6 +100,11 @@ export function createExports({ reader, turns }: ExportOptions): Exports {
       }
     },
   }
+}
+
+/** The text of an export, each piece read no sooner than the one before has been taken. */
+async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
 }
 
 /**

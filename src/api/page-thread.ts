@@ -2,13 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { RESOURCES } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
-import { asUnavailable, type Reader, StoreUnavailableError } from '../store/store.ts'
+import { asUnavailable, type Reader } from '../store/store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
 import { type MadePage, makePage } from './make-page.ts'
-import type { AskedPage, FromPageThread, PageThreadTask, ToPageThread } from './page-threads.ts'
+import type { AskedPage, PageInBlock, PageThreadTask } from './page-threads.ts'
+import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
-const port = parentPort!
 const { store: name, isLong } = workerData as PageThreadTask
 // Pages that take long are waited for anyway; the others are not to wait for them.
 if (isLong) yieldToOthers()
@@ -24,40 +24,30 @@ async function openReader(): Promise<Reader> {
   }
 }
 
-async function answer({ id, resource, query, backward }: AskedPage): Promise<void> {
-  try {
-    reader ??= await openReader()
-    const page = await makePage(reader, { query: { ...query, resource: RESOURCES[resource] }, backward })
-    if (page === null) say({ id, page: null })
-    else sayPage(id, page)
-  } catch (error) {
-    const { message, stack } = error as Error
-    say({ id, error: { message, stack, isUnavailable: error instanceof StoreUnavailableError } })
-  }
-}
-
-function say(message: FromPageThread, bytes: ArrayBuffer[] = []): void {
-  port.postMessage(message, bytes)
+async function answer({ resource, query, backward }: AskedPage): Promise<ThreadAnswer<PageInBlock | null>> {
+  reader ??= await openReader()
+  const page = await makePage(reader, { query: { ...query, resource: RESOURCES[resource] }, backward })
+  return page === null ? { answer: null } : inBlock(page)
 }
 
 /** Hands the page's bytes over, in a block that comes back. */
-function sayPage(id: number, { json, ...page }: MadePage): void {
+function inBlock({ json, ...page }: MadePage): ThreadAnswer<PageInBlock> {
   const block = buffers.take(json.length)
   json.copy(new Uint8Array(block))
-  say({ id, page: { ...page, block, length: json.length } }, [block])
+  return { answer: { ...page, block, length: json.length }, bytes: [block] }
 }
 
-let last = Promise.resolve()
-port.on('message', (message: ToPageThread) => {
-  if (message !== 'stop') {
-    for (const block of message.free) buffers.give(block)
-    last = last.then(() => answer(message))
-    return
-  }
-  void last
-    .then(() => reader?.close())
-    .finally(() => {
-      // Nothing is left to wait for: the thread ends.
-      port.close()
-    })
-})
+let last: Promise<unknown> = Promise.resolve()
+answerCalls(
+  parentPort!,
+  (asked: AskedPage) => {
+    for (const block of asked.free) buffers.give(block)
+    const answered = last.then(() => answer(asked))
+    last = answered.catch(() => {})
+    return answered
+  },
+  async () => {
+    await last
+    await reader?.close()
+  },
+)

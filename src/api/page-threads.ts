@@ -1,18 +1,16 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../module-beside.ts'
 import type { ResourceName } from '../resources/resource.ts'
-import { type PageQuery, StoreUnavailableError } from '../store/store.ts'
+import type { PageQuery } from '../store/store.ts'
 import type { MadePage, Pages } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
+import { startThread } from './thread-calls.ts'
 
 /** What a thread is started with: the store's name, and whether it makes long pages. */
 export type PageThreadTask = { store: string; isLong: boolean }
 
 /** A page that a thread is asked for: a {@link PageRequest}, as it can be sent. */
 export type AskedPage = {
-  id: number
   resource: ResourceName
   query: Omit<PageQuery, 'resource'>
   backward: boolean
@@ -21,15 +19,7 @@ export type AskedPage = {
 }
 
 /** A page in a block of memory that the thread wants back. */
-type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
-
-/** What a thread is told. */
-export type ToPageThread = AskedPage | 'stop'
-
-/** What it says: the page, null while the store holds no block, or why there is none. */
-export type FromPageThread =
-  | { id: number; page: PageInBlock | null }
-  | { id: number; error: { message: string; stack: string | undefined; isUnavailable: boolean } }
+export type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
 
 /**
  * Makes the pages of a store that is embedded in threads beside the one that asks, so that nothing else waits for
@@ -53,70 +43,27 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
   }
 }
 
-type Waiting = { resolve(page: MadePage | null): void; reject(error: Error): void }
-
-/** One thread, which is started again when it is next asked after it has failed. */
 function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
-  const waiting = new Map<number, Waiting>()
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
-  let count = 0
-  let worker: Worker | null = start()
-
-  function start(): Worker {
-    const started = new Worker(moduleBeside(import.meta.url, 'page-thread'), {
-      workerData: task,
-    })
-    started.on('message', settle)
-    started.on('error', (error: Error) => log.error(error, 'a thread that makes pages failed'))
-    started.on('exit', () => {
-      worker = null
-      for (const { reject } of waiting.values())
-        reject(new StoreUnavailableError('the thread that reads failed'))
-      waiting.clear()
-    })
-    return started
-  }
-
-  function settle(message: FromPageThread): void {
-    const { resolve, reject } = waiting.get(message.id)!
-    waiting.delete(message.id)
-    if ('error' in message) reject(errorOf(message.error))
-    else resolve(message.page === null ? null : pageIn(message.page))
-  }
+  const thread = startThread<AskedPage, PageInBlock | null>({
+    module: moduleBeside(import.meta.url, 'page-thread'),
+    task,
+    log,
+    what: 'a thread that makes pages',
+  })
 
   function pageIn({ block, length, ...page }: PageInBlock): MadePage {
     return { ...page, json: Buffer.from(block, 0, length), release: () => free.push(block) }
   }
 
   return {
-    make: ({ query, backward }) => {
-      worker ??= start()
-      const id = count++
-      const { resource, ...rest } = query
-      const asked: AskedPage = { id, resource: resource.name, query: rest, backward, free }
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject })
-        worker!.postMessage(asked, free)
-        free = []
-      })
+    make: async ({ query: { resource, ...query }, backward }) => {
+      const blocks = free
+      free = []
+      const page = await thread.ask({ resource: resource.name, query, backward, free: blocks }, blocks)
+      return page === null ? null : pageIn(page)
     },
-    close: async () => {
-      if (worker === null) return
-      const gone = once(worker, 'exit')
-      worker.postMessage('stop' satisfies ToPageThread)
-      await gone
-    },
+    close: thread.close,
   }
-}
-
-function errorOf({
-  message,
-  stack,
-  isUnavailable,
-}: Extract<FromPageThread, { error: unknown }>['error']): Error {
-  if (isUnavailable) return new StoreUnavailableError(message)
-  const error = new Error(message)
-  if (stack !== undefined) error.stack = stack
-  return error
 }

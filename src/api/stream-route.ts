@@ -4,7 +4,8 @@ import { Counter, Gauge } from 'prom-client'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { type Reader, StoreUnavailableError } from '../store/store.ts'
-import { createHub, type Hub } from '../stream/hub.ts'
+import type { Hub } from '../stream/hub.ts'
+import { createRoom, type Room } from '../stream/room.ts'
 import type { Backlog } from './backlog.ts'
 import { ApiError, unavailable } from './errors.ts'
 import type { Metrics } from './metrics.ts'
@@ -13,28 +14,33 @@ import { READ_METHODS, streamPath } from './paths.ts'
 import { parseQuery, queryOf } from './query-string.ts'
 import { createStreamFollower, type StreamFollower } from './stream-route-follower.ts'
 import { streamParametersOf, streamRequest } from './stream-route-request.ts'
-import type { Turns } from './turns.ts'
 
 export const STREAM_TYPE = 'text/event-stream'
 
 /** How long clients wait before they come back, milliseconds. */
 const RETRY_MS = 1_000
 
-export type StreamRoutesOptions = { reader: Reader; turns: Turns; backlog: Backlog; metrics: Metrics }
+export type StreamRoutesOptions = {
+  reader: Reader
+  /** Reads what followers are sent; its owner closes it. */
+  hub: Hub
+  backlog: Backlog
+  metrics: Metrics
+}
 
 /** Adds the routes on which rows are sent as they come, and ends what is open when the server closes. */
 export function addStreamRoutes(
   server: FastifyInstance,
-  { reader, turns, backlog, metrics }: StreamRoutesOptions,
+  { reader, hub, backlog, metrics }: StreamRoutesOptions,
 ): void {
-  const hub = createHub({ reader, turns, onNotice: (message) => server.log.warn(message) })
+  const room = createRoom()
   const open = new Set<StreamFollower>()
-  const dropped = addMetrics(metrics, hub)
+  const dropped = addMetrics(metrics, room)
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
       url: streamPath(resource),
-      handler: streamHandler(resource, reader, hub, (raw) => {
+      handler: streamHandler(resource, { reader, hub, room }, (raw) => {
         const follower = createStreamFollower(raw, backlog, () => dropped.inc())
         open.add(follower)
         raw.once('close', () => open.delete(follower))
@@ -43,7 +49,6 @@ export function addStreamRoutes(
     })
   }
   server.addHook('preClose', (done) => {
-    hub.close()
     for (const follower of open) follower.end()
     done()
   })
@@ -51,29 +56,31 @@ export function addStreamRoutes(
 
 function streamHandler(
   resource: Resource,
-  reader: Reader,
-  hub: Hub,
+  { reader, hub, room }: { reader: Reader; hub: Hub; room: Room },
   createFollower: (response: ServerResponse) => StreamFollower,
 ) {
   const readParameters = parameterReader(streamParametersOf(resource))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
     const lastEventId = request.headers['last-event-id'] ?? ''
-    const { selection, start, coverage } = await streamRequest(resource, values, String(lastEventId), reader)
-    if (!hub.hasRoom(resource, selection)) {
+    const { selection, start, position } = await streamRequest(resource, values, String(lastEventId), reader)
+    const { raw } = reply
+    if (raw.destroyed) return reply.hijack()
+    const leaveRoom = room.take(resource, selection)
+    if (leaveRoom === null) {
       throw unavailable('the service has as many streams as it takes; try again later')
     }
+    raw.once('close', leaveRoom)
     const head = {
       ...reply.getHeaders(),
       'content-type': STREAM_TYPE,
       'cache-control': 'no-store',
       // Proxies that gather answers before they pass them on are asked not to.
       'x-accel-buffering': 'no',
-      'x-block-height': coverage.height.toString(),
-      'x-block-timestamp': coverage.timestamp.toString(),
+      'x-block-height': position.height,
+      'x-block-timestamp': position.timestamp,
     }
     reply.hijack()
-    const { raw } = reply
     raw.writeHead(200, head as Record<string, string>)
     if (request.method === 'HEAD' || raw.destroyed) {
       raw.end()
@@ -95,7 +102,7 @@ function streamHandler(
   }
 }
 
-function addMetrics({ registry }: Metrics, hub: Hub): Counter {
+function addMetrics({ registry }: Metrics, room: Room): Counter {
   const registers = [registry]
   new Gauge({
     name: 'lyra_streams',
@@ -104,7 +111,7 @@ function addMetrics({ registry }: Metrics, hub: Hub): Counter {
     registers,
     collect() {
       this.reset()
-      for (const [resource, count] of hub.counts()) this.set({ resource }, count)
+      for (const [resource, count] of room.counts()) this.set({ resource }, count)
     },
   })
   return new Counter({

@@ -94,7 +94,7 @@ export type Reader = {
    * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
-  /** Rows by when they came, of one snapshot; null in an empty store. */
+  /** Rows by when they came, of one snapshot; null in an empty store, or one that holds less than `asOf`. */
   arrivals(query: ArrivalQuery): Promise<Arrivals | null>
   /** The event that a row comes from, by the row's key; null where there is no such row. */
   placeOf(resource: Resource, selection: Selection, key: Key): Promise<Place | null>

@@ -2,6 +2,8 @@ import type { Resource, Selection } from '../resources/resource.ts'
 import type { Reader } from '../store/store.ts'
 import { createArrivalFeed } from './arrival-feed.ts'
 import type { Feed, Follower, Start } from './feed.ts'
+import type { ReadingTurns } from './reading-turns.ts'
+import { selectionKey } from './room.ts'
 import { createStateFeed } from './state-feed.ts'
 import { keepsPlace } from './stream-cursor.ts'
 
@@ -14,58 +16,70 @@ const GAP_INTERVAL_MS = 1_000
 /** How often a stream on which nothing comes says that it is alive. */
 const KEEP_ALIVE_MS = 15_000
 
-/** Streams at a time, and selections that are followed at a time: each of these is read once for each commit. */
-const MAX_FOLLOWERS = 2_048
-const MAX_FEEDS = 256
-
 export type HubOptions = {
   reader: Reader
-  /** Runs a read once it is its turn among all reads. */
-  turns: <T>(work: () => Promise<T>) => Promise<T>
+  turns: ReadingTurns
   /** Is told of a fault that keeps a feed from being read, and what is tried again. */
   onNotice: (message: string) => void
 }
 
-/** Every stream of the service. */
+/** Every stream of the service; how many there may be is for its user to see to (room.ts). */
 export type Hub = {
-  /** Whether another stream of a selection is taken on. */
-  hasRoom(resource: Resource, selection: Selection): boolean
-  /** Follows a selection until {@link Hub.leave}. Resolves once the follower has had what it lacked. */
+  /** Follows a selection until {@link Hub.leave}. Resolves once it has had what it lacked, or later. */
   follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void>
   leave(follower: Follower): void
-  /** Followers of each resource. */
-  counts(): Map<string, number>
   close(): void
 }
 
-type Entry = { feed: Feed; resource: Resource; followers: Set<Follower> }
+type Entry = {
+  feed: Feed
+  followers: Set<Follower>
+  /** The position of the store when the feed was last read. */
+  height: string | null
+  isPulling: boolean
+  isFailing: boolean
+}
 
 export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   const entries = new Map<string, Entry>()
   const entryOf = new Map<Follower, string>()
   let timer: NodeJS.Timeout | null = null
   let polling = false
-  let height: string | null = null
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
 
   async function poll(): Promise<void> {
-    const position = await reader.position()
+    const height = (await reader.position())?.height ?? null
     const now = performance.now()
-    const hasMoved = position !== null && position.height !== height
     const looksForGaps = now - gapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) gapsAt = now
-    let failure: unknown = null
-    for (const { feed } of entries.values()) {
-      if (!hasMoved && !(looksForGaps && feed.awaitsGaps)) continue
-      await feed.pull().catch((error: unknown) => {
-        failure = error
-      })
+    for (const entry of entries.values()) {
+      const hasMoved = height !== null && height !== entry.height
+      if (entry.isPulling || !(hasMoved || (looksForGaps && entry.feed.awaitsGaps))) continue
+      void pull(entry, height)
     }
-    // What has failed is read again at the next poll.
-    if (failure !== null) throw failure
-    height = position?.height ?? null
+  }
+
+  /** No feed waits for another one. What has failed is read again at the next poll. */
+  async function pull(entry: Entry, height: string | null): Promise<void> {
+    entry.isPulling = true
+    try {
+      await entry.feed.pull()
+      entry.height = height
+      entry.isFailing = false
+      if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
+    } catch (error) {
+      entry.isFailing = true
+      tellFault(error as Error)
+    } finally {
+      entry.isPulling = false
+    }
+  }
+
+  function tellFault({ message }: Error): void {
+    if (fault !== message) onNotice(`streams wait: ${message}`)
+    fault = message
   }
 
   function keepAlive(): void {
@@ -81,15 +95,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     if (polling) return
     polling = true
     poll()
-      .then(
-        () => {
-          fault = null
-        },
-        (error: Error) => {
-          if (fault !== error.message) onNotice(`streams wait: ${error.message}`)
-          fault = error.message
-        },
-      )
+      .catch(tellFault)
       .finally(() => {
         polling = false
       })
@@ -98,8 +104,8 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   function createFeed(resource: Resource, selection: Selection): Feed {
     const options = { resource, selection }
     return keepsPlace(resource)
-      ? createArrivalFeed(options, (query) => turns(() => reader.arrivals(query)))
-      : createStateFeed(options, (query) => turns(() => reader.page(query)))
+      ? createArrivalFeed(options, (query, lane) => turns(lane, () => reader.arrivals(query)))
+      : createStateFeed(options, (query) => turns('live', () => reader.page(query)))
   }
 
   function leave(follower: Follower): void {
@@ -116,14 +122,17 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   }
 
   return {
-    hasRoom: (resource, selection) =>
-      entryOf.size < MAX_FOLLOWERS && (entries.has(keyOf(resource, selection)) || entries.size < MAX_FEEDS),
-
     follow: async (resource, selection, follower, start) => {
-      const key = keyOf(resource, selection)
+      const key = selectionKey(resource, selection)
       let entry = entries.get(key)
       if (entry === undefined) {
-        entry = { feed: createFeed(resource, selection), resource, followers: new Set() }
+        entry = {
+          feed: createFeed(resource, selection),
+          followers: new Set(),
+          height: null,
+          isPulling: false,
+          isFailing: false,
+        }
         entries.set(key, entry)
       }
       entry.followers.add(follower)
@@ -135,21 +144,9 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
 
     leave,
 
-    counts: () => {
-      const counts = new Map<string, number>()
-      for (const { resource, followers } of entries.values()) {
-        counts.set(resource.name, (counts.get(resource.name) ?? 0) + followers.size)
-      }
-      return counts
-    },
-
     close: () => {
       if (timer !== null) clearInterval(timer)
       timer = null
     },
   }
-}
-
-function keyOf({ name }: Resource, { marketId, partyId, source, seq }: Selection): string {
-  return [name, marketId, partyId, source, seq].join(' ')
 }

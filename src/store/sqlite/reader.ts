@@ -132,12 +132,18 @@ function exists(connection: Connection, scan: Scan): boolean {
 }
 
 function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
-  const coverage = readCoverage(connection)
-  if (coverage === null) return null
+  const coverage = query.asOf ?? readCoverage(connection)
+  if (coverage === null || holdsLess(connection, coverage)) return null
   const reading = readArrivals(query, coverage)
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value
+}
+
+/** Whether the snapshot holds less than what is taken to be held: that of a store that has been put back. */
+function holdsLess(connection: Connection, { height }: Coverage): boolean {
+  const position = readPosition(connection)
+  return position === null || BigInt(position.height) < height
 }
 
 function readHoldings(connection: Connection): Holdings | null {
