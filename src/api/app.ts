@@ -196,7 +196,7 @@ export function createApp(options: AppOptions): App {
   }
   const turns = createTurns()
   const pageTurns = { usual: turns, long: createTurns() }
-  const exports = createExports({ longReads })
+  const exports = createExports({ longReads, log: reader.log })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,

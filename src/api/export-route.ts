@@ -5,6 +5,8 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { ExportQuery } from '../export/export-rows.ts'
 import { TEXT_FORMATS, type TextFormatName } from '../export/text-formats.ts'
 import type { Resource } from '../resources/resource.ts'
+import { LONG_LOG_BYTES, megabytes } from '../store/long-log.ts'
+import type { StoreLog } from '../store/store.ts'
 import { invalidPagination, unavailable } from './errors.ts'
 import type { LongReads, OpenExport } from './long-reads.ts'
 import { pageRequest } from './page-request.ts'
@@ -19,10 +21,22 @@ const MAX_EXPORTS = 4
 /** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
 
+/** How often the size of the store's log is looked at while an export is under way, milliseconds. */
+const LOG_INTERVAL_MS = 1_000
+
+/** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
+const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
+
+/** How often it is tried to empty a long log that nobody here keeps from it, and when a client may try again. */
+const SHORTEN_INTERVAL_MS = 5_000
+const LOG_RETRY_SECONDS = 10
+
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 
 export type ExportOptions = {
   longReads: LongReads
+  /** The store's log, where it has one. */
+  log?: StoreLog | undefined
 }
 
 /** Exports under way. */
@@ -32,8 +46,56 @@ export type Exports = {
 }
 
 /** Makes the handlers of exports, which together keep to the limits. */
-export function createExports({ longReads }: ExportOptions): Exports {
-  let running = 0
+export function createExports({ longReads, log }: ExportOptions): Exports {
+  /** What stops each export, the oldest one first. */
+  const running = new Set<AbortController>()
+  let breakAt = LONG_LOG_BYTES
+  let shortenedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | null = null
+
+  /** Breaks the oldest export off where the store's log has grown too long: the snapshot keeps it from being emptied. */
+  function giveWayToLog(): void {
+    const bytes = log?.bytes() ?? 0
+    if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
+    if (bytes <= breakAt) return
+    breakAt = bytes + LOG_STEP_BYTES
+    const oldest = [...running].find(({ signal }) => !signal.aborted)
+    oldest?.abort(
+      new Error(
+        `the store's log holds ${megabytes(bytes)} and cannot be emptied while the export reads; its last cursor resumes it`,
+      ),
+    )
+  }
+
+  /** Refuses an export while the log is long. */
+  async function refuseLongLog(): Promise<void> {
+    const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
+    if (!isLong()) return
+    const now = performance.now()
+    if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
+      shortenedAt = now
+      await longReads.shortenLog()
+      if (!isLong()) return
+    }
+    throw unavailable(
+      'the log of the store is too long for another export to begin; try again later',
+      LOG_RETRY_SECONDS,
+    )
+  }
+
+  function begin(): AbortController {
+    const stop = new AbortController()
+    running.add(stop)
+    timer ??= setInterval(giveWayToLog, LOG_INTERVAL_MS)
+    return stop
+  }
+
+  function end(stop: AbortController): void {
+    running.delete(stop)
+    if (running.size > 0 || timer === null) return
+    clearInterval(timer)
+    timer = null
+  }
 
   async function sendExport(
     resource: Resource,
@@ -44,10 +106,12 @@ export function createExports({ longReads }: ExportOptions): Exports {
     const { marketId = null } = request.params as { marketId?: string }
     const query = exportQuery(resource, marketId, values)
     const format = values.get('format') as TextFormatName
-    if (running >= MAX_EXPORTS) {
+    await refuseLongLog()
+    if (running.size >= MAX_EXPORTS) {
       throw unavailable('the service has as many exports under way as it takes; try again later')
     }
-    running++
+    const ownStop = begin()
+    const stop = AbortSignal.any([ownStop.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
     let opened: OpenExport | null = null
     try {
       opened = await longReads.openExport(query, format)
@@ -67,21 +131,27 @@ export function createExports({ longReads }: ExportOptions): Exports {
       reply.hijack()
       reply.raw.writeHead(200, head as Record<string, string>)
       if (request.method === 'HEAD') reply.raw.end()
-      else await writeRows(opened, isZipped, reply)
+      else await writeRows(opened, isZipped, reply, stop)
     } catch (error) {
       if (!reply.sent) throw error
       // The head is sent: an answer that is broken off is all that can be told.
-      if (!reply.raw.writableFinished)
-        request.log.warn(`an export was broken off: ${(error as Error).message}`)
+      if (!reply.raw.writableFinished) {
+        const { message } = (stop.aborted ? stop.reason : error) as Error
+        request.log.warn(`an export was broken off: ${message}`)
+      }
     } finally {
-      running--
       await opened?.close()
+      end(ownStop)
     }
     return reply
   }
 
-  async function writeRows(opened: OpenExport, isZipped: boolean, { raw }: FastifyReply): Promise<void> {
-    const stop = AbortSignal.timeout(MAX_EXPORT_MS)
+  async function writeRows(
+    opened: OpenExport,
+    isZipped: boolean,
+    { raw }: FastifyReply,
+    stop: AbortSignal,
+  ): Promise<void> {
     const text = Readable.from(piecesOf(opened), { objectMode: false })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
     if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })

@@ -97,6 +97,11 @@ function sendGathered(): void {
 }
 
 async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer>> {
+  if (asked.type === 'shorten log') {
+    const { reads } = await open()
+    await reads.shortenLog()
+    return { answer: null }
+  }
   const { id } = asked
   switch (asked.type) {
     case 'follow': {

@@ -25,6 +25,8 @@ export type OpenExport = {
 export type LongReads = {
   hub: Hub
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
+  /** Has the store's log emptied, where it has one that is long, and nobody reads an old snapshot. */
+  shortenLog(): Promise<void>
   close(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export function longReadsOf(
         close: () => snapshot.close(),
       }
     },
+    shortenLog: () => turns('export', async () => reader.log?.shorten()),
     close: async () => hub.close(),
   }
 }
@@ -68,6 +71,7 @@ export type LongReadAsked =
   | { type: 'export'; id: number; query: SentExportQuery; format: TextFormatName }
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
+  | { type: 'shorten log' }
 
 export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
 
@@ -150,6 +154,9 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
           await thread.ask({ type: 'close', id }).catch(() => {})
         },
       }
+    },
+    shortenLog: async () => {
+      await thread.ask({ type: 'shorten log' })
     },
     close: thread.close,
   }

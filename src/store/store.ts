@@ -103,9 +103,22 @@ export type Reader = {
   openSnapshot(): Promise<Snapshot>
   /** Everything that there is, by resource and market; null in an empty store. */
   holdings(): Promise<Holdings | null>
+  /** The store's log, where it has one. */
+  log?: StoreLog
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
+}
+
+/**
+ * What is committed and not copied to the store's file yet, of a store in a file. Whoever reads an old snapshot keeps
+ * it from being emptied.
+ */
+export type StoreLog = {
+  /** Its size now; 0 where there is none. */
+  bytes(): number
+  /** Copies a log that has grown long, and empties it unless somebody reads an old snapshot still. */
+  shorten(): void
 }
 
 /**
@@ -159,6 +172,8 @@ export type Store = {
   name: string
   /** Whether the database is a library within this program: who reads occupies the thread that asks. */
   isEmbedded: boolean
+  /** Null where the store has none. */
+  log: StoreLog | null
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
   /** Opens for reading; makes the store, or brings its schema up to date, where needed. */

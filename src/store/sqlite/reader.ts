@@ -34,6 +34,7 @@ import { Connection, explained } from './connection.ts'
 import { SQLITE_DIALECT } from './dialect.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
+import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
@@ -85,6 +86,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, position: readPosition }),
     coverage: () => snapshot(readCoverage),
     holdings: () => snapshot(readHoldings),
+    log: sqliteLog(path),
     close: async () => close(),
   }
 }
