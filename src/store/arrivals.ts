@@ -56,6 +56,8 @@ export type Pass = {
   /** The source being read, and the point up to which it has been. */
   source: bigint
   after: readonly [timestamp: bigint, seq: bigint]
+  /** How many of the first rows are kept: the limit of the query that it began with. */
+  limit: number
   /** The first rows by event, of those looked at so far. */
   found: ArrivedRow[]
 }
@@ -116,7 +118,7 @@ function* readPoints(
   { selection, limit, pass }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
-  if (pass !== null) return yield* goOn(pass, selection, limit, range)
+  if (pass !== null) return yield* goOn(pass, selection, range)
   const spans = yield {
     text: SPANS,
     values: [
@@ -136,13 +138,8 @@ function* readPoints(
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
     if (Number(total) > MAX_READ_ROWS) {
-      const found: ArrivedRow[] = []
-      return yield* goOn(
-        { ...part, source: sourcesOf(selection)[0]!, after: BEFORE_ALL, found },
-        selection,
-        limit,
-        range,
-      )
+      const [source] = sourcesOf(selection) as [bigint]
+      return yield* goOn({ ...part, source, after: BEFORE_ALL, limit, found: [] }, selection, range)
     }
     const rows = yield pointsStatement(selection, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
@@ -150,12 +147,8 @@ function* readPoints(
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
-function* goOn(
-  pass: Pass,
-  selection: Selection,
-  limit: number,
-  range: PlaceRange,
-): Generator<Statement, RangeRead, Row[]> {
+function* goOn(pass: Pass, selection: Selection, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+  const { limit } = pass
   const blocks = { ...range, to: pass.through }
   const [next] = yield windowStatement(selection, pass)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)

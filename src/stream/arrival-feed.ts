@@ -15,7 +15,7 @@ import {
 import type { Lane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
-/** Rows that are sent at a time. */
+/** Rows that are sent at a time, at most; fewer where they are long. */
 const CHUNK_ROWS = 500
 
 /** How long is waited for a replica that lags, or a store that is empty, milliseconds. */
@@ -41,6 +41,8 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   let level: Level | null = null
   let pulling: Promise<void> | null = null
   let pullingLater: Promise<void> | null = null
+  /** Rows of the present length that make a piece. */
+  let limit = CHUNK_ROWS
   /** Those who have had more than there is here wait for the feed to come on: one look at the store for all. */
   const waiting = new Map<Follower, () => void>()
 
@@ -48,7 +50,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
 
   /** Reads one chunk of what is lacked; null where it cannot be had. */
   async function readChunk(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null) {
-    const arrivals = await read({ resource, selection, lacks, asOf, limit: CHUNK_ROWS, pass }, lane)
+    const arrivals = await read({ resource, selection, lacks, asOf, limit, pass }, lane)
     if (arrivals === null) return null
     const { coverage } = arrivals
     const pieces: string[] = []
@@ -63,10 +65,12 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       bytes += Buffer.byteLength(text)
       if (bytes > MAX_PIECE_BYTES && index > 0) {
         reached = arrivals.rows[index - 1]!.place
+        limit = index
         break
       }
       pieces.push(text)
     }
+    if (bytes < MAX_PIECE_BYTES / 2) limit = Math.min(CHUNK_ROWS, 2 * limit)
     return {
       bytes: Buffer.from(pieces.join('')),
       coverage,

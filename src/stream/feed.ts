@@ -4,7 +4,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Progress } from './stream-cursor.ts'
 
 /** Bytes that are sent at a time, at most: but for a single row that is longer. */
-export const MAX_PIECE_BYTES = 1024 * 1024
+export const MAX_PIECE_BYTES = 256 * 1024
 
 /** How long a feed waits, between two pieces, for followers to take the first one, milliseconds. */
 const PIECE_WAIT_MS = 250
