@@ -19,7 +19,7 @@ export type Lacks = {
 }
 
 /** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
-const MAX_GAPS = 64
+export const MAX_GAPS = 64
 
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
 export function lacksBehind(place: Place, { first, gaps }: Coverage): Lacks {

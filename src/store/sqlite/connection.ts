@@ -177,6 +177,11 @@ export class Connection {
     return file !== null && file.id === this.#file?.id && file.version === this.#file.version
   }
 
+  /** Copies to the file what it can of the log, waiting for nobody and letting nobody wait. */
+  copyLog(): void {
+    this.#pragma('wal_checkpoint(passive)')
+  }
+
   /** Copies the log to the file and empties it; tells whether readers of older snapshots let it. */
   truncateLog(): boolean {
     this.#database.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)

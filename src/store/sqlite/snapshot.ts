@@ -1,5 +1,6 @@
 import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
+import { shortenLog } from './shorten-log.ts'
 
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
@@ -28,7 +29,10 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     return {
       position,
       page: async (query) => reading(() => read.page(connection, query)),
-      close: async () => connection.close(),
+      close: async () => {
+        connection.close()
+        shortenLog(path)
+      },
     }
   } catch (error) {
     connection.close()
