@@ -116,6 +116,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     openSnapshot: () => ask((reader) => reader.openSnapshot()),
     coverage: () => ask((reader) => reader.coverage()),
     holdings: () => ask((reader) => reader.holdings()),
+    ...(options.primary.log === null ? {} : { log: options.primary.log }),
     replicas: () =>
       replicas.map(({ store, height, fault }) => ({
         name: store.name,
