@@ -104,6 +104,37 @@ for (const kind of STORE_KINDS) {
       await Promise.all(joined)
     })
 
+    test('sends what is committed while the store is being looked at, without waiting for another commit', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const opened = await openStore(store).openReader()
+      t.after(() => opened.close())
+      const first = Promise.withResolvers<void>()
+      const committed = Promise.withResolvers<void>()
+      const reader: Reader = {
+        ...opened,
+        arrivals: async (query) => {
+          const found = await opened.arrivals(query)
+          first.resolve()
+          await committed.promise
+          return found
+        },
+      }
+      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      t.after(() => hub.close())
+      const listener = createListener()
+      const joined = hub.follow(RESOURCES.fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      await first.promise
+      await live.commit(2, [pointAt(2)])
+      await sleep(300)
+      committed.resolve()
+      await joined
+      await until(() => eventsIn(listener.text) === 1, 'the row of block 2')
+      listener.close()
+      hub.leave(listener)
+    })
+
     test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
