@@ -68,7 +68,7 @@ export function createExports({ longReads, log }: ExportOptions): Exports {
   }
 
   /** Refuses an export while the log is long. */
-  async function refuseLongLog(): Promise<void> {
+  async function refuseLongLog({ log: lines }: FastifyRequest): Promise<void> {
     const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
     if (!isLong()) return
     const now = performance.now()
@@ -76,6 +76,9 @@ export function createExports({ longReads, log }: ExportOptions): Exports {
       shortenedAt = now
       await longReads.shortenLog()
       if (!isLong()) return
+      lines.warn(
+        `the store's log holds ${megabytes(log!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      )
     }
     throw unavailable(
       'the log of the store is too long for another export to begin; try again later',
@@ -106,7 +109,7 @@ export function createExports({ longReads, log }: ExportOptions): Exports {
     const { marketId = null } = request.params as { marketId?: string }
     const query = exportQuery(resource, marketId, values)
     const format = values.get('format') as TextFormatName
-    await refuseLongLog()
+    await refuseLongLog(request)
     if (running.size >= MAX_EXPORTS) {
       throw unavailable('the service has as many exports under way as it takes; try again later')
     }
