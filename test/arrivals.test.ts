@@ -11,6 +11,7 @@ import { createRandom } from './fixtures/random.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const LIMIT = 500
+const RARE = 999_999n
 const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
 
 /** What one call after another gives, until all has been read. */
@@ -59,7 +60,14 @@ for (const kind of STORE_KINDS) {
           ...pointAt(height, { source: n % 60 === 0 ? 1 : 2 }),
           timestamp: timeOf(random.integer(blocks)) + BigInt(height * pointsOfBlock + n),
         }))
-        await live.commit(height, points)
+        // A period whose few points lie as far apart as all others do.
+        const isEnd = height === 1 || height === blocks
+        const rare = {
+          ...pointAt(height),
+          seq: RARE,
+          timestamp: timeOf(isEnd && height > 1 ? blocks + 1 : -1),
+        }
+        await live.commit(height, isEnd ? [...points, rare] : points)
       }
       const reader = await openStore(store).openReader()
       t.after(() => reader.close())
@@ -71,29 +79,31 @@ for (const kind of STORE_KINDS) {
       const reader = await openPoints(t, 40, 800)
       assert.ok(total > 3 * MAX_READ_ROWS)
       const points = RESOURCES.fundingPeriodDataPoints
-      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 999_999_999n })
-      assert.equal(sparse.rows.length, 0)
+      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
+      assert.equal(sparse.rows.length, 2)
       assert.ok(sparse.calls >= total / MAX_READ_ROWS - 1, `${sparse.calls} calls`)
       const external = await readAll(reader, points, { marketId: LIVE_MARKET, source: 1n })
       assert.equal(external.rows.length, 40 * 14)
       assertInOrder(external.rows)
       const all = await readAll(reader, points, { marketId: LIVE_MARKET })
-      assert.equal(all.rows.length, total)
+      assert.equal(all.rows.length, total + 2)
       assertInOrder(all.rows)
     })
 
     test('is read no further than so many rows, found or not, however few the selection has', async (t) => {
       const reader = await openPoints(t, 640, 50)
       const points = RESOURCES.fundingPeriodDataPoints
-      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 999_999_999n })
-      assert.equal(sparse.rows.length, 0)
+      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
+      assert.equal(sparse.rows.length, 2)
       assert.ok(sparse.calls >= 3, `${sparse.calls} calls`)
       const all = await readAll(reader, points, { marketId: LIVE_MARKET })
-      assert.equal(all.rows.length, 640 * 50)
+      assert.equal(all.rows.length, 640 * 50 + 2)
       assertInOrder(all.rows)
       const second = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 2n })
       assert.equal(second.rows.length, 50 * 50)
       assertInOrder(second.rows)
+      const none = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 12_345n })
+      assert.deepEqual([none.rows.length, none.calls], [0, 1])
     })
 
     test('of checkpoints comes by the limit, those of one block too', async (t) => {

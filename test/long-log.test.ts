@@ -128,6 +128,22 @@ describe('the log of a store that is written to while exports read it', { skip }
     assert.ok(logBytes(store) < 8 * MB)
   })
 
+  test('is said to be kept by another program, where no export of the service does', async (t) => {
+    const store = kind!.create(t)
+    const live = await openStoreOfPoints(t, store)
+    const other = new DatabaseSync(store, { readOnly: true })
+    t.after(() => other.close())
+    other.exec('begin; select * from stream')
+    await live.commit(2, [])
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const base = await serve(t, store, { log })
+    lengthen(store, 300 * MB)
+    for (let time = 0; time < 3; time++) assert.equal((await send(base, TARGET)).status, 503)
+    assert.equal(lines.length, 1, 'once, and not for every request')
+    assert.match(lines[0]!, /the store's log holds 31\d MB, and another program keeps it from being emptied/)
+  })
+
   test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {
     const store = kind!.create(t)
     const live = await openLiveStore(t, store)

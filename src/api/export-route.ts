@@ -80,7 +80,7 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
   }
 
   /** Refuses an export while the log is long. */
-  async function refuseLongLog(): Promise<void> {
+  async function refuseLongLog({ log: lines }: FastifyRequest): Promise<void> {
     const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
     if (!isLong()) return
     const now = performance.now()
@@ -88,6 +88,9 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
       shortenedAt = now
       await longReads.shortenLog()
       if (!isLong()) return
+      lines.warn(
+        `the store's log holds ${megabytes(log!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      )
     }
     throw unavailable(
       'the log of the store is too long for another export to begin; try again later',
@@ -123,7 +126,7 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
     const { marketId = null } = request.params as { marketId?: string }
     const query = exportQuery(resource, marketId, values)
     const format = values.get('format') as TextFormatName
-    await refuseLongLog()
+    await refuseLongLog(request)
     const address = addressOf(request.raw)
     const ownStop = begin(address)
     const pace = watchPace(reply.raw, limits.exportPace)

@@ -98,6 +98,7 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
     task: store,
     log,
     what: 'the thread that reads for streams and exports',
+    isLate: true,
     onNews: (news) => {
       switch (news.type) {
         case 'send': {

@@ -22,6 +22,8 @@ export type ThreadOptions<News> = {
   log: FastifyBaseLogger
   /** Names the thread in the log: `a thread that makes pages`. */
   what: string
+  /** Whether the thread is started with the first question, and not before. */
+  isLate?: boolean
   /** Is told what the thread says unasked. */
   onNews?: (news: News) => void
 }
@@ -38,18 +40,19 @@ type FromThread<Answer, News> =
 
 type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
 
-/** Starts a thread, and again when it is next asked after it has failed. Its module calls {@link answerCalls}. */
+/** Starts a thread, at once or late, and again when it is next asked after it has failed. Its module calls {@link answerCalls}. */
 export function startThread<Asked, Answer, News = never>({
   module,
   task,
   log,
   what,
+  isLate = false,
   onNews = () => {},
 }: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
   const waiting = new Map<number, Waiting<Answer>>()
   let count = 0
   let isClosed = false
-  let worker: Worker | null = start()
+  let worker: Worker | null = isLate ? null : start()
 
   function start(): Worker {
     const started = new Worker(module, { workerData: task })

@@ -3,9 +3,9 @@ import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import type { Statement } from './page-statement.ts'
+import { type Statement, spanStatement } from './page-statement.ts'
 import { PAGE_TABLES } from './page-tables.ts'
-import { selectsNothing } from './scan.ts'
+import { type Span, selectsNothing } from './scan.ts'
 
 /** Runs of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16
@@ -15,6 +15,9 @@ const SPANS_AT_ONCE = 16
  * else waits for the database has its turn behind them.
  */
 export const MAX_READ_ROWS = 10_000
+
+/** What finding out where rows are costs, in rows that could be read instead. */
+const STATEMENTS_IN_ROWS = 100
 
 /** Asks for the rows of what a follower lacks, in the order in which they came. */
 export type ArrivalQuery = {
@@ -115,7 +118,7 @@ function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, 
 }
 
 function* readPoints(
-  { selection, limit, pass }: RangeQuery,
+  { resource, selection, limit, pass }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
   if (pass !== null) return yield* goOn(pass, selection, range)
@@ -128,12 +131,14 @@ function* readPoints(
       BigInt(SPANS_AT_ONCE),
     ],
   }
-  let readRows = spans.length
-  if (spans.length === 0) return { ...cutAt(limit, [], range.to), readRows, pass: null }
+  let readRows = STATEMENTS_IN_ROWS
+  const period = yield* readPeriod(resource, selection)
+  if (spans.length === 0 || period === null) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
   const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
-    const part = partOf(spans.slice(0, count), spans.length < SPANS_AT_ONCE && count === spans.length, range)
+    const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
+    const part = within(period, partOf(spans.slice(0, count), isWhole, range))
     const [[total]] = (yield countStatement(selection, part)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
@@ -143,6 +148,23 @@ function* readPoints(
     }
     const rows = yield pointsStatement(selection, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
+  }
+}
+
+/** Between which times a period's points lie, all times where none is selected; null where it has no point. */
+function* readPeriod(resource: Resource, selection: Selection): Generator<Statement, Span | null, Row[]> {
+  const statement = spanStatement(resource, selection)
+  if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
+  const [found] = yield statement
+  return found === undefined ? null : { first: BigInt(found[0]!), last: BigInt(found[1]!) }
+}
+
+/** Blocks with the times that a period's points among theirs lie between. */
+function within(period: Span, { through, first, last }: Part): Part {
+  return {
+    through,
+    first: first > period.first ? first : period.first,
+    last: last < period.last ? last : period.last,
   }
 }
 

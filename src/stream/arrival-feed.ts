@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '../domain/coverage.ts'
 import { advance, heldOf, isBefore, type Lacks, lacksBehind, lacksBehindAll } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals, Pass } from '../store/arrivals.ts'
 import {
   allDrained,
+  createPulls,
   eventText,
   type Feed,
   type Follower,
@@ -17,9 +17,6 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 
 /** Rows that are sent at a time, at most; fewer where they are long. */
 const CHUNK_ROWS = 500
-
-/** How long is waited for a replica that lags, or a store that is empty, milliseconds. */
-const LAG_WAIT_MS = 500
 
 /** How often one who is sent no row for a while is told how far it is, milliseconds. */
 const TELL_INTERVAL_MS = 5_000
@@ -39,8 +36,7 @@ type Level = { lacks: Lacks; coverage: Coverage }
 export function createArrivalFeed({ resource, selection }: FeedOptions, read: ReadArrivals): Feed {
   const followers = new Set<Follower>()
   let level: Level | null = null
-  let pulling: Promise<void> | null = null
-  let pullingLater: Promise<void> | null = null
+  const pulls = createPulls(pullAll)
   /** Rows of the present length that make a piece. */
   let limit = CHUNK_ROWS
   /** Those who have had more than there is here wait for the feed to come on: one look at the store for all. */
@@ -109,28 +105,6 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     waiting.clear()
   }
 
-  function pull(): Promise<void> {
-    pulling ??= pullAll().finally(() => {
-      pulling = null
-    })
-    return pulling
-  }
-
-  /** Waits until no pull is under way, whatever becomes of it. */
-  async function settled(): Promise<void> {
-    while (pulling !== null) await pulling.catch(() => {})
-  }
-
-  /** Has the feed look again, in a while: once for all who wait. */
-  function pullLater(): Promise<void> {
-    pullingLater ??= sleep(LAG_WAIT_MS)
-      .then(pull)
-      .finally(() => {
-        pullingLater = null
-      })
-    return pullingLater
-  }
-
   /** Sends a follower what it lacks until it is level with the feed; null once it is closed. */
   async function catchUp(follower: Follower, start: Lacks): Promise<Lacks | null> {
     let lacks = start
@@ -139,7 +113,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     let toldAt = performance.now()
     while (!follower.isClosed) {
       if (pass === null) {
-        await settled()
+        await pulls.settled()
         asOf = level!.coverage
       }
       const isWhole = heldOf(lacks, asOf).length === 0
@@ -147,7 +121,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
         const chunk = await readChunk('behind', lacks, asOf, pass)
         if (chunk === null) {
           pass = null
-          await pullLater()
+          await pulls.pullLater()
           continue
         }
         lacks = chunk.lacks
@@ -161,7 +135,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
           continue
         }
       } else lacks = advance(lacks, asOf, null)
-      if (pulling !== null || level!.coverage !== asOf) continue
+      if (pulls.isUnderWay || level!.coverage !== asOf) continue
       if (!isBefore(level!.lacks.tail, lacks.tail)) return lacks
       // It has had more than there is here: from another service over the same stream.
       await new Promise<void>((resolve) => waiting.set(follower, resolve))
@@ -170,12 +144,12 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   }
 
   return {
-    pull,
+    pull: pulls.pull,
     join: async (follower, start) => {
-      await pull()
-      while (level === null && !follower.isClosed) await pullLater()
+      await pulls.pull()
+      while (level === null && !follower.isClosed) await pulls.pullLater()
       if (follower.isClosed) return
-      await settled()
+      await pulls.settled()
       if (start !== 'now') {
         if (!('lacks' in start || 'behind' in start)) return
         const lacks = 'lacks' in start ? start.lacks : lacksBehind(start.behind, level!.coverage)

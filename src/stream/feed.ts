@@ -62,3 +62,59 @@ export async function allDrained(followers: Iterable<Follower>): Promise<void> {
   await Promise.race([waited, Promise.all([...followers].map((follower) => follower.drained()))])
   stop.abort()
 }
+
+/** How a feed's looks at the store follow on each other: one at a time, for everybody who asks meanwhile. */
+export type Pulls = {
+  /** Looks at the store no sooner than now: a look that is under way may have come before the last commit. */
+  pull(): Promise<void>
+  /** Looks in a while: once for all who wait. */
+  pullLater(): Promise<void>
+  /** Waits until no look is under way, whatever becomes of it. */
+  settled(): Promise<void>
+  readonly isUnderWay: boolean
+}
+
+/** How long {@link Pulls.pullLater} waits for a replica that lags, or a store that is empty, milliseconds. */
+const LAG_WAIT_MS = 500
+
+export function createPulls(pullAll: () => Promise<void>): Pulls {
+  let pulling: Promise<void> | null = null
+  let next: Promise<void> | null = null
+  let later: Promise<void> | null = null
+
+  function begin(): Promise<void> {
+    pulling ??= pullAll().finally(() => {
+      pulling = null
+    })
+    return pulling
+  }
+
+  function pull(): Promise<void> {
+    if (pulling === null) return begin()
+    next ??= pulling
+      .catch(() => {})
+      .then(() => {
+        next = null
+        return begin()
+      })
+    return next
+  }
+
+  return {
+    pull,
+    pullLater: () => {
+      later ??= sleep(LAG_WAIT_MS)
+        .then(pull)
+        .finally(() => {
+          later = null
+        })
+      return later
+    },
+    settled: async () => {
+      while (pulling !== null) await pulling.catch(() => {})
+    },
+    get isUnderWay() {
+      return pulling !== null
+    },
+  }
+}

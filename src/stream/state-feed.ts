@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { keyOf } from '../resources/key.ts'
 import type { Key } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 import type { FeedOptions } from './arrival-feed.ts'
 import {
   allDrained,
+  createPulls,
   eventText,
   type Feed,
   type Follower,
@@ -17,9 +17,6 @@ import { encodeStreamCursor, MAX_HASHES, rowHash } from './stream-cursor.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 1_000
-
-/** How long is waited for a store that is empty, milliseconds. */
-const EMPTY_WAIT_MS = 500
 
 /** A row as it is now, by its key. */
 type CurrentRow = { node: string; hash: string }
@@ -37,8 +34,7 @@ export function createStateFeed(
   /** In the order of their keys; null before the first look. */
   let rows: Map<string, CurrentRow> | null = null
   let height = 0n
-  let pulling: Promise<void> | null = null
-  let pullingLater: Promise<void> | null = null
+  const pulls = createPulls(pullAll)
 
   function cursorOf(hashes: ReadonlySet<string>, upTo: bigint): string {
     const kept = hashes.size > MAX_HASHES ? null : hashes
@@ -108,33 +104,16 @@ export function createStateFeed(
     }
   }
 
-  function pull(): Promise<void> {
-    pulling ??= pullAll().finally(() => {
-      pulling = null
-    })
-    return pulling
-  }
-
-  /** Has the feed look again, in a while: once for all who wait. */
-  function pullLater(): Promise<void> {
-    pullingLater ??= sleep(EMPTY_WAIT_MS)
-      .then(pull)
-      .finally(() => {
-        pullingLater = null
-      })
-    return pullingLater
-  }
-
   /** The cursor of one who has all rows. */
   function cursorOfAll(): string {
     return cursorOf(new Set([...rows!.values()].map(({ hash }) => hash)), height)
   }
 
   return {
-    pull,
+    pull: pulls.pull,
     join: async (follower, start) => {
-      await pull()
-      while (!follower.isClosed && (rows === null || isAhead(start, height))) await pullLater()
+      await pulls.pull()
+      while (!follower.isClosed && (rows === null || isAhead(start, height))) await pulls.pullLater()
       if (follower.isClosed) return
       if (start !== 'now' && 'height' in start) {
         // Without hashes it is not known which rows have changed since: all of them may have.
@@ -160,7 +139,7 @@ export function createStateFeed(
     keepAlive: () => {
       if (rows === null) return
       // Within a pull not everyone has had all of it.
-      if (pulling !== null) sendToAll(followers, Buffer.from(': \n\n'))
+      if (pulls.isUnderWay) sendToAll(followers, Buffer.from(': \n\n'))
       else sendToAll(followers, Buffer.from(`: \n${idText(cursorOfAll())}`))
     },
   }

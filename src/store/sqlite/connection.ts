@@ -54,14 +54,15 @@ export class Connection {
   /**
    * Opens for reading.
    *
+   * @param cacheKib memory for pages of the file
    * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
    */
-  static openForReading(path: string): Connection {
+  static openForReading(path: string, cacheKib = READER_CACHE_KIB): Connection {
     return explained(path, () => {
       if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
       const connection = new Connection(path, true)
       try {
-        connection.#database.exec(`pragma cache_size = -${READER_CACHE_KIB}; pragma query_only = on`)
+        connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
         if (connection.#schemaVersion() < MIGRATIONS.length) {
           throw new StoreError(
             `${path}: its schema is older than this program's and must be brought up to date`,

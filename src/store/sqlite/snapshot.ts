@@ -2,6 +2,9 @@ import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot 
 import { Connection, explained } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 
+/** Memory for pages of the file: who reads to the end comes back to few of them. */
+const CACHE_KIB = 4 * 1024
+
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
   page(connection: Connection, query: PageQuery): Page
@@ -10,7 +13,7 @@ export type SnapshotReads = {
 
 /** Opens a read transaction on a connection of its own, which lasts until it is closed. */
 export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot {
-  const connection = reading(() => Connection.openForReading(path))
+  const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
 
   function reading<T>(work: () => T): T {
     try {
