@@ -8,6 +8,7 @@ import { checkStore, type StoreCheck } from '../upkeep/check-store.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 /** Ranges of heights that are told one by one. */
 const SHOWN_RANGES = 20
@@ -45,9 +46,11 @@ async function check(paths: string[], { store: name, json, logLevel }: CheckComm
   let result: StoreCheck
   let compared: FilesComparison | null = null
   try {
-    result = await checkStore(store, { signal, onStep })
+    result = await watchingLog(store, log, () => checkStore(store, { signal, onStep }))
     if (paths.length > 0 && result.isReadable)
-      compared = await checkAgainstFiles(store, input, result, { log, signal, onStep })
+      compared = await watchingLog(store, log, () =>
+        checkAgainstFiles(store, input, result, { log, signal, onStep }),
+      )
   } catch (error) {
     if (!signal.aborted) throw error
     log.info('interrupted')

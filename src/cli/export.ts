@@ -24,6 +24,7 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 const PROGRESS_INTERVAL_MS = 2_000
 
@@ -107,7 +108,8 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     throw new StoreError(`${out}: is there already; name another file, or replace it with --force`)
   }
   const signal = stopOnSignals()
-  const reader = await findStore(options.store).openReader()
+  const store = findStore(options.store)
+  const reader = await store.openReader()
   let rows = 0
   try {
     const snapshot = await reader.openSnapshot()
@@ -120,7 +122,9 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
       log.info(`${rows.toLocaleString('en')} rows`)
     }
     try {
-      await write(out, bytesOf(query, options.format, counted(readAll(query, snapshot, signal), onRows)))
+      await watchingLog(store, log, () =>
+        write(out, bytesOf(query, options.format, counted(readAll(query, snapshot, signal), onRows))),
+      )
     } finally {
       await snapshot.close()
     }

@@ -19,6 +19,7 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 
@@ -101,7 +102,8 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   let failure: Error | null = null
   try {
     if (paths.length === 0) {
-      report = await verifyStore(findStore(options.store), { method, filter, signal, onProgress })
+      const store = findStore(options.store)
+      report = await watchingLog(store, log, () => verifyStore(store, { method, filter, signal, onProgress }))
     } else {
       const input = findEventFiles(paths)
       for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)

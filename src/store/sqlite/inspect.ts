@@ -4,6 +4,7 @@ import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { MIGRATIONS } from './schema.ts'
+import { shortenLog } from './shorten-log.ts'
 
 /** The file, its log, and the log's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
@@ -49,6 +50,7 @@ export function checkSqlite(path: string): DatabaseCheck {
     problems.push(`the file: ${message}`)
   } finally {
     connection.close()
+    shortenLog(path)
   }
   return { problems, notes: [] }
 }
