@@ -68,7 +68,7 @@ export const instruments = defineResource({
       from instruments left join assets on assets.asset_id = instruments.settlement_asset`,
     madeOf: ['instruments', 'assets'],
     columns: [
-      { name: 'market_id', type: 'text' },
+      { name: 'market_id', type: 'line' },
       { name: 'code', type: 'text' },
       { name: 'name', type: 'text' },
       { name: 'product', type: 'small' },

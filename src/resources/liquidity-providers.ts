@@ -23,10 +23,10 @@ export const liquidityProviders = defineResource({
   storage: {
     table: 'liquidity_providers',
     columns: [
-      { name: 'market_id', type: 'text' },
-      { name: 'party_id', type: 'text' },
-      { name: 'fee_share', type: 'text' },
-      { name: 'sla', type: 'text' },
+      { name: 'market_id', type: 'line' },
+      { name: 'party_id', type: 'line' },
+      { name: 'fee_share', type: 'line' },
+      { name: 'sla', type: 'line' },
     ],
     // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
     condition: `exists (

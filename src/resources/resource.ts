@@ -42,8 +42,11 @@ export type KeyColumn = {
   filter?: FilterName
 }
 
-/** A column of a row. Integers of 64 bits are read as text: they go beyond what a JavaScript number holds. */
-export type RowColumn = { name: string; type: 'int64' | 'small' | 'text' }
+/**
+ * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
+ * ones; texts on one line that are never empty (numbers, ids, JSON); any texts.
+ */
+export type RowColumn = { name: string; type: 'int64' | 'small' | 'line' | 'text' }
 
 /** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
 export type Storage = {
