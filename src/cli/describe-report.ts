@@ -7,6 +7,7 @@ const ROW_NAMES = {
   fundingPeriodDataPoints: 'funding period data points',
   fundingPeriods: 'funding periods',
   auctions: 'auctions',
+  instruments: 'instruments',
   liquidityProvisions: 'liquidity provisions',
   liquidityProviders: 'liquidity providers',
 } as const

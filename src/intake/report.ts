@@ -7,6 +7,7 @@ export type RowCounts = {
   fundingPeriodDataPoints: number
   fundingPeriods: number
   auctions: number
+  instruments: number
   liquidityProvisions: number
   liquidityProviders: number
 }
@@ -50,17 +51,27 @@ export function noRows(): RowCounts {
     fundingPeriodDataPoints: 0,
     fundingPeriods: 0,
     auctions: 0,
+    instruments: 0,
     liquidityProvisions: 0,
     liquidityProviders: 0,
   }
 }
 
+/** What each of the counts counts. */
+const COUNTED: Record<keyof RowCounts, string> = {
+  checkpoints: 'checkpoints',
+  fundingPeriodDataPoints: 'funding_period_data_points',
+  fundingPeriods: 'funding_periods',
+  auctions: 'auctions',
+  instruments: 'instruments',
+  liquidityProvisions: 'liquidity_provisions',
+  liquidityProviders: 'liquidity_providers',
+}
+
 export function countRows(counts: RowCounts, batch: Batch): void {
-  counts.checkpoints += batch.checkpoints.length
-  counts.fundingPeriodDataPoints += batch.fundingPeriodDataPoints.length
-  counts.fundingPeriods += batch.fundingPeriods.length
-  counts.auctions += batch.auctions.length
-  counts.liquidityProvisions += batch.liquidityProvisions.size
+  for (const [name, table] of Object.entries(COUNTED)) {
+    counts[name as keyof RowCounts] += batch.rows.get(table)?.length ?? 0
+  }
   for (const { event } of batch.liquidityProviderLists.values()) {
     counts.liquidityProviders += event.feeShares.length
   }

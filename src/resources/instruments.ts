@@ -151,7 +151,12 @@ export const instruments = defineResource({
       form: {
         typeName: 'FundingParameters',
         object: [
-          { name: 'interestRate', meaning: 'Interest a year; empty counts as 0.', column: 'interest_rate', form: 'text' },
+          {
+            name: 'interestRate',
+            meaning: 'Interest a year; empty counts as 0.',
+            column: 'interest_rate',
+            form: 'text',
+          },
           {
             name: 'clampLowerBound',
             meaning: 'Lower bound of the part that interest adds, of the external TWAP.',

@@ -34,6 +34,7 @@ export const liquidityProviders = defineResource({
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and liquidity_provisions.status in (1, 5, 6))`,
+    madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
     arrivals: 'all rows',
   },
   fields: [
@@ -53,7 +54,11 @@ export const liquidityProviders = defineResource({
             meaning: "Average valuation of the market at which it came in, in the asset's decimals.",
             form: 'text',
           },
-          { name: 'averageScore', meaning: 'How well its orders have been placed, on average.', form: 'text' },
+          {
+            name: 'averageScore',
+            meaning: 'How well its orders have been placed, on average.',
+            form: 'text',
+          },
           {
             name: 'virtualStake',
             meaning: "Its commitment as grown with the market, in the asset's decimals.",

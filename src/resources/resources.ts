@@ -13,3 +13,16 @@ export const RESOURCES: readonly Resource[] = [
   instruments,
   liquidityProviders,
 ]
+
+const BY_NAME = new Map(RESOURCES.map((resource) => [resource.name, resource]))
+
+/**
+ * The resource of a name.
+ *
+ * @throws {TypeError} where there is none.
+ */
+export function resourceOf(name: string): Resource {
+  const resource = BY_NAME.get(name)
+  if (resource === undefined) throw new TypeError(`no resource is called ${name}`)
+  return resource
+}

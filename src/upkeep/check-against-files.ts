@@ -9,13 +9,13 @@ import { prunedBeforeOf } from '../store/holdings.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import { tableOf } from '../store/tables.ts'
 import {
   compareKeys,
   describeRow,
   type NamedRow,
   namedRow,
   RowQueue,
-  tableOf,
   walkTable,
 } from '../store/walk-table.ts'
 import type { StoreCheck } from './check-store.ts'
