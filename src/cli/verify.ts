@@ -3,6 +3,7 @@ import { MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import type { TwapMethod } from '../twap/market-verifier.ts'
@@ -99,6 +100,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   }
   let report: VerifyReport
   let failure: Error | null = null
+  let cutOff: CutOffNotice[] = []
   try {
     if (paths.length === 0) {
       report = await verifyStore(findStore(options.store), { method, filter, signal, onProgress })
@@ -108,6 +110,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
       const result = await verifyFiles({ input, method, filter, log, signal, onProgress })
       report = result.report
       failure = result.failure
+      cutOff = result.cutOff
     }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -116,8 +119,9 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     return
   }
   if (failure === null) refuseNothing(report, options)
-  if (json) console.log(JSON.stringify({ method, ...report, error: failure?.message ?? null }, null, 2))
-  else console.log(describeVerification(report, method))
+  if (json)
+    console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
+  else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
   if (failure !== null) console.error(`lyra: ${failure.message}`)
   if (report.differenceCount > 0 || failure !== null) process.exitCode = EXIT.failure
   else if (signal.aborted) process.exitCode = EXIT.interrupted

@@ -3,6 +3,7 @@ import type { LeftOutReason } from '../events/decode.ts'
 import { type LiveOptions, type LiveState, startLiveIntake } from '../live/live-intake.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { noEventsError } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { keepPruned } from '../upkeep/keep-pruned.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
@@ -65,8 +66,9 @@ function sayRead(): void {
 async function takeFilesIn(): Promise<void> {
   const writer = await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
   try {
-    const { report, failure } = await takeIn({
-      input: findEventFiles(task.paths),
+    const input = findEventFiles(task.paths)
+    const { report, failure: stopped } = await takeIn({
+      input,
       writer,
       log,
       allowGap: task.allowGap,
@@ -79,6 +81,7 @@ async function takeFilesIn(): Promise<void> {
     })
     read = report
     sayRead()
+    const failure = stopped ?? noEventsError(input.files, report)
     say({ type: 'ended', report, failure: failure?.message ?? null })
   } finally {
     await writer.close()
