@@ -11,7 +11,7 @@ import type { IntakeReport } from './report.ts'
 import { leftOutLogger, takeIn } from './take-in.ts'
 
 /** What a live intake is told (live/live-intake.ts). */
-export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'buffer' | 'archive'>
+export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive'>
 
 /** What a worker is started with. */
 export type WorkerTask = {
