@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { printable } from '../domain/printable.ts'
 import { takeIn } from '../intake/take-in.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
@@ -84,7 +85,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       console.log(describeReport(report))
     }
     if (failure !== null) {
-      console.error(`lyra: ${failure.message}`)
+      console.error(`lyra: ${printable(failure.message)}`)
       process.exitCode = exitCodeOf(failure)
     } else if (report.interrupted) {
       process.exitCode = EXIT.interrupted

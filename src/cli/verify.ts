@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
@@ -122,7 +123,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   if (json)
     console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
   else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
-  if (failure !== null) console.error(`lyra: ${failure.message}`)
+  if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
   if (report.differenceCount > 0 || failure !== null) process.exitCode = EXIT.failure
   else if (signal.aborted) process.exitCode = EXIT.interrupted
 }
