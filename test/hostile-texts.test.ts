@@ -9,7 +9,7 @@ import { busEvent, checkpoint, frame, idOf, message } from './fixtures/event-str
 import { send } from './fixtures/http.ts'
 import { runLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { CHECKPOINTS } from './fixtures/sample.ts'
+import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -62,6 +62,34 @@ for (const kind of STORE_KINDS) {
         const csv = (await send(base, `${CHECKPOINTS}?format=csv`)).text
         const cell = hash.includes('\r') ? `"'${hash}"` : `'${hash}`
         assert.ok(csv.includes(`\r\n7,${cell},`), csv)
+        const ndjson = (await send(base, `${CHECKPOINTS}?format=ndjson`)).text
+        assert.equal((JSON.parse(ndjson) as { hash: string }).hash, hash)
+      }
+    })
+
+    test('longer than is kept now are still served by a store that has them, and pass check', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const price = '7'.repeat(5_000)
+      await runSql(store, `update funding_period_data_points set price = '${price}'`)
+      await runSql(store, `update checkpoints set block_hash = '${'f'.repeat(5_000)}'`)
+      const base = await serve(t, store)
+      const points = (await send(base, `${POINTS}?pagination.first=1`)).text
+      assert.ok(points.includes(`"${price}"`), points.slice(0, 300))
+      assert.ok((await send(base, CHECKPOINTS)).text.includes('f'.repeat(5_000)))
+      assert.equal((await runLyra(t, ['check', '--store', store])).code, 0)
+    })
+
+    test('a trigger that is not the store’s own is found by check', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      await runSql(
+        store,
+        kind.name === 'sqlite'
+          ? `create trigger "own\x1b[2J" after insert on checkpoints begin delete from checkpoints; end`
+          : `create function nothing() returns trigger language plpgsql as 'begin return null; end';
+             create trigger "own\x1b[2J" before insert on checkpoints for each row execute function nothing()`,
+      )
       const { code, stdout } = await runLyra(t, ['check', '--store', store])
       assert.equal(code, 1)
       assert.match(stdout, /the schema: trigger own\\u001b\[2J.* is not one that this program makes/)
