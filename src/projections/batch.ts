@@ -38,7 +38,10 @@ export function put(batch: Batch, table: string, row: BatchRow): void {
   else rows.push(row)
 }
 
-/** Rows that a commit of the batch touches at least, for deciding when it is large enough; lists are not decoded. */
+/**
+ * Rows that a commit of the batch touches, for deciding when it is large enough. A list of providers counts as one:
+ * lists are decoded when they are written, and most are replaced before; their bytes count in the batch's weight.
+ */
 export function batchRows(batch: Batch): number {
   let count = batch.liquidityProviderLists.size
   for (const rows of batch.rows.values()) count += rows.length
