@@ -42,7 +42,12 @@ export const fundingPeriodDataPoints = defineResource({
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },
     { name: 'seq', meaning: 'The funding period that the point belongs to.', column: 'seq', form: 'integer' },
-    { name: 'dataPointType', meaning: 'Where the price comes from.', column: 'source', form: { names: SOURCES } },
+    {
+      name: 'dataPointType',
+      meaning: 'Where the price comes from.',
+      column: 'source',
+      form: { typeName: 'DataPointSource', names: SOURCES },
+    },
     {
       name: 'price',
       meaning: "Price as the point sees it, in the settlement asset's decimals.",
@@ -57,4 +62,5 @@ export const fundingPeriodDataPoints = defineResource({
       form: 'number',
     },
   ],
+  coverage: 'times by market',
 })

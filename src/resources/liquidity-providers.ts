@@ -53,7 +53,11 @@ export const liquidityProviders = defineResource({
             meaning: "Average valuation of the market at which it came in, in the asset's decimals.",
             form: 'text',
           },
-          { name: 'averageScore', meaning: 'How well its orders have been placed, on average.', form: 'text' },
+          {
+            name: 'averageScore',
+            meaning: 'How well its orders have been placed, on average.',
+            form: 'text',
+          },
           {
             name: 'virtualStake',
             meaning: "Its commitment as grown with the market, in the asset's decimals.",
@@ -107,4 +111,5 @@ export const liquidityProviders = defineResource({
       },
     },
   ],
+  coverage: 'blocks by market',
 })
