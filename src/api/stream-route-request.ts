@@ -7,7 +7,7 @@ import { decodeStreamCursor, keepsPlace } from '../stream/stream-cursor.ts'
 import { invalidPagination, unavailable } from './errors.ts'
 import { selectionOf } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
-import { FILTER_PARAMETERS, PATH_MARKET_ID, type Parameter, type ParameterValues } from './parameters.ts'
+import { filterParametersOf, PATH_MARKET_ID, type Parameter, type ParameterValues } from './parameters.ts'
 
 const START_PARAMETERS: readonly Parameter[] = [
   {
@@ -29,7 +29,7 @@ export function streamParametersOf(resource: Resource): readonly Parameter[] {
   return [
     ...START_PARAMETERS,
     ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
-    ...resource.filters.map((filter) => FILTER_PARAMETERS[filter]),
+    ...filterParametersOf(resource),
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
@@ -81,7 +81,7 @@ async function placeOfRow(
   cursor: string,
   reader: Reader,
 ): Promise<Place> {
-  const key = decodeCursor(resource, resource.scope === null ? null : selection[resource.scope]!, cursor)
+  const key = decodeCursor(resource, selection, cursor)
   const allowed = keepsPlace(resource)
     ? 'allowed is the id of an event of this stream, or the cursor of a row'
     : 'allowed is the id of an event of this stream'

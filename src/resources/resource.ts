@@ -148,6 +148,11 @@ export function defineResource(description: Description): Resource {
   }
 }
 
+/** What a resource is called in a sentence: `funding period data points`. */
+export function wordsOf({ kebabName }: Resource): string {
+  return kebabName.replaceAll('-', ' ')
+}
+
 /** The key of a row. */
 export function keyOf({ key }: Resource, row: Row): Key {
   return key.map(({ type }, index) =>

@@ -3,7 +3,7 @@ import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
 import { fundingPeriods } from './funding-periods.ts'
 import { instruments } from './instruments.ts'
 import { liquidityProviders } from './liquidity-providers.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, ResourceName } from './resource.ts'
 
 /** Everything that is served: the one list of it. */
 export const RESOURCES: readonly Resource[] = [
@@ -13,3 +13,14 @@ export const RESOURCES: readonly Resource[] = [
   instruments,
   liquidityProviders,
 ]
+
+/**
+ * The resource of a name.
+ *
+ * @throws {RangeError} for a name that none has.
+ */
+export function resourceNamed(name: ResourceName): Resource {
+  const resource = RESOURCES.find((other) => other.name === name)
+  if (resource === undefined) throw new RangeError(`there is no resource ${name}`)
+  return resource
+}
