@@ -207,7 +207,7 @@ export function createApp(options: AppOptions): App {
   const turns = createTurns(onAlone)
   const pageTurns = { usual: turns, long: createTurns(onAlone) }
   const exports = createExports({ longReads, log: reader.log, limits, addressOf, onAlone })
-  for (const resource of Object.values(RESOURCES)) {
+  for (const resource of RESOURCES) {
     server.route({
       method: READ_METHODS,
       url: resource.path,

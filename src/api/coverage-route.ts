@@ -6,7 +6,7 @@ import { decodeCoverageCursor } from './coverage-cursor.ts'
 import { invalidMarketId, invalidPagination, unavailable } from './errors.ts'
 import type { Pages } from './make-page.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
-import { FILTER_PARAMETERS, type Parameter, type ParameterValues, parameterReader } from './parameters.ts'
+import { PATH_MARKET_ID, type Parameter, type ParameterValues, parameterReader } from './parameters.ts'
 import { parseQuery, queryOf } from './query-string.ts'
 import { sendJson } from './send-json.ts'
 import type { Turns } from './turns.ts'
@@ -21,7 +21,7 @@ export const COVERAGE_PARAMETERS: readonly Parameter[] = [
     type: PARAMETER_TYPES.cursor,
     description: 'The rest of an answer: its `next`.',
   },
-  { ...FILTER_PARAMETERS.marketId, description: 'Rows of this market alone: 64 hex digits, in any case.' },
+  { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
 ]
 
 export type CoverageOptions = {

@@ -1,3 +1,5 @@
+import type { Resource } from '../resources/resource.ts'
+
 /** gRPC status codes, as the reference's clients know them. */
 export const GRPC = {
   invalidArgument: 3,
@@ -70,11 +72,12 @@ export const methodNotAllowed = () =>
 /** A parameter that does not parse, or comes twice. */
 export const invalidParameter = (message: string) => new ApiError(400, GRPC.invalidArgument, message)
 
-export const missingMarketAndParty = () =>
+/** A request without any of the filters of which one must be given. */
+export const missingFilter = ({ filters }: Pick<Resource, 'filters'>) =>
   invalidArgument(
     DETAIL.malformedRequest,
     'malformed request',
-    'marketId or partyId or both must be provided',
+    `${filters.join(' or ')}${filters.length === 2 ? ' or both' : ''} must be provided`,
   )
 
 export const missingMarketId = () =>

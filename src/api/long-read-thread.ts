@@ -1,6 +1,6 @@
 // Reads one store for streams and exports; long-reads.ts starts it and asks.
 import { parentPort, workerData } from 'node:worker_threads'
-import { resourceOf } from '../resources/resources.ts'
+import { resourceNamed } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
 import { asUnavailable, type Reader } from '../store/store.ts'
 import type { Follower } from '../stream/feed.ts'
@@ -109,7 +109,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       proxies.set(id, proxy)
       const { reads } = await open()
       if (proxy.isClosed) return { answer: null }
-      await reads.hub.follow(resourceOf(asked.resource), asked.selection, proxy, asked.start)
+      await reads.hub.follow(resourceNamed(asked.resource), asked.selection, proxy, asked.start)
       // Answered at the end: should the thread fail, everyone who follows is told.
       await proxy.closed
       return { answer: null }
@@ -126,7 +126,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       return { answer: null }
     case 'export': {
       const { reads } = await open()
-      const query = { ...asked.query, resource: resourceOf(asked.query.resource) }
+      const query = { ...asked.query, resource: resourceNamed(asked.query.resource) }
       const opened = await reads.openExport(query, asked.format)
       exports.set(id, opened)
       return { answer: opened.position }

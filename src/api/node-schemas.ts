@@ -1,57 +1,61 @@
-import { SOURCES } from '../resources/funding-period-data-points.ts'
+import { type Field, isObject, isStored, namesOf, type StoredField } from '../resources/field.ts'
+import { RESOURCES } from '../resources/resources.ts'
 
-const MARKET_ID = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-const PARTY_ID = { type: 'string', pattern: '^([0-9a-f]{64}|network)$' }
-const UINT64 = { type: 'string', pattern: '^[0-9]+$' }
 const TEXT = { type: 'string' }
+const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
 
-const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, TEXT]))
+/** Values by their form. */
+const SCHEMAS = {
+  marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  partyId: { type: 'string', pattern: '^([0-9a-f]{64}|network)$' },
+  integer: { type: 'string', pattern: '^[0-9]+$' },
+  signed: SIGNED,
+  time: SIGNED,
+  number: TEXT,
+  text: TEXT,
+  texts: { type: 'array', items: TEXT },
+}
 
-/** The schema of a JSON object in which every field is present, and no other. */
-export const closedObject = (properties: Record<string, object>) => ({
+/**
+ * The schema of a JSON object that has no other fields.
+ *
+ * @param optional the fields that may be left out
+ */
+export const closedObject = (properties: Record<string, object>, optional: readonly string[] = []) => ({
   type: 'object',
   properties,
-  required: Object.keys(properties),
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
   additionalProperties: false,
 })
 
-/** JSON schemas of the resources' nodes: every field is present, and no other. */
-export const NODE_SCHEMAS = {
-  Checkpoint: closedObject({
-    hash: { ...TEXT, description: 'Hash of the checkpoint.' },
-    blockHash: { ...TEXT, description: 'Hash of the block at which the checkpoint is made.' },
-    atBlock: { ...UINT64, description: 'Height of the block at which the checkpoint is made.' },
-  }),
-  FundingPeriodDataPoint: closedObject({
-    marketId: MARKET_ID,
-    seq: { ...UINT64, description: 'The funding period that the point belongs to.' },
-    dataPointType: { type: 'string', enum: [...SOURCES] },
-    price: { ...TEXT, description: 'Price of the asset as the point sees it.' },
-    timestamp: { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanoseconds.' },
-    twap: { ...TEXT, description: 'Time-weighted average price of the source up to the point.' },
-  }),
-  LiquidityProvider: closedObject({
-    partyId: PARTY_ID,
-    marketId: MARKET_ID,
-    feeShare: closedObject({
-      party: PARTY_ID,
-      ...texts('equityLikeShare', 'averageEntryValuation', 'averageScore', 'virtualStake'),
-    }),
-    sla: {
-      oneOf: [
-        { type: 'null' },
-        closedObject({
-          party: PARTY_ID,
-          ...texts(
-            'currentEpochFractionOfTimeOnBook',
-            'lastEpochFractionOfTimeOnBook',
-            'lastEpochFeePenalty',
-            'lastEpochBondPenalty',
-          ),
-          hysteresisPeriodFeePenalties: { type: 'array', items: TEXT },
-          ...texts('requiredLiquidity', 'notionalVolumeBuys', 'notionalVolumeSells'),
-        }),
-      ],
-    },
-  }),
+/** JSON schemas of the resources' nodes, by the name of the node's type. */
+export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
+  RESOURCES.map(({ nodeName, meaning, fields }) => [
+    nodeName,
+    { ...objectSchema(fields), description: meaning },
+  ]),
+)
+
+function objectSchema(fields: readonly Field[]) {
+  return closedObject(
+    Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+    fields.filter(({ ifNull }) => ifNull === 'left out').map(({ name }) => name),
+  )
+}
+
+function fieldSchema({ form, meaning, ifNull }: Field): object {
+  const schema = formSchema(form)
+  return { ...(ifNull === 'null' ? { oneOf: [{ type: 'null' }, schema] } : schema), description: meaning }
+}
+
+function formSchema(form: Field['form']): object {
+  if (isStored(form)) return closedObject(Object.fromEntries(form.stored.map(storedEntry)))
+  if (isObject(form)) return objectSchema(form.object)
+  const names = namesOf(form)
+  if (names !== null) return { type: 'string', enum: [...names] }
+  return SCHEMAS[form as keyof typeof SCHEMAS]
+}
+
+function storedEntry({ name, form, meaning }: StoredField): [name: string, schema: object] {
+  return [name, { ...SCHEMAS[form], description: meaning }]
 }

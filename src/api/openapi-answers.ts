@@ -1,3 +1,4 @@
+import type { Resource } from '../resources/resource.ts'
 import {
   type ApiError,
   errorBody,
@@ -8,7 +9,7 @@ import {
   invalidPartyId,
   malformedRequest,
   methodNotAllowed,
-  missingMarketAndParty,
+  missingFilter,
   missingMarketId,
   notFound,
   tooManyRequests,
@@ -95,24 +96,25 @@ const FAULTS_OF_PAGES = {
   pagination: invalidPagination(`pagination.first is 0, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`),
 }
 
-/** What is wrong beside that, by resource. */
-const FAULTS = {
-  checkpoints: {},
-  fundingPeriodDataPoints: { marketId: invalidMarketId('abc'), missingMarketId: missingMarketId() },
-  liquidityProviders: {
-    missing: missingMarketAndParty(),
-    marketId: invalidMarketId('abc'),
-    partyId: invalidPartyId('abc'),
-  },
+/** What else can be wrong with a request for rows of a resource. */
+function faultsOf(resource: Resource): Record<string, ApiError> {
+  const { scope, filters, needsFilter } = resource
+  const byMarket = scope === 'marketId' || filters.includes('marketId')
+  return {
+    ...(needsFilter ? { missing: missingFilter(resource) } : {}),
+    ...(byMarket ? { marketId: invalidMarketId('abc') } : {}),
+    ...(scope === 'marketId' ? { missingMarketId: missingMarketId() } : {}),
+    ...(filters.includes('partyId') ? { partyId: invalidPartyId('abc') } : {}),
+  }
 }
 
-/** The answers to a request for a page that are no success (docs/api.md, errors), by status. */
-export function errorAnswers(resource: keyof typeof FAULTS): object {
+/** The answers to a request for rows that are no success (docs/api.md, errors), by status. */
+export function errorAnswers(resource: Resource): object {
   const answers: [description: string, headers: HeaderName[], examples: Record<string, ApiError>][] = [
     [
       'A malformed request; a parameter that does not parse, comes twice, is missing, malformed or out of range.',
       [],
-      { ...FAULTS_OF_PAGES, ...FAULTS[resource] },
+      { ...FAULTS_OF_PAGES, ...faultsOf(resource) },
     ],
     ['An unknown path.', [], { unknown: notFound() }],
     ['Another method than GET, HEAD or OPTIONS.', ['Allow'], { method: methodNotAllowed() }],

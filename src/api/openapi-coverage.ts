@@ -1,3 +1,5 @@
+import type { CoverageForm } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
 import { COVERAGE_PARAMETERS, MAX_COVERAGE_ROWS } from './coverage-route.ts'
 import { closedObject } from './node-schemas.ts'
 import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
@@ -11,6 +13,23 @@ const TIME = { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanosec
 
 const listOf = (items: object, description: string) => ({ type: 'array', description, items })
 const orNull = (schema: object) => ({ oneOf: [{ type: 'null' }, schema] })
+
+/** What is said of a resource's rows. */
+const HELD: Record<CoverageForm, object> = {
+  count: closedObject({ count: COUNT }),
+  'count and block times': {
+    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
+    description: 'Times are those of the blocks that they came in.',
+  },
+  'times by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
+    'By market.',
+  ),
+  'blocks by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
+    'By market; `atBlock` is the block of its latest list.',
+  ),
+}
 
 /** The body of `GET /api/v2/coverage`. */
 export const COVERAGE_SCHEMA = closedObject({
@@ -35,18 +54,7 @@ export const COVERAGE_SCHEMA = closedObject({
       ),
       lastTimestamp: TIME,
     }),
-    checkpoints: {
-      ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
-      description: 'Times are those of the blocks that they came in.',
-    },
-    fundingPeriodDataPoints: listOf(
-      closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
-      'By market.',
-    ),
-    liquidityProviders: listOf(
-      closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
-      'By market; `atBlock` is the block of its latest list.',
-    ),
+    ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
     next: {
       ...orNull({ type: 'string' }),
       description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,

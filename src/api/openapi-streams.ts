@@ -1,4 +1,4 @@
-import type { Resource } from '../resources/resource.ts'
+import { type Resource, wordsOf } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
@@ -19,16 +19,14 @@ const LAST_EVENT_ID = {
 
 /** The operations that send rows as they come, by path. */
 export function streamOperations(): Record<string, object> {
-  return Object.fromEntries(
-    Object.values(RESOURCES).map((resource) => [streamPath(resource), { get: operation(resource) }]),
-  )
+  return Object.fromEntries(RESOURCES.map((resource) => [streamPath(resource), { get: operation(resource) }]))
 }
 
 function operation(resource: Resource): object {
   const { name, scope } = resource
   return {
     operationId: `stream${name[0]!.toUpperCase()}${name.slice(1)}`,
-    summary: `Follow ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} as they come`,
+    summary: `Follow ${wordsOf(resource)} as they come`,
     description: DESCRIPTION,
     tags: ['live updates'],
     parameters: [
@@ -46,7 +44,7 @@ function operation(resource: Resource): object {
         headers: headersOf(COMMON_HEADERS),
         content: { [STREAM_TYPE]: { schema: { type: 'string' } } },
       },
-      ...errorAnswers(name),
+      ...errorAnswers(resource),
     },
   }
 }

@@ -1,5 +1,5 @@
 import { TEXT_FORMATS } from '../export/text-formats.ts'
-import type { Resource, ResourceName } from '../resources/resource.ts'
+import { type Resource, wordsOf } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
@@ -16,21 +16,9 @@ import { FORMAT_PARAMETER } from './parameters.ts'
 import { COVERAGE_PATH } from './paths.ts'
 import { JSON_TYPE } from './send-json.ts'
 
-const DESCRIPTION = `Market data of a Vega network: checkpoints, funding period data points, liquidity providers.
+const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
 
-Names of parameters are taken in camel case or snake case (\`pagination.newest_first\`); unknown ones are passed over; a known one may stand once. 64-bit integers are strings. HEAD answers as GET does, without the body; OPTIONS names the methods.`
-
-const RESOURCE_TEXTS: Record<ResourceName, { summary: string; schema: keyof typeof NODE_SCHEMAS }> = {
-  checkpoints: { summary: 'List the checkpoints of the network', schema: 'Checkpoint' },
-  fundingPeriodDataPoints: {
-    summary: "List the data points of a perpetual market's funding periods",
-    schema: 'FundingPeriodDataPoint',
-  },
-  liquidityProviders: {
-    summary: 'List the liquidity providers of a market or a party',
-    schema: 'LiquidityProvider',
-  },
-}
+Names of parameters may be in camel case or snake case (\`pagination.newest_first\`); unknown ones are ignored; a known one may stand once. 64-bit integers are strings. HEAD answers as GET does, without the body; OPTIONS names the methods.`
 
 /** All rows in a format, a row a line. */
 const EXPORT_CONTENT = Object.fromEntries(
@@ -54,7 +42,7 @@ export function openApiDocument(version: string): object {
     tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'service' }],
     paths: {
       ...Object.fromEntries(
-        Object.values(RESOURCES).map((resource) => [
+        RESOURCES.map((resource) => [
           resource.path.replace(':marketId', '{marketId}'),
           { get: operation(resource) },
         ]),
@@ -79,8 +67,7 @@ const PAGE_INFO = closedObject({
 })
 
 function operation(resource: Resource): object {
-  const { name, bodyField } = resource
-  const { summary, schema } = RESOURCE_TEXTS[name]
+  const { name, nodeName, summary } = resource
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   return {
     operationId: `list${name[0]!.toUpperCase()}${name.slice(1)}`,
@@ -95,10 +82,10 @@ function operation(resource: Resource): object {
       200: {
         description: 'A page; with a `format` all rows.',
         headers,
-        content: { [JSON_TYPE]: { schema: pageSchema(bodyField, schema) }, ...EXPORT_CONTENT },
+        content: { [JSON_TYPE]: { schema: pageSchema(name, nodeName) }, ...EXPORT_CONTENT },
       },
       304: { description: 'The client holds the body already.', headers },
-      ...errorAnswers(name),
+      ...errorAnswers(resource),
     },
   }
 }

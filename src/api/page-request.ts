@@ -6,7 +6,7 @@ import {
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
-  missingMarketAndParty,
+  missingFilter,
   missingMarketId,
 } from './errors.ts'
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './parameter-types.ts'
@@ -51,22 +51,21 @@ export function pageRequest(
 /**
  * What a request selects.
  *
- * @param pathMarketId the market id that must be given, empty where it is not; null where the resource needs none
- * @throws {ApiError} 400 for an id that is missing or malformed.
+ * @param scopeId the market id that must be given, empty where it is not; null where the resource needs none
+ * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
-export function selectionOf(
-  resource: Resource,
-  pathMarketId: string | null,
-  values: ParameterValues,
-): Selection {
+export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
+  const { filters, needsFilter } = resource
+  if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
+  if (scopeId === '') throw missingMarketId()
   const selection: Selection = {}
-  const byParty = resource.filters.includes('partyId')
-  const marketId = pathMarketId ?? (byParty ? values.get('marketId') : undefined)
-  const partyId = byParty ? values.get('partyId') : undefined
-  if (byParty && marketId === undefined && partyId === undefined) throw missingMarketAndParty()
-  if (pathMarketId === '') throw missingMarketId()
-  if (marketId !== undefined) selection.marketId = checkedId(marketId as string, MARKET_ID, invalidMarketId)
-  if (partyId !== undefined) selection.partyId = checkedId(partyId as string, PARTY_ID, invalidPartyId)
+  const ids: [name: 'marketId' | 'partyId', id: unknown][] = [
+    ['marketId', scopeId ?? values.get('marketId')],
+    ['partyId', values.get('partyId')],
+  ]
+  for (const [name, id] of ids) {
+    if (id !== undefined) selection[name] = checkedId(name, id as string)
+  }
   const source = values.get('source') as bigint | undefined
   // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
   if (source !== undefined && source !== 0n) selection.source = source
@@ -81,7 +80,13 @@ export function selectionOf(
   return selection
 }
 
-function checkedId(id: string, pattern: RegExp, refusal: (id: string) => Error): string {
+const IDS = {
+  marketId: { pattern: MARKET_ID, refusal: invalidMarketId },
+  partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
+}
+
+function checkedId(name: keyof typeof IDS, id: string): string {
+  const { pattern, refusal } = IDS[name]
   if (!pattern.test(id)) throw refusal(id)
   return id.toLowerCase()
 }
@@ -120,8 +125,7 @@ const CURSOR_FAULTS: Record<CursorFault, string> = {
 }
 
 function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
-  const scope = resource.scope === null ? null : selection[resource.scope]!
-  const key = decodeCursor(resource, scope, text)
+  const key = decodeCursor(resource, selection, text)
   const allowed = 'allowed is a cursor of an earlier answer to the same selection'
   if (typeof key === 'string') throw invalidPagination(`${name} ${CURSOR_FAULTS[key]}, ${allowed}`)
   for (const [index, { filter }] of resource.key.entries()) {

@@ -51,28 +51,24 @@ const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** The parameters of filters. */
-export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
-  marketId: {
-    name: 'marketId',
-    type: TYPES.marketId,
-    description: 'Rows of this market. At least one of `marketId` and `partyId` must be given.',
-  },
-  partyId: {
-    name: 'partyId',
-    type: TYPES.partyId,
-    description: 'Rows of this party. At least one of `marketId` and `partyId` must be given.',
-  },
+const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
+  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Rows of this market.' },
+  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Rows of this party.' },
   source: {
     name: 'source',
     type: TYPES.source,
     description: 'Rows of this source; SOURCE_UNSPECIFIED restricts nothing.',
   },
-  seq: {
-    name: 'seq',
-    type: TYPES.uint64,
-    description: 'Rows of this funding period.',
-  },
+  seq: { name: 'seq', type: TYPES.uint64, description: 'Rows of this funding period.' },
+}
+
+/** The parameters of a resource's filters. */
+export function filterParametersOf({ filters, needsFilter }: Resource): Parameter[] {
+  const needed = ` At least one of ${filters.map((name) => `\`${name}\``).join(' and ')} must be given.`
+  return filters.map((filter) => {
+    const parameter = FILTER_PARAMETERS[filter]
+    return needsFilter ? { ...parameter, description: parameter.description + needed } : parameter
+  })
 }
 
 /** The market id of a resource that needs one: in the path, or a stream's query. */
@@ -95,7 +91,7 @@ export function parametersOf(resource: Resource): readonly Parameter[] {
   return [
     ...PAGINATION_PARAMETERS,
     ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
-    ...resource.filters.map((filter) => FILTER_PARAMETERS[filter]),
+    ...filterParametersOf(resource),
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -11,8 +11,8 @@ export const DOCUMENT_PATH = '/openapi.json'
 export const COVERAGE_PATH = '/api/v2/coverage'
 
 /** Where a resource's rows are sent as they come. */
-export function streamPath({ name }: Resource): string {
-  return `/api/v2/stream/${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+export function streamPath({ kebabName }: Resource): string {
+  return `/api/v2/stream/${kebabName}`
 }
 
 /** Where the pages are: the explorer, the API reference, and what they load. */
@@ -30,8 +30,8 @@ export const READ_METHODS = ['GET', 'HEAD']
 
 /** Every path of the API, as the router takes it; the OpenAPI document describes each. */
 export const KNOWN_PATHS: readonly string[] = [
-  ...Object.values(RESOURCES).map(({ path }) => path),
-  ...Object.values(RESOURCES).map(streamPath),
+  ...RESOURCES.map(({ path }) => path),
+  ...RESOURCES.map(streamPath),
   COVERAGE_PATH,
   ...SERVICE_PATHS,
   DOCUMENT_PATH,

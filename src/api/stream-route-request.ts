@@ -7,7 +7,7 @@ import { decodeStreamCursor } from '../stream/stream-cursor.ts'
 import { invalidPagination, unavailable } from './errors.ts'
 import { selectionOf } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
-import { FILTER_PARAMETERS, PATH_MARKET_ID, type Parameter, type ParameterValues } from './parameters.ts'
+import { filterParametersOf, PATH_MARKET_ID, type Parameter, type ParameterValues } from './parameters.ts'
 
 const START_PARAMETERS: readonly Parameter[] = [
   {
@@ -29,7 +29,7 @@ export function streamParametersOf(resource: Resource): readonly Parameter[] {
   return [
     ...START_PARAMETERS,
     ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
-    ...resource.filters.map((filter) => FILTER_PARAMETERS[filter]),
+    ...filterParametersOf(resource),
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 

@@ -42,7 +42,7 @@ export function addStreamRoutes(
   const room = createRoom({ limits, onAlone })
   const open = new Set<StreamFollower>()
   const dropped = addMetrics(metrics, room)
-  for (const resource of Object.values(RESOURCES)) {
+  for (const resource of RESOURCES) {
     server.route({
       method: READ_METHODS,
       url: streamPath(resource),

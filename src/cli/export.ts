@@ -34,9 +34,33 @@ The rows are those of one moment, whatever is written meanwhile. A line of ndjso
 --after goes on behind that row. A file gets its name once it is whole.`
 
 /** Each resource by its name on the command line. */
-const BY_NAME = new Map(
-  Object.values(RESOURCES).map((resource): [string, Resource] => [commandName(resource), resource]),
-)
+const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
+
+/** The options that restrict the rows, with their parameter of the API. */
+const RESTRICTIONS = {
+  market: 'marketId',
+  party: 'partyId',
+  source: 'source',
+  seq: 'seq',
+  from: 'dateRange.startTimestamp',
+  to: 'dateRange.endTimestamp',
+} as const
+
+type Restriction = keyof typeof RESTRICTIONS
+
+/** The options that a resource takes of them. */
+function restrictionsOf(resource: Resource): Restriction[] {
+  const taken = new Set<string>(parametersOf(resource).map(({ name }) => name))
+  if (resource.scope !== null) taken.add(resource.scope)
+  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((option) => taken.has(RESTRICTIONS[option]))
+}
+
+/** The names of the resources that take an option, for its help. */
+function takersOf(option: Restriction): string {
+  return RESOURCES.filter((resource) => restrictionsOf(resource).includes(option))
+    .map(({ kebabName }) => kebabName)
+    .join(', ')
+}
 
 type FormatName = TextFormatName | 'parquet'
 
@@ -54,6 +78,11 @@ type ExportCommandOptions = CommonOptions & {
   force: boolean
 }
 
+/** Which resources need a market, or a market or a party. */
+const NEEDS = RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter)
+  .map(({ kebabName, scope }) => `${kebabName} need ${scope === null ? 'one or a party' : 'one'}`)
+  .join(', ')
+
 /** `lyra export`: writes all rows of a resource to a file. */
 export function exportCommand(): Command {
   return new Command('export')
@@ -67,13 +96,13 @@ export function exportCommand(): Command {
       return resource
     })
     .addOption(storeOption())
-    .option('--market <id>', 'rows of this market; data points need one, providers one or a party')
-    .option('--party <id>', 'providers: rows of this party')
-    .option('--source <source>', 'data points: SOURCE_EXTERNAL or SOURCE_INTERNAL')
-    .option('--seq <number>', 'data points: rows of this funding period')
-    .addOption(new Option('--from <time>', 'data points: from this time on').argParser(parseTime))
-    .addOption(new Option('--to <time>', 'data points: before this time').argParser(parseTime))
-    .option('--after <cursor>', 'rows behind the one of this cursor')
+    .option('--market <id>', `rows of this market (${takersOf('market')}); ${NEEDS}`)
+    .option('--party <id>', `rows of this party (${takersOf('party')})`)
+    .option('--source <source>', `SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`)
+    .option('--seq <number>', `rows of this funding period (${takersOf('seq')})`)
+    .addOption(new Option('--from <time>', `from this time on (${takersOf('from')})`).argParser(parseTime))
+    .addOption(new Option('--to <time>', `before this time (${takersOf('to')})`).argParser(parseTime))
+    .option('--after <cursor>', 'rows after the one of this cursor')
     .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
     .addOption(
       new Option('--format <format>', 'the format to write')
@@ -85,10 +114,6 @@ export function exportCommand(): Command {
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(exportResource)
-}
-
-function commandName({ name }: Resource): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }
 
 /** A time by RFC 3339 or in Unix nanoseconds, as digits. */
@@ -144,28 +169,32 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
 
 /** The rows that the options ask for, checked as a request to the API is. */
 function queryOfOptions(resource: Resource, options: ExportCommandOptions): ExportQuery {
-  const { market, party, source, seq, from, to, after, oldestFirst } = options
-  const isOfMarket = resource.scope === 'marketId'
-  const pairs = (
-    [
-      ['marketId', isOfMarket ? undefined : market],
-      ['partyId', party],
-      ['source', source],
-      ['seq', seq],
-      ['dateRange.startTimestamp', from],
-      ['dateRange.endTimestamp', to],
-      ['pagination.after', after],
-      ['pagination.newestFirst', String(!oldestFirst)],
-    ] as const
-  ).filter((pair) => pair[1] !== undefined) as QueryPairs
-  const known = new Set(parametersOf(resource).map(({ name }) => name))
-  const foreign = pairs.find(([name]) => !known.has(name))?.[0]
-  if (foreign !== undefined || (resource.filters.length === 0 && market !== undefined)) {
-    throw new InvalidSettingError(`${commandName(resource)} cannot be restricted by ${foreign ?? 'market'}`)
+  const { kebabName } = resource
+  const allowed = restrictionsOf(resource)
+  const given = (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
+  const foreign = given.find((name) => !allowed.includes(name))
+  if (foreign !== undefined) {
+    const flags = allowed.map((name) => `--${name}`).join(', ')
+    throw new InvalidSettingError(
+      `${kebabName} cannot be restricted by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'leave it out' : `allowed: ${flags}`}`,
+    )
   }
+  const isOfMarket = resource.scope !== null
+  if (isOfMarket && options.market === undefined) {
+    throw new InvalidSettingError(
+      `${kebabName}: a market id must be given: --market with 64 hex digits; lyra status lists the markets held`,
+    )
+  }
+  const pairs = [
+    ...given
+      .filter((name) => !(isOfMarket && name === 'market'))
+      .map((name) => [RESTRICTIONS[name], options[name]]),
+    ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
+    ['pagination.newestFirst', String(!options.oldestFirst)],
+  ] as QueryPairs
   try {
     const values = parameterReader(parametersOf(resource))(pairs)
-    return exportQuery(resource, isOfMarket ? (market ?? '') : null, values)
+    return exportQuery(resource, isOfMarket ? options.market! : null, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw new InvalidSettingError(error.detail?.inner ?? error.message)
@@ -186,7 +215,7 @@ async function reasonForNoRows(store: Store, query: ExportQuery, signal: AbortSi
     )
   }
   const of = marketId === undefined ? '' : ` of market ${marketId}`
-  return `no ${commandName(resource).replaceAll('-', ' ')}${of} in this selection: 0 rows written`
+  return `no ${resource.kebabName.replaceAll('-', ' ')}${of} in this selection: 0 rows written`
 }
 
 function readAll(

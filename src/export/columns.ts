@@ -1,7 +1,7 @@
-import { SOURCES } from '../resources/funding-period-data-points.ts'
-import type { ResourceName, Row, Selection } from '../resources/resource.ts'
+import { type Field, isObject, isStored, namesOf } from '../resources/field.ts'
+import type { Resource, Row, Selection } from '../resources/resource.ts'
 
-/** A value of a table: text, an integer as digits, a list of texts, or none. */
+/** A value of a table: text, an integer as digits, a list of texts joined by commas, or none. */
 export type CellValue = string | null
 
 /**
@@ -10,83 +10,103 @@ export type CellValue = string | null
  */
 export type ColumnKind = 'text' | 'integer' | 'time' | 'list'
 
-/** A column of a resource's rows as a table: the nodes of the API, with nested fields as columns of their own. */
+/** A column of a resource's rows as a table: the nodes of the API, with nested fields as separate columns. */
 export type ExportColumn = {
   name: string
   kind: ColumnKind
-  /** Whether a row may have none. */
+  /** Whether a row may have no value. */
   nullable: boolean
 }
 
-/** A resource as a table. */
+/** A resource as a table; the cursor of a row is added by the formats that have one. */
 export type ExportTable = {
   columns: readonly ExportColumn[]
-  /** The values of a row, one for each column; those of a list joined by commas. */
+  /** The values of a row, one for each column. */
   cells(row: Row, selection: Selection): CellValue[]
 }
 
-const column =
-  (kind: ColumnKind, nullable = false) =>
-  (name: string): ExportColumn => ({ name, kind, nullable })
-const text = column('text')
+/** Columns that are read from a row together; `add` appends their values. */
+type Part = { columns: ExportColumn[]; add: (cells: CellValue[], row: Row, scope: string) => void }
 
-const FEE_SHARE_FIELDS = ['equityLikeShare', 'averageEntryValuation', 'averageScore', 'virtualStake'] as const
-
-const SLA_FIELDS = [
-  'currentEpochFractionOfTimeOnBook',
-  'lastEpochFractionOfTimeOnBook',
-  'lastEpochFeePenalty',
-  'lastEpochBondPenalty',
-  'hysteresisPeriodFeePenalties',
-  'requiredLiquidity',
-  'notionalVolumeBuys',
-  'notionalVolumeSells',
-] as const
-
-/** Each resource as a table; the cursor of a row is added by the formats that have one. */
-export const EXPORT_TABLES: Record<ResourceName, ExportTable> = {
-  checkpoints: {
-    columns: [column('integer')('atBlock'), text('hash'), text('blockHash')],
-    cells: (row) => row.map(String),
-  },
-
-  fundingPeriodDataPoints: {
-    columns: [
-      text('marketId'),
-      column('integer')('seq'),
-      text('dataPointType'),
-      text('price'),
-      column('time')('timestamp'),
-      text('twap'),
-    ],
-    cells: ([timestamp, seq, source, price, twap], { marketId }) => [
-      marketId!,
-      String(seq),
-      SOURCES[Number(source)]!,
-      price as string,
-      String(timestamp),
-      twap as string,
-    ],
-  },
-
-  liquidityProviders: {
-    columns: [
-      text('partyId'),
-      text('marketId'),
-      ...FEE_SHARE_FIELDS.map(text),
-      ...SLA_FIELDS.map((name) =>
-        column(name === 'hysteresisPeriodFeePenalties' ? 'list' : 'text', true)(name),
-      ),
-    ],
-    cells: ([marketId, partyId, feeShare, sla]) => {
-      const share = JSON.parse(feeShare as string) as Record<string, string>
-      const kept = sla === null ? null : (JSON.parse(sla as string) as Record<string, string | string[]>)
-      return [
-        partyId as string,
-        marketId as string,
-        ...FEE_SHARE_FIELDS.map((name) => share[name]!),
-        ...SLA_FIELDS.map((name) => (kept === null ? null : String(kept[name]))),
-      ]
+/**
+ * A resource as a table, by its description.
+ *
+ * @throws {TypeError} for a description that gives two columns the same name.
+ */
+export function exportTableOf({ name, fields, exportFirst = [], storage }: Resource): ExportTable {
+  const first = exportFirst.map((wanted) => fields.find((field) => field.name === wanted)!)
+  const rowColumns = storage.columns.map((column) => column.name)
+  const parts = [...first, ...fields.filter((field) => !first.includes(field))].map((field) =>
+    partOf(field, rowColumns),
+  )
+  const columns = parts.flatMap((part) => part.columns)
+  const names = new Set([...columns.map((column) => column.name), 'cursor'])
+  if (names.size <= columns.length)
+    throw new TypeError(`${name}: two columns of its export have the same name`)
+  return {
+    columns,
+    cells: (row, { marketId = '' }) => {
+      const cells: CellValue[] = []
+      for (const { add } of parts) add(cells, row, marketId)
+      return cells
     },
-  },
+  }
+}
+
+function partOf(field: Field, rowColumns: readonly string[]): Part {
+  const { name, column, form } = field
+  const at = rowColumns.indexOf(column)
+  const nullable = field.ifNull !== undefined
+  if (isStored(form)) {
+    const shown = form.stored.filter(({ isRepeated }) => isRepeated !== true)
+    return {
+      columns: shown.map(
+        (stored): ExportColumn => ({
+          name: stored.name,
+          kind: stored.form === 'texts' ? 'list' : 'text',
+          nullable,
+        }),
+      ),
+      add: (cells, row) => {
+        const kept = row[at] as string | null
+        const object = kept === null ? null : (JSON.parse(kept) as Record<string, string | string[]>)
+        for (const stored of shown) cells.push(object === null ? null : String(object[stored.name]))
+      },
+    }
+  }
+  if (isObject(form)) {
+    const parts = form.object.map((inner) => partOf(inner, rowColumns))
+    const columns = parts.flatMap((part) => part.columns)
+    const named = (inner: string) =>
+      form.exportPrefix === undefined
+        ? inner
+        : `${form.exportPrefix}${inner[0]!.toUpperCase()}${inner.slice(1)}`
+    return {
+      columns: columns.map((inner) => ({
+        ...inner,
+        name: named(inner.name),
+        nullable: nullable || inner.nullable,
+      })),
+      add: (cells, row, scope) => {
+        if (row[at] === null) cells.push(...columns.map(() => null))
+        else for (const { add } of parts) add(cells, row, scope)
+      },
+    }
+  }
+  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable }]
+  if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
+  const names = namesOf(form)
+  return {
+    columns,
+    add: (cells, row) => {
+      const value = row[at]!
+      if (value === null) cells.push(null)
+      else cells.push(names === null ? String(value) : names[Number(value)]!)
+    },
+  }
+}
+
+function kindOf(form: Field['form']): ColumnKind {
+  if (form === 'time') return 'time'
+  return form === 'integer' || form === 'signed' ? 'integer' : 'text'
 }

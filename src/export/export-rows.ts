@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCursor } from '../resources/cursor.ts'
-import { keyOf } from '../resources/key.ts'
-import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import { type Key, keyOf, type Resource, type Row, type Selection } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 
 /** Rows that are read at a time: few enough that what else there is to do waits for milliseconds only. */
@@ -30,7 +29,6 @@ export async function* exportRows(
   readPage: (query: PageQuery) => Promise<Page>,
   signal?: AbortSignal,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
-  const scope = resource.scope === null ? null : selection[resource.scope]!
   let from = cursor
   for (;;) {
     await nextTurn()
@@ -42,7 +40,7 @@ export async function* exportRows(
       cursor: from,
       limit: CHUNK_ROWS,
     })
-    if (rows.length > 0) yield rows.map((row) => ({ row, cursor: encodeCursor(resource, scope, row) }))
+    if (rows.length > 0) yield rows.map((row) => ({ row, cursor: encodeCursor(resource, selection, row) }))
     if (!more) return
     from = keyOf(resource, rows.at(-1)!)
   }

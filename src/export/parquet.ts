@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Resource, Selection } from '../resources/resource.ts'
-import { type CellValue, type ColumnKind, EXPORT_TABLES, type ExportColumn } from './columns.ts'
+import { type CellValue, type ColumnKind, type ExportColumn, exportTableOf } from './columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
@@ -22,13 +22,13 @@ const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>>
 /** All rows as the bytes of a Parquet file, row group by row group. */
 export async function* parquetOf(
   chunks: AsyncIterable<ExportedRow[]>,
-  { name }: Resource,
+  resource: Resource,
   selection: Selection,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { columns, cells } = EXPORT_TABLES[name]
+  const { columns, cells } = exportTableOf(resource)
   const bytes = new ByteWriter()
   const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
-  const group = columns.map(({ kind }) => createColumn(kind))
+  const group = columns.map(({ kind, nullable }) => createColumn(kind, nullable))
   let rows = 0
 
   function write(): Uint8Array {
@@ -54,11 +54,12 @@ export async function* parquetOf(
 type GroupColumn = {
   set(row: number, value: CellValue): void
   /** The values of the first rows; those that follow may be set from the first one on again. */
-  take(rows: number): BigInt64Array | CellValue[]
+  take(rows: number): BigInt64Array | (CellValue | bigint)[]
 }
 
-function createColumn(kind: ColumnKind): GroupColumn {
-  if (kind === 'integer' || kind === 'time') {
+function createColumn(kind: ColumnKind, nullable: boolean): GroupColumn {
+  const isInteger = kind === 'integer' || kind === 'time'
+  if (isInteger && !nullable) {
     const values = new BigInt64Array(GROUP_ROWS)
     return {
       set: (row, value) => {
@@ -67,10 +68,10 @@ function createColumn(kind: ColumnKind): GroupColumn {
       take: (rows) => values.subarray(0, rows),
     }
   }
-  const values: CellValue[] = []
+  const values: (CellValue | bigint)[] = []
   return {
     set: (row, value) => {
-      values[row] = value
+      values[row] = isInteger && value !== null ? BigInt(value) : value
     },
     take: (rows) => values.slice(0, rows),
   }

@@ -1,6 +1,6 @@
 import { DECIMAL } from '../events/left-out.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
-import { type CellValue, EXPORT_TABLES } from './columns.ts'
+import { type CellValue, exportTableOf } from './columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
 /** The formats that are text: lines that each stand by themselves. */
@@ -9,27 +9,36 @@ export type TextFormatName = 'ndjson' | 'csv'
 /** How rows are written as text. */
 export type TextFormat = {
   contentType: string
+  /** Makes the writer of a selection's rows. */
+  writerOf(resource: Resource, selection: Selection): TextWriter
+}
+
+type TextWriter = {
   /** What stands before the rows. */
-  head(resource: Resource): string
-  line(row: ExportedRow, resource: Resource, selection: Selection): string
+  head: string
+  line(row: ExportedRow): string
 }
 
 export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   /** One object a line: the node of the API, with the row's cursor as one more field. */
   ndjson: {
     contentType: 'application/x-ndjson',
-    head: () => '',
-    line: ({ row, cursor }, resource, selection) =>
-      `${resource.node(row, selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
+    writerOf: (resource, selection) => ({
+      head: '',
+      line: ({ row, cursor }) => `${resource.node(row, selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
+    }),
   },
 
   /** RFC 4180, the names of the columns first. A value that is not there is empty; an empty text is `""`. */
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
-    head: ({ name }) =>
-      `${[...EXPORT_TABLES[name].columns.map((column) => column.name), 'cursor'].join(',')}\r\n`,
-    line: ({ row, cursor }, { name }, selection) =>
-      `${EXPORT_TABLES[name].cells(row, selection).map(csvCell).join(',')},${cursor}\r\n`,
+    writerOf: (resource, selection) => {
+      const { columns, cells } = exportTableOf(resource)
+      return {
+        head: `${[...columns.map(({ name }) => name), 'cursor'].join(',')}\r\n`,
+        line: ({ row, cursor }) => `${cells(row, selection).map(csvCell).join(',')},${cursor}\r\n`,
+      }
+    },
   },
 }
 
@@ -40,11 +49,11 @@ export async function* textOf(
   resource: Resource,
   selection: Selection,
 ): AsyncGenerator<string, void, undefined> {
-  const head = format.head(resource)
+  const { head, line } = format.writerOf(resource, selection)
   if (head !== '') yield head
   for await (const rows of chunks) {
     let text = ''
-    for (const row of rows) text += format.line(row, resource, selection)
+    for (const row of rows) text += line(row)
     yield text
   }
 }

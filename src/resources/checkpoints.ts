@@ -44,4 +44,6 @@ export const checkpoints = defineResource({
       form: 'integer',
     },
   ],
+  exportFirst: ['atBlock'],
+  coverage: 'count and block times',
 })

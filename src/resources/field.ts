@@ -16,8 +16,10 @@ export type ValueForm =
   | 'marketId'
   | 'partyId'
   | 'text'
-  /** A small number that stands for a name. */
-  | { names: readonly string[] }
+  | NameForm
+
+/** A small number that stands for a name. */
+export type NameForm = { typeName: string; names: readonly string[] }
 
 /** A field of an object that is kept as the JSON that is answered. */
 export type StoredField = {
@@ -44,7 +46,12 @@ export type Field = {
 export type StoredForm = { typeName: string; stored: readonly StoredField[] }
 
 /** An object of further columns; null where the field's own column is. */
-export type ObjectForm = { typeName: string; object: readonly Field[] }
+export type ObjectForm = {
+  typeName: string
+  object: readonly Field[]
+  /** What its fields' names begin with in exports, where each is a column: `id` is `settlementAssetId` there. */
+  exportPrefix?: string
+}
 
 export const isStored = (form: Field['form']): form is StoredForm =>
   typeof form === 'object' && 'stored' in form

@@ -46,7 +46,7 @@ export const fundingPeriodDataPoints = defineResource({
       name: 'dataPointType',
       meaning: 'Where the price comes from.',
       column: 'source',
-      form: { names: SOURCES },
+      form: { typeName: 'DataPointSource', names: SOURCES },
     },
     {
       name: 'price',
@@ -62,4 +62,5 @@ export const fundingPeriodDataPoints = defineResource({
       form: 'number',
     },
   ],
+  coverage: 'times by market',
 })

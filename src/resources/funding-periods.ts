@@ -75,4 +75,5 @@ export const fundingPeriods = defineResource({
       ifNull: 'left out',
     },
   ],
+  coverage: 'times by market',
 })

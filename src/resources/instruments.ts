@@ -94,7 +94,12 @@ export const instruments = defineResource({
     { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
     { name: 'code', meaning: 'Short name, such as `BTC/PERP`.', column: 'code', form: 'text' },
     { name: 'name', meaning: 'Long name.', column: 'name', form: 'text' },
-    { name: 'product', meaning: 'What is traded.', column: 'product', form: { names: PRODUCTS } },
+    {
+      name: 'product',
+      meaning: 'What is traded.',
+      column: 'product',
+      form: { typeName: 'Product', names: PRODUCTS },
+    },
     { name: 'quoteName', meaning: 'What prices are quoted in, by name.', column: 'quote_name', form: 'text' },
     {
       name: 'decimalPlaces',
@@ -108,12 +113,17 @@ export const instruments = defineResource({
       column: 'position_decimal_places',
       form: 'signed',
     },
-    { name: 'state', meaning: 'State of the market.', column: 'state', form: { names: MARKET_STATES } },
+    {
+      name: 'state',
+      meaning: 'State of the market.',
+      column: 'state',
+      form: { typeName: 'MarketState', names: MARKET_STATES },
+    },
     {
       name: 'tradingMode',
       meaning: 'How the market trades.',
       column: 'trading_mode',
-      form: { names: TRADING_MODES },
+      form: { typeName: 'TradingMode', names: TRADING_MODES },
     },
     {
       name: 'settlementAsset',
@@ -123,6 +133,7 @@ export const instruments = defineResource({
       ifNull: 'null',
       form: {
         typeName: 'SettlementAsset',
+        exportPrefix: 'settlementAsset',
         object: [
           { name: 'id', meaning: 'Its id.', column: 'settlement_asset', form: 'text' },
           {
@@ -194,4 +205,5 @@ export const instruments = defineResource({
       },
     },
   ],
+  coverage: 'count',
 })

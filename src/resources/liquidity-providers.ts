@@ -112,4 +112,5 @@ export const liquidityProviders = defineResource({
       },
     },
   ],
+  coverage: 'blocks by market',
 })

@@ -103,7 +103,21 @@ type Description = {
   storage: Storage
   /** The node, field by field. */
   fields: readonly Field[]
+  /** The fields that exports put first, where their columns do not stand in the order of the node. */
+  exportFirst?: readonly string[]
+  coverage: CoverageForm
 }
+
+/** What `GET /api/v2/coverage` says of a resource's rows. */
+export type CoverageForm =
+  /** How many there are. */
+  | 'count'
+  /** How many there are, and the times of the first and the last block that they came in. */
+  | 'count and block times'
+  /** Of each market how many there are, and the first and the last time by the first key column. */
+  | 'times by market'
+  /** Of each market how many there are, and the block of its latest list. */
+  | 'blocks by market'
 
 /**
  * One of the resources served: everything that the stages between the database and the client need to know of it.
@@ -132,6 +146,11 @@ export function defineResource(description: Description): Resource {
     kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     node: nodeWriter(fields, columns),
   }
+}
+
+/** What a resource is called in a sentence: `funding period data points`. */
+export function wordsOf({ kebabName }: Resource): string {
+  return kebabName.replaceAll('-', ' ')
 }
 
 /** The key of a row. */

@@ -3,7 +3,7 @@ import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
 import { fundingPeriods } from './funding-periods.ts'
 import { instruments } from './instruments.ts'
 import { liquidityProviders } from './liquidity-providers.ts'
-import type { Resource } from './resource.ts'
+import type { Resource, ResourceName } from './resource.ts'
 
 /** Everything that is served: the one list of it. */
 export const RESOURCES: readonly Resource[] = [
@@ -14,15 +14,13 @@ export const RESOURCES: readonly Resource[] = [
   liquidityProviders,
 ]
 
-const BY_NAME = new Map(RESOURCES.map((resource) => [resource.name, resource]))
-
 /**
  * The resource of a name.
  *
- * @throws {TypeError} where there is none.
+ * @throws {RangeError} for a name that none has.
  */
-export function resourceOf(name: string): Resource {
-  const resource = BY_NAME.get(name)
-  if (resource === undefined) throw new TypeError(`no resource is called ${name}`)
+export function resourceNamed(name: ResourceName): Resource {
+  const resource = RESOURCES.find((other) => other.name === name)
+  if (resource === undefined) throw new RangeError(`there is no resource ${name}`)
   return resource
 }

@@ -11,8 +11,9 @@ types = {name: kind for name, kind, *_ in columns}
 
 def exact(name):
     # A time as text would not show what lies beyond microseconds.
-    value = f"epoch_ns({name})" if types[name] == "TIMESTAMP_NS" else name
-    return f"cast({value} as varchar) as {name}"
+    quoted = f"\"{name}\""
+    value = f"epoch_ns({quoted})" if types[name] == "TIMESTAMP_NS" else quoted
+    return f"cast({value} as varchar) as {quoted}"
 
 
 rows = duckdb.execute(f"select {', '.join(map(exact, types))} from read_parquet(?)", [sys.argv[1]])

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { exportTableOf } from '../src/export/columns.ts'
+import type { ExportedRow } from '../src/export/export-rows.ts'
+import { parquetOf } from '../src/export/parquet.ts'
+import { TEXT_FORMATS, type TextFormatName, textOf } from '../src/export/text-formats.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { fundingPeriods } from '../src/resources/funding-periods.ts'
+import type { Resource, Row, Selection } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
+import { skip } from './fixtures/shared.ts'
+
+const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
+async function* chunkOf(rows: readonly Row[]): AsyncGenerator<ExportedRow[]> {
+  yield rows.map((row, index) => ({ row, cursor: `c${index}` }))
+}
+
+async function asText(format: TextFormatName, resource: Resource, rows: Row[], selection: Selection) {
+  let text = ''
+  for await (const part of textOf(chunkOf(rows), TEXT_FORMATS[format], resource, selection)) text += part
+  return text
+}
+
+const csvOf = (value: string | null) => {
+  if (value === null) return ''
+  return /^$|[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}
+
+describe('the table of a resource', () => {
+  test('is tried here for every resource', () => {
+    assert.deepEqual(
+      RESOURCE_ROWS.map(({ resource }) => resource.name),
+      RESOURCES.map(({ name }) => name),
+    )
+  })
+
+  for (const { resource, selection, rows, table } of RESOURCE_ROWS) {
+    test(`${resource.name}: has a column for every field, in the order of earlier versions`, () => {
+      const { columns, cells } = exportTableOf(resource)
+      for (const [index, row] of rows.entries()) {
+        const found = cells(row, selection).map((value, at) => [columns[at]!.name, value])
+        assert.deepEqual(found, Object.entries(table[index]!))
+      }
+      for (const [at, { name, nullable }] of columns.entries()) {
+        if (!nullable)
+          assert.ok(
+            rows.every((row) => cells(row, selection)[at] !== null),
+            name,
+          )
+      }
+    })
+
+    test(`${resource.name}: is CSV with nothing between the commas where a value is not there`, async () => {
+      const lines = [
+        [...Object.keys(table[0]!), 'cursor'],
+        ...table.map((values, index) => [...Object.values(values).map(csvOf), `c${index}`]),
+      ]
+      assert.equal(
+        await asText('csv', resource, rows, selection),
+        lines.map((line) => `${line.join(',')}\r\n`).join(''),
+      )
+    })
+
+    test(`${resource.name}: is ndjson of the nodes`, async () => {
+      const text = await asText('ndjson', resource, rows, selection)
+      const lines = rows.map((row, index) => {
+        const node = JSON.parse(resource.node(row, selection)) as object
+        return `${JSON.stringify({ ...node, cursor: `c${index}` })}\n`
+      })
+      assert.equal(text, lines.join(''))
+    })
+
+    test(`${resource.name}: is Parquet with exact types and null where a value is not there`, async (t) => {
+      const python = process.env.LYRA_PYTHON ?? 'python3'
+      if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
+        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+      }
+      const parts: Uint8Array[] = []
+      for await (const part of parquetOf(chunkOf(rows), resource, selection)) parts.push(part)
+      const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
+      t.after(() => rmSync(folder, { recursive: true }))
+      const file = join(folder, 'rows.parquet')
+      writeFileSync(file, Buffer.concat(parts))
+      const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8' })
+      assert.equal(read.status, 0, read.stderr)
+      const { types, rows: found } = JSON.parse(read.stdout) as {
+        types: Record<string, string>
+        rows: object[]
+      }
+      assert.deepEqual(found, table)
+      const integers = ['atBlock', 'seq', 'decimalPlaces', 'positionDecimalPlaces', 'settlementAssetDecimals']
+      const times = ['timestamp', 'start', 'end']
+      for (const [name, type] of Object.entries(types)) {
+        const expected = integers.includes(name)
+          ? 'BIGINT'
+          : times.includes(name)
+            ? 'TIMESTAMP_NS'
+            : 'VARCHAR'
+        assert.equal(type, expected, name)
+      }
+    })
+  }
+
+  test('an empty one is a file of its columns alone', async () => {
+    assert.equal(await asText('ndjson', fundingPeriods, [], {}), '')
+    assert.equal(
+      await asText('csv', fundingPeriods, [], {}),
+      'marketId,seq,start,end,fundingPayment,fundingRate,internalTwap,externalTwap,cursor\r\n',
+    )
+  })
+
+  test('is refused where two columns would have the same name', () => {
+    const [field] = checkpoints.fields
+    const twice = { ...checkpoints, fields: [...checkpoints.fields, { ...field!, name: 'cursor' }] }
+    assert.throws(() => exportTableOf(twice), /checkpoints: two columns of its export have the same name/)
+  })
+})
