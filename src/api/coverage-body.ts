@@ -16,13 +16,9 @@ export type CoverageBody = {
       gaps: (BlockRange & { kind: Gap['kind'] })[]
       lastTimestamp: string
     }
-    checkpoints: Holdings['checkpoints']
-    fundingPeriodDataPoints: Holdings['fundingPeriodDataPoints']
-    liquidityProviders: Holdings['liquidityProviders']
-    prunedBefore: Holdings['prunedBefore']
     /** What to ask the rest with, where gaps or markets go on; null where this is all. */
     next: string | null
-  }
+  } & Omit<Holdings, 'coverage' | 'next'>
 }
 
 /**
