@@ -98,16 +98,19 @@ export function createBatch(): Batch {
   }
 }
 
-/** Rows that a commit of the batch touches, for deciding when it is large enough. */
+/**
+ * Rows that a commit of the batch touches, for deciding when it is large enough. A list of providers counts as one:
+ * lists are decoded when they are written, and most are replaced before; their bytes count in the batch's weight.
+ */
 export function batchRows(batch: Batch): number {
-  let rows =
+  return (
     batch.checkpoints.length +
     batch.fundingPeriodDataPoints.length +
     batch.fundingPeriods.length +
     batch.auctions.length +
-    batch.liquidityProvisions.size
-  for (const list of batch.liquidityProviderLists.values()) rows += 1 + list.event.feeShares.length
-  return rows
+    batch.liquidityProvisions.size +
+    batch.liquidityProviderLists.size
+  )
 }
 
 /** Whether `a` comes from a later event than `b`, or from the same. */
