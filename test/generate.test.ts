@@ -10,12 +10,12 @@ import type {
   MarketDataEvent,
   MarketEvent,
 } from '../src/events/event.ts'
+import { createMarketVerifier, type MarketVerifier } from '../src/funding/market-verifier.ts'
 import { ByteWriter } from '../src/generate/byte-writer.ts'
 import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
 import { writeTo } from '../src/generate/write-to.ts'
-import { createMarketVerifier, type MarketVerifier } from '../src/twap/market-verifier.ts'
 import { type DecodedEvent, decodedEvents } from './decoded-events.ts'
 
 /** A field as it stands in a message: its number, and its value as a number, text or bytes. */

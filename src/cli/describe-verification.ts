@@ -1,5 +1,5 @@
 import { formatTime } from '../domain/time.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import type { Counts, Difference, UnknownReason, VerifyReport } from '../verify/tally.ts'
 import { table } from './table.ts'
 

@@ -1,4 +1,4 @@
-import type { PricePoint } from '../twap/point-list.ts'
+import type { PricePoint } from '../funding/point-list.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import type { Funding, Market } from './market.ts'

@@ -1,11 +1,11 @@
 import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../events/event.ts'
-import type { StreamPlace } from '../projections/batch.ts'
 import {
   createMarketVerifier,
   type MarketVerifier,
   type TwapMethod,
   type TwapVerdict,
-} from '../twap/market-verifier.ts'
+} from '../funding/market-verifier.ts'
+import type { StreamPlace } from '../projections/batch.ts'
 import type { Judgement, Tally, UnknownReason } from './tally.ts'
 
 export type MarketRunOptions = {

@@ -5,10 +5,10 @@ import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
 } from '../events/event.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import { isNotOlder, type StreamPlace } from '../projections/batch.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
 import { type NamedRow, namedRow, RowQueue, tableOf, walkTable } from '../store/walk-table.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
 import { MarketRun } from './market-run.ts'
 import type { Tally, UnknownReason } from './tally.ts'
 import type { StoredStream } from './verify-store.ts'

@@ -1,5 +1,5 @@
+import type { TwapVerdict } from '../funding/market-verifier.ts'
 import { SOURCES } from '../resources/funding-period-data-points.ts'
-import type { TwapVerdict } from '../twap/market-verifier.ts'
 
 /** What a TWAP is of: a data point, or a period that ends or begins. */
 export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'

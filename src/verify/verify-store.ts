@@ -1,9 +1,9 @@
 import type { Gap } from '../domain/coverage.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
 import { type PrunedBefore, type Store, StoreError } from '../store/store.ts'
 import type { TableReader } from '../store/tables.ts'
 import { namedRow, tableOf, walkTable } from '../store/walk-table.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
 import { StoredMarket } from './stored-market.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
 
