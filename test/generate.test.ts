@@ -343,6 +343,7 @@ describe('the markets of a generated stream', () => {
       const judged = { 'data-point': 0, 'period-closed': 0, 'period-opened': 0 }
       for (const { event, blockTime } of decoded) {
         if (event.kind === 'checkpoint' || event.kind === 'liquidity-provision') continue
+        if (event.kind === 'market' || event.kind === 'asset') continue
         const verifier = verifiers.get(event.marketId) ?? createMarketVerifier(method)
         verifiers.set(event.marketId, verifier)
         if (event.kind === 'market-data') {
@@ -496,7 +497,9 @@ describe('the markets of a generated stream', () => {
 })
 
 function byMarket(decoded: DecodedEvent[]) {
-  const events = decoded.map(({ event }) => event).filter((event) => event.kind !== 'checkpoint')
+  const events = decoded
+    .map(({ event }) => event)
+    .filter((event) => event.kind !== 'checkpoint' && event.kind !== 'asset')
   return Map.groupBy(events, ({ marketId }) => marketId)
 }
 

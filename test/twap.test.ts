@@ -555,6 +555,7 @@ async function agreement(path: string, method: TwapMethod) {
     if (event.kind === 'market-data') verifierOf(event.marketId).marketDataSent(blockTime)
     if (!('marketId' in event) || event.kind === 'market-data' || event.kind === 'liquidity-provision')
       continue
+    if (event.kind === 'market') continue
     const verdict = verifierOf(event.marketId).take(event)
     if (event.kind === 'funding-period-data-point') {
       points.sent++

@@ -1,4 +1,10 @@
-import type { DataPointSource, MarketDataEvent, ProvisionStatus } from '../events/event.ts'
+import type {
+  AssetEvent,
+  DataPointSource,
+  InstrumentEvent,
+  MarketDataEvent,
+  ProvisionStatus,
+} from '../events/event.ts'
 
 /** Where in the stream a row comes from. An older event never replaces a newer one's row. */
 export type StreamPlace = {
@@ -53,6 +59,12 @@ export type LiquidityProvisionRow = StreamPlace & {
 /** A market's latest data: its list of providers replaces the one before, whole. */
 export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
 
+/** A market as its latest event describes it. */
+export type InstrumentRow = StreamPlace & Omit<InstrumentEvent, 'kind'>
+
+/** An asset as its latest event describes it. */
+export type AssetRow = StreamPlace & Omit<AssetEvent, 'kind'>
+
 /** The first and last time of the points of one funding period. */
 export type FundingPeriodSpan = { marketId: string; seq: bigint; first: bigint; last: bigint }
 
@@ -81,6 +93,10 @@ export type Batch = {
   liquidityProvisions: Map<string, LiquidityProvisionRow>
   /** By market id. */
   liquidityProviderLists: Map<string, LiquidityProviderList>
+  /** By market id. */
+  instruments: Map<string, InstrumentRow>
+  /** By asset id. */
+  assets: Map<string, AssetRow>
 }
 
 export function createBatch(): Batch {
@@ -95,6 +111,8 @@ export function createBatch(): Batch {
     auctions: [],
     liquidityProvisions: new Map(),
     liquidityProviderLists: new Map(),
+    instruments: new Map(),
+    assets: new Map(),
   }
 }
 
@@ -109,7 +127,9 @@ export function batchRows(batch: Batch): number {
     batch.fundingPeriods.length +
     batch.auctions.length +
     batch.liquidityProvisions.size +
-    batch.liquidityProviderLists.size
+    batch.liquidityProviderLists.size +
+    batch.instruments.size +
+    batch.assets.size
   )
 }
 

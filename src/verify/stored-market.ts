@@ -10,6 +10,7 @@ import { isNotOlder, type StreamPlace } from '../projections/batch.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
 import { type NamedRow, namedRow, RowQueue, tableOf, walkTable } from '../store/walk-table.ts'
 import { MarketRun } from './market-run.ts'
+import type { ParameterSource } from './parameters.ts'
 import type { Tally, UnknownReason } from './tally.ts'
 import type { StoredStream } from './verify-store.ts'
 
@@ -26,6 +27,8 @@ export type StoredMarketOptions = {
   number: string | null
   method: TwapMethod
   tally: Tally
+  /** Where the market's funding parameters come from. */
+  parametersOf: ParameterSource
   signal: AbortSignal
 }
 
@@ -51,9 +54,9 @@ export class StoredMarket {
   #sawOpeningAuction = false
 
   constructor(options: StoredMarketOptions) {
-    const { reader, marketId, method, tally, signal } = options
+    const { reader, marketId, method, tally, parametersOf, signal } = options
     this.#options = options
-    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false })
+    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
     this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, ofMarket(AUCTIONS, marketId), signal))
   }
 

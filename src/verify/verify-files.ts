@@ -10,12 +10,15 @@ import type { EventInput } from '../records/event-paths.ts'
 import { readAhead } from '../records/read-ahead.ts'
 import { RecordFramer } from '../records/record-framer.ts'
 import { MarketRun } from './market-run.ts'
+import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyFilesOptions = {
   input: EventInput
   method: TwapMethod
   filter: VerifyFilter
+  /** Funding parameters that count instead of those of market events; none by default. */
+  parameters?: GivenParameters
   log: Logger
   signal: AbortSignal
   onProgress?: VerifyProgress
@@ -30,6 +33,16 @@ const HARMLESS: readonly LeftOutReason[] = [
   'invalid party ID',
   'unknown provision status',
   'height of 2^63 or more',
+  'unknown asset status',
+]
+
+/** Reasons for which a market event is left out that might have changed funding parameters. */
+const OF_PARAMETERS: readonly LeftOutReason[] = [
+  'invalid asset ID',
+  'unknown market state',
+  'unknown trading mode',
+  'decimal places of 2^63 or more',
+  'text of more than 1,024 characters',
 ]
 
 /** Recomputes the TWAPs that event files hold, from the events before each; keeps one period of each market. */
@@ -37,13 +50,15 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const { input, method, filter, log, signal } = options
   const tally = new Tally(filter)
   const runs = new Map<string, MarketRun>()
+  const markets = new MarketParameters()
+  const parametersOf = withGiven(markets.source, options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false
 
   function runOf(marketId: string): MarketRun {
     let run = runs.get(marketId)
     if (run === undefined) {
-      run = new MarketRun({ marketId, method, tally, knowsMarketData: true })
+      run = new MarketRun({ marketId, method, tally, knowsMarketData: true, parametersOf })
       runs.set(marketId, run)
       tally.report.markets++
     }
@@ -52,6 +67,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
 
   function forgetAll(): void {
     for (const run of runs.values()) run.forget()
+    markets.forget()
   }
 
   function takeBlock(block: Block): void {
@@ -72,7 +88,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       const place = { height, eventIndex: index }
       switch (event.kind) {
         case 'market-data':
-          runs.get(event.marketId)?.marketDataSent(timestamp)
+          runs.get(event.marketId)?.marketDataSent(event, timestamp, place)
           break
         case 'auction':
           runOf(event.marketId).auction(event)
@@ -84,6 +100,10 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
         case 'funding-period-data-point':
           runOf(event.marketId).point(event, place)
           break
+        case 'market':
+          markets.take(event)
+          break
+        case 'asset':
         case 'checkpoint':
         case 'liquidity-provision':
           break
@@ -98,7 +118,8 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     coverage: null,
     onBlock: takeBlock,
     onLeftOut: (reason, place) => {
-      if (!HARMLESS.includes(reason)) isDamaged = true
+      if (OF_PARAMETERS.includes(reason)) markets.forget()
+      else if (!HARMLESS.includes(reason)) isDamaged = true
       logLeftOut(reason, place)
     },
     allowGap: true,
