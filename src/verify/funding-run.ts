@@ -1,4 +1,5 @@
 import type { FundingPeriodEvent, PerpetualData } from '../events/event.ts'
+import { isKeptNumber } from '../events/left-out.ts'
 import { timeOutsideAuctions } from '../funding/auctions.ts'
 import { estimateFromTwaps } from '../funding/estimate.ts'
 import type { CurrentPeriod } from '../funding/market-verifier.ts'
@@ -70,7 +71,12 @@ export class FundingRun {
     doubt: FundingUnknownReason | null,
   ): void {
     const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
-    if ([fundingPayment, fundingRate, internalTwap, externalTwap].every((text) => text === null)) return
+    const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
+    if (texts.length === 0) return
+    if (!texts.every(isKeptNumber)) {
+      this.unreadable(place, blockTime, period)
+      return
+    }
     const { terms, doubt: termsDoubt } = this.#terms(place)
     const at = wholeSecond(blockTime)
     let values: FundingValue[] | null = null
@@ -96,7 +102,7 @@ export class FundingRun {
     })
   }
 
-  /** Market data that cannot be decoded were sent: nothing can be said of their estimate. */
+  /** What market data say of the period cannot be decoded, or is not numbers: nothing can be said of it. */
   unreadable(place: StreamPlace, blockTime: bigint, period: CurrentPeriod | null): void {
     this.#options.tally.add({
       of: 'estimate',
