@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Coverage, Gap } from '../src/domain/coverage.ts'
@@ -122,4 +123,68 @@ describe('the cursor of a stream', () => {
     const ofMarket = encodeStreamCursor(fundingPeriodDataPoints, market, { lacks: place })
     assert.equal(decodeStreamCursor(fundingPeriodDataPoints, other, ofMarket), null)
   })
+
+  const market = { marketId: idOf('a') }
+  const gap = (height: bigint, to: bigint, index = 0) => ({ height, index, to })
+
+  test('is none where it could not have been written: gaps too many, overlapping, out of order, numbers no row has', () => {
+    const tail = { height: 1_000n, index: 0 }
+    const first = 0n
+    const lawful = Array.from({ length: 64 }, (_, n) => gap(BigInt(2 * n), BigInt(2 * n)))
+    assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: lawful, tail })), null)
+    const followed = [gap(5n, 6n), gap(7n, 9n, 3)]
+    assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: followed, tail })), null)
+    for (const [what, lacks] of [
+      ['65 gaps', { first, gaps: [...lawful, gap(500n, 500n)], tail }],
+      ['the same gap twice', { first, gaps: [gap(5n, 9n), gap(5n, 9n)], tail }],
+      ['overlapping gaps', { first, gaps: [gap(5n, 9n), gap(9n, 12n)], tail }],
+      ['descending gaps', { first, gaps: [gap(50n, 60n), gap(5n, 9n)], tail }],
+      ['a gap that reaches the tail', { first, gaps: [gap(5n, 1_000n)], tail }],
+      ['a tail beyond any block', { first, gaps: [], tail: { height: 2n ** 63n + 1n, index: 0 } }],
+      ['a tail beyond any event', { first, gaps: [], tail: { height: 5n, index: 2 ** 31 } }],
+      ['a gap beyond any event', { first, gaps: [gap(5n, 9n, 2 ** 31)], tail }],
+      ['a gap below the first height', { first: 6n, gaps: [gap(5n, 9n)], tail }],
+      ['a first height beyond the tail', { first: 1_001n, gaps: [], tail }],
+    ] as [string, Lacks][]) {
+      assert.equal(decodeStreamCursor(checkpoints, {}, forged(lacks)), null, what)
+    }
+    const rows = (count: number) =>
+      new Set(Array.from({ length: count }, (_, n) => String(n).padStart(8, '0')))
+    const ofProviders = (progress: { height: bigint; rows: ReadonlySet<string> | null }) =>
+      decodeStreamCursor(liquidityProviders, market, encodeStreamCursor(liquidityProviders, market, progress))
+    assert.notEqual(ofProviders({ height: 7n, rows: rows(256) }), null)
+    assert.equal(ofProviders({ height: 7n, rows: rows(257) }), null)
+    assert.equal(ofProviders({ height: 2n ** 63n, rows: null }), null)
+  })
+
+  test('of any text with a right check sum is one that can be followed, or none', () => {
+    const part = fc.oneof(
+      fc.string({ unit: fc.constantFrom('0', '1', 'z', 'Z', '-', '_', 'r', '.', '%', 'é'), maxLength: 40 }),
+      fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map((value) => value.toString(36)),
+      fc.tuple(fc.nat(), fc.nat(), fc.nat()).map((values) => values.map((n) => n.toString(36)).join('-')),
+    )
+    const resources = [checkpoints, fundingPeriodDataPoints, liquidityProviders]
+    fc.assert(
+      fc.property(fc.constantFrom(...resources), fc.array(part, { maxLength: 70 }), (resource, parts) => {
+        const [head] = encodeStreamCursor(resource, market, {
+          lacks: { first: null, gaps: [], tail: { height: 0n, index: 0 } },
+        }).split('_0-0_')
+        const text = [head, ...parts].join('_')
+        const sum = hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)
+        const progress = decodeStreamCursor(resource, market, `${text}_${sum}`)
+        if (progress === null || !('lacks' in progress)) return
+        const { gaps, tail } = progress.lacks
+        assert.ok(gaps.length <= 64)
+        for (const [index, { height, to }] of gaps.entries()) {
+          assert.ok(height <= to && to < (gaps[index + 1]?.height ?? tail.height))
+        }
+      }),
+      { numRuns: scaled(2_000, 200_000), seed: 1 },
+    )
+  })
+
+  /** A cursor as its bytes say, whether or not a stream could lead to it. */
+  function forged(lacks: Lacks): string {
+    return encodeStreamCursor(checkpoints, {}, { lacks })
+  }
 })

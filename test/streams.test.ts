@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
+import { fingerprintOf } from '../src/resources/fingerprint.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import {
   checkpointAt,
@@ -457,6 +459,28 @@ describe('a stream', () => {
       assert.equal(body.code, code, target)
       assert.equal(body.details[0]?.code, detail, target)
       assert.equal(answer.headers['x-block-height'], '1', target)
+    }
+    // Of a right check sum, and yet none that the service has ever given.
+    for (const body of [
+      '',
+      '-1',
+      'x',
+      '5',
+      '5-0-0',
+      '-',
+      'zzzzzzzzzzzzzz-0',
+      '5-zzzzzzzz',
+      '9-0_3-0-4_3-0-4',
+    ]) {
+      for (const [target, head] of [
+        [`${CHECKPOINT_STREAM}?after=`, 's1'],
+        [`${POINT_STREAM}?${market}&after=`, `s2_${fingerprintOf(LIVE_MARKET)}`],
+        [`${PROVIDER_STREAM}?${market}&after=`, 's3'],
+      ] as const) {
+        const text = `${head}_${body}`
+        const sum = hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)
+        assert.equal((await send(base, `${target}${text}_${sum}`)).status, 400, `${target}${text}`)
+      }
     }
     const head = await send(base, CHECKPOINT_STREAM, { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])

@@ -327,18 +327,20 @@ describe('a period that ends', () => {
     assert.deepEqual((await fundingOf(t, bytes, EMPTY)).paidPeriods, { agree: 1, differ: 1, unknown: 0 })
   })
 
-  test('may have other parameters where a market event was left out, and its TWAPs are known all the same', async (t) => {
-    const bytes = fileOf(
-      { height: 1, events: [perpetual(), opening(0), ...points(0)] },
-      {
-        height: 2,
-        events: [perpetual({ state: 99 }, { 10: '2' }), closing(0, { payment: '100', rate: '1' })],
-      },
-    )
-    const report = await ofFiles(fileWith(t, bytes))
-    assert.deepEqual(report.funding.unknownReasons, { 'parameters may have changed': 1 })
-    assert.deepEqual(report.closingTwaps, all(2))
-  })
+  for (const [where, events] of [
+    ['before', [perpetual({ state: 99 }, { 10: '2' }), perpetual({}, { 10: '3' })]],
+    ['after', [perpetual({}, { 10: '3' }), perpetual({ state: 99 }, { 10: '2' })]],
+  ] as const) {
+    test(`may have other parameters where a market event was left out ${where} another; its TWAPs are known`, async (t) => {
+      const bytes = fileOf(
+        { height: 1, events: [perpetual(), opening(0), ...points(0)] },
+        { height: 2, events: [...events, closing(0, { payment: '100', rate: '1' })] },
+      )
+      const report = await ofFiles(fileWith(t, bytes))
+      assert.deepEqual(report.funding.unknownReasons, { 'parameters may have changed': 1 })
+      assert.deepEqual(report.closingTwaps, all(2))
+    })
+  }
 
   test('is unknown where it was not seen to begin, or its parameters are not numbers', async (t) => {
     const cut = fileOf({ height: 1, events: [perpetual()] }, { height: 2, events: [closing(0)] })

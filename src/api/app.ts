@@ -25,6 +25,7 @@ import {
 import { createExports } from './export-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
 import { LIMITS, type Limits } from './limits.ts'
+import type { LongReads } from './long-reads.ts'
 import type { Pages } from './make-page.ts'
 import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
@@ -58,6 +59,8 @@ export type AppOptions = {
   reader: Reader
   /** Makes the pages, of the store that `reader` reads. */
   pages: Pages
+  /** Reads for streams and exports, of the same store. */
+  longReads: LongReads
   log: FastifyBaseLogger
   intake: IntakeState
   corsOrigins: CorsOrigins
@@ -78,7 +81,7 @@ export type AppOptions = {
 export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
-  const { reader, pages, log, intake, corsOrigins, version } = options
+  const { reader, pages, longReads, log, intake, corsOrigins, version } = options
   const metrics = createMetrics(reader, intake)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
@@ -203,7 +206,7 @@ export function createApp(options: AppOptions): App {
   }
   const turns = createTurns(onAlone)
   const pageTurns = { usual: turns, long: createTurns(onAlone) }
-  const exports = createExports({ reader, turns, limits, addressOf, onAlone })
+  const exports = createExports({ longReads, log: reader.log, limits, addressOf, onAlone })
   for (const resource of Object.values(RESOURCES)) {
     server.route({
       method: READ_METHODS,
@@ -214,7 +217,7 @@ export function createApp(options: AppOptions): App {
       ),
     })
   }
-  addStreamRoutes(server, { reader, turns, backlog, metrics, limits, addressOf, onAlone })
+  addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics, limits, addressOf, onAlone })
   server.route({
     method: READ_METHODS,
     url: COVERAGE_PATH,

@@ -98,8 +98,8 @@ export const invalidPagination = (inner: string) =>
   invalidArgument(DETAIL.invalidPagination, 'invalid pagination', inner)
 
 /** The store cannot be read, or holds no block yet; `Retry-After` in seconds. */
-export const unavailable = (message: string) =>
-  new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': '1' } })
+export const unavailable = (message: string, retryAfter = 1) =>
+  new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': String(retryAfter) } })
 
 export const internalError = (requestId: string) =>
   new ApiError(500, GRPC.internal, 'Internal error', {

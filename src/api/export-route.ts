@@ -3,29 +3,41 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
-import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
+import type { ExportQuery } from '../export/export-rows.ts'
+import { TEXT_FORMATS, type TextFormatName } from '../export/text-formats.ts'
 import type { Resource } from '../resources/resource.ts'
 import { createShares } from '../shares.ts'
-import type { Reader, Snapshot } from '../store/store.ts'
+import { LONG_LOG_BYTES, megabytes } from '../store/long-log.ts'
+import type { StoreLog } from '../store/store.ts'
 import { invalidPagination, unavailable } from './errors.ts'
 import { watchPace } from './export-pace.ts'
 import type { Limits } from './limits.ts'
+import type { LongReads, OpenExport } from './long-reads.ts'
 import { pageRequest } from './page-request.ts'
 import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from './parameters.ts'
 import { hasName, parseQuery, queryOf } from './query-string.ts'
 import { acceptsGzip, GZIP_OPTIONS } from './send-json.ts'
-import type { Turns } from './turns.ts'
 import { addVary } from './vary.ts'
 
 /** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
 
+/** How often the size of the store's log is looked at while an export is under way, milliseconds. */
+const LOG_INTERVAL_MS = 1_000
+
+/** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
+const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
+
+/** How often it is tried to empty a long log that nobody here keeps from it, and when a client may try again. */
+const SHORTEN_INTERVAL_MS = 5_000
+const LOG_RETRY_SECONDS = 10
+
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 
 export type ExportOptions = {
-  reader: Reader
-  turns: Turns
+  longReads: LongReads
+  /** The store's log, where it has one. */
+  log?: StoreLog | undefined
   limits: Pick<Limits, 'exports' | 'exportPace'>
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
@@ -40,13 +52,70 @@ export type Exports = {
 }
 
 /** Makes the handlers of exports, which together keep to the limits. */
-export function createExports({ reader, turns, limits, addressOf, onAlone }: ExportOptions): Exports {
+export function createExports({ longReads, log, limits, addressOf, onAlone }: ExportOptions): Exports {
   const shares = createShares<AbortController>({
     places: limits.exports,
     // The one that was begun last has the least to do again.
     choose: (holders) => [...holders].at(-1)!,
     onAlone,
   })
+  /** What stops each export, the oldest one first. */
+  const running = new Set<AbortController>()
+  let breakAt = LONG_LOG_BYTES
+  let shortenedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | null = null
+
+  /** Breaks the oldest export off where the store's log has grown too long: the snapshot keeps it from being emptied. */
+  function giveWayToLog(): void {
+    const bytes = log?.bytes() ?? 0
+    if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
+    if (bytes <= breakAt) return
+    breakAt = bytes + LOG_STEP_BYTES
+    const oldest = [...running].find(({ signal }) => !signal.aborted)
+    oldest?.abort(
+      new Error(
+        `the store's log holds ${megabytes(bytes)} and cannot be emptied while the export reads; its last cursor resumes it`,
+      ),
+    )
+  }
+
+  /** Refuses an export while the log is long. */
+  async function refuseLongLog({ log: lines }: FastifyRequest): Promise<void> {
+    const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
+    if (!isLong()) return
+    const now = performance.now()
+    if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
+      shortenedAt = now
+      await longReads.shortenLog()
+      if (!isLong()) return
+      lines.warn(
+        `the store's log holds ${megabytes(log!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      )
+    }
+    throw unavailable(
+      'the log of the store is too long for another export to begin; try again later',
+      LOG_RETRY_SECONDS,
+    )
+  }
+
+  /** @throws {ApiError} 503 where there is no place for another export of the address. */
+  function begin(address: string): AbortController {
+    const stop = new AbortController()
+    const result = shares.take(address, stop)
+    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
+    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
+    running.add(stop)
+    timer ??= setInterval(giveWayToLog, LOG_INTERVAL_MS)
+    return stop
+  }
+
+  function end(stop: AbortController): void {
+    running.delete(stop)
+    shares.release(stop)
+    if (running.size > 0 || timer === null) return
+    clearInterval(timer)
+    timer = null
+  }
 
   async function sendExport(
     resource: Resource,
@@ -57,16 +126,16 @@ export function createExports({ reader, turns, limits, addressOf, onAlone }: Exp
     const { marketId = null } = request.params as { marketId?: string }
     const query = exportQuery(resource, marketId, values)
     const format = values.get('format') as TextFormatName
+    await refuseLongLog(request)
     const address = addressOf(request.raw)
-    const stop = new AbortController()
-    const result = shares.take(address, stop)
-    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
-    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
-    let snapshot: Snapshot | null = null
+    const ownStop = begin(address)
+    const pace = watchPace(reply.raw, limits.exportPace)
+    const stop = AbortSignal.any([ownStop.signal, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    let opened: OpenExport | null = null
     try {
-      snapshot = await reader.openSnapshot()
-      if (snapshot.position === null) throw unavailable('the store holds no block yet; try again later')
-      const { height, timestamp } = snapshot.position
+      opened = await longReads.openExport(query, format)
+      if (opened.position === null) throw unavailable('the store holds no block yet; try again later')
+      const { height, timestamp } = opened.position
       addVary(reply, 'Accept-Encoding')
       const isZipped = acceptsGzip(request.raw)
       const head = {
@@ -81,48 +150,32 @@ export function createExports({ reader, turns, limits, addressOf, onAlone }: Exp
       reply.hijack()
       reply.raw.writeHead(200, head as Record<string, string>)
       if (request.method === 'HEAD') reply.raw.end()
-      else await writeRows(snapshot, query, format, isZipped, reply, address, stop.signal)
+      else await writeRows(opened, isZipped, reply, stop)
     } catch (error) {
       if (!reply.sent) throw error
       // The head is sent: an answer that is broken off is all that can be told.
       if (!reply.raw.writableFinished) {
-        request.log.warn(`an export to ${address} was broken off: ${(error as Error).message}`)
+        const { message } = (stop.aborted ? stop.reason : error) as Error
+        request.log.warn(`an export to ${address} was broken off: ${message}`)
       }
     } finally {
-      shares.release(stop)
-      await snapshot?.close()
+      pace.end()
+      await opened?.close()
+      end(ownStop)
     }
     return reply
   }
 
   async function writeRows(
-    snapshot: Snapshot,
-    query: ExportQuery,
-    format: TextFormatName,
+    opened: OpenExport,
     isZipped: boolean,
     { raw }: FastifyReply,
-    address: string,
-    givesWay: AbortSignal,
+    stop: AbortSignal,
   ): Promise<void> {
-    const pace = watchPace(raw, limits.exportPace)
-    const stop = AbortSignal.any([givesWay, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
-    const chunks: AsyncIterable<ExportedRow[]> = exportRows(
-      query,
-      (page) => turns(() => snapshot.page(page), address),
-      stop,
-    )
-    const text = Readable.from(textOf(chunks, TEXT_FORMATS[format], query.resource, query.selection), {
-      objectMode: false,
-    })
+    const text = Readable.from(piecesOf(opened), { objectMode: false })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
-    try {
-      if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
-      else await pipeline(text, raw, { signal: stop })
-    } catch (error) {
-      throw stop.aborted ? stop.reason : error
-    } finally {
-      pace.end()
-    }
+    if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
+    else await pipeline(text, raw, { signal: stop })
   }
 
   return {
@@ -137,6 +190,11 @@ export function createExports({ reader, turns, limits, addressOf, onAlone }: Exp
       }
     },
   }
+}
+
+/** The text of an export, each piece read no sooner than the one before has been taken. */
+async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
 }
 
 /**

@@ -54,6 +54,18 @@ export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
       }
     },
   })
+  const { log } = reader
+  if (log !== undefined) {
+    new Gauge({
+      name: 'lyra_store_log_bytes',
+      aggregator: 'max',
+      help: "Size of the log beside the store's file.",
+      registers,
+      collect() {
+        this.set(log.bytes())
+      },
+    })
+  }
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
   const live = liveMetrics(registers)
   const requestSeconds = new Histogram({

@@ -1,18 +1,19 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../module-beside.ts'
 import type { ResourceName } from '../resources/resource.ts'
-import { type HoldingsQuery, type PageQuery, type Position, StoreUnavailableError } from '../store/store.ts'
+import type { HoldingsQuery, PageQuery, Position } from '../store/store.ts'
 import type { MadePage, Pages } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
+import { startThread } from './thread-calls.ts'
+
+/** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
+const MAX_FREE_BLOCKS = 16
 
 /** What a thread is started with: the store's name, and whether it makes long pages. */
 export type PageThreadTask = { store: string; isLong: boolean }
 
 /** A page that a thread is asked for: a {@link PageRequest}, as it can be sent. */
 export type AskedPage = {
-  id: number
   resource: ResourceName
   query: Omit<PageQuery, 'resource'>
   backward: boolean
@@ -21,19 +22,13 @@ export type AskedPage = {
 }
 
 /** A part of the coverage that a thread is asked for. */
-export type AskedCoverage = { id: number; coverage: HoldingsQuery }
+export type AskedCoverage = { coverage: HoldingsQuery }
+
+/** The coverage as it is sent between threads. */
+export type SentCoverage = { bytes: Uint8Array; position: Position }
 
 /** A page in a block of memory that the thread wants back. */
-type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
-
-/** What a thread is told. */
-export type ToPageThread = AskedPage | AskedCoverage | 'stop'
-
-/** What it says: the page, or the coverage, null while the store holds no block, or why there is none. */
-export type FromPageThread =
-  | { id: number; page: PageInBlock | null }
-  | { id: number; coverage: { bytes: Uint8Array; position: Position } | null }
-  | { id: number; error: { message: string; stack: string | undefined; isUnavailable: boolean } }
+export type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
 
 /**
  * Makes the pages of a store that is embedded in threads beside the one that asks, so that nothing else waits for
@@ -58,90 +53,37 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
   }
 }
 
-type Waiting = { resolve(message: Answer): void; reject(error: Error): void }
-
-type Answer = Exclude<FromPageThread, { error: unknown }>
-
-/** One thread, which is started again when it is next asked after it has failed. */
 function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
-  const waiting = new Map<number, Waiting>()
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
-  let count = 0
-  let worker: Worker | null = start()
+  const thread = startThread<AskedPage | AskedCoverage, PageInBlock | SentCoverage | null>({
+    module: moduleBeside(import.meta.url, 'page-thread'),
+    task,
+    log,
+    what: 'a thread that makes pages',
+  })
 
-  function start(): Worker {
-    const started = new Worker(moduleBeside(import.meta.url, 'page-thread'), {
-      workerData: task,
-    })
-    started.on('message', settle)
-    started.on('error', (error: Error) => log.error(error, 'a thread that makes pages failed'))
-    started.on('exit', () => {
-      worker = null
-      for (const { reject } of waiting.values())
-        reject(new StoreUnavailableError('the thread that reads failed'))
-      waiting.clear()
-    })
-    return started
-  }
-
-  function settle(message: FromPageThread): void {
-    const { resolve, reject } = waiting.get(message.id)!
-    waiting.delete(message.id)
-    if ('error' in message) reject(errorOf(message.error))
-    else resolve(message)
-  }
-
-  async function ask(
-    toAsk: (id: number) => AskedPage | AskedCoverage,
-    given: ArrayBuffer[] = [],
-  ): Promise<Answer> {
-    worker ??= start()
-    const id = count++
-    const asked = toAsk(id)
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject })
-      worker!.postMessage(asked, given)
-    })
+  function giveBack(block: ArrayBuffer): void {
+    if (free.length < MAX_FREE_BLOCKS) free.push(block)
   }
 
   function pageIn({ block, length, ...page }: PageInBlock): MadePage {
-    return { ...page, json: Buffer.from(block, 0, length), release: () => free.push(block) }
+    return { ...page, json: Buffer.from(block, 0, length), release: () => giveBack(block) }
   }
 
   return {
-    make: async ({ query, backward }) => {
-      const { resource, ...rest } = query
-      const given = free
+    make: async ({ query: { resource, ...query }, backward }) => {
+      const blocks = free
       free = []
-      const answer = await ask(
-        (id) => ({ id, resource: resource.name, query: rest, backward, free: given }),
-        given,
-      )
-      return 'page' in answer && answer.page !== null ? pageIn(answer.page) : null
+      const page = await thread.ask({ resource: resource.name, query, backward, free: blocks }, blocks)
+      return page === null ? null : pageIn(page as PageInBlock)
     },
     coverage: async (query) => {
-      const answer = await ask((id) => ({ id, coverage: query }))
-      if (!('coverage' in answer) || answer.coverage === null) return null
-      const { bytes, position } = answer.coverage
-      return { json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), position }
+      const answer = await thread.ask({ coverage: query })
+      if (answer === null) return null
+      const { bytes, position } = answer as SentCoverage
+      return { json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), position }
     },
-    close: async () => {
-      if (worker === null) return
-      const gone = once(worker, 'exit')
-      worker.postMessage('stop' satisfies ToPageThread)
-      await gone
-    },
+    close: thread.close,
   }
-}
-
-function errorOf({
-  message,
-  stack,
-  isUnavailable,
-}: Extract<FromPageThread, { error: unknown }>['error']): Error {
-  if (isUnavailable) return new StoreUnavailableError(message)
-  const error = new Error(message)
-  if (stack !== undefined) error.stack = stack
-  return error
 }

@@ -4,6 +4,7 @@ import type { Metrics, MetricsText } from './metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import { DOCUMENT_PATH, READ_METHODS } from './paths.ts'
 import { type IntakeState, unreadiness } from './readiness.ts'
+import { createSeldom } from './seldom.ts'
 import { JSON_TYPE, sendJson } from './send-json.ts'
 
 export type ServiceRoutesOptions = {
@@ -37,9 +38,11 @@ export function addServiceRoutes(
       ? sendState(reply, 200, { status: 'ready' })
       : sendState(reply, 503, { status: 'not ready', reasons })
   })
+  const { registry } = metrics
+  // They count open files and handles, of which clients make as many as they like.
+  const gather = createSeldom(metricsText ?? (() => registry.metrics()))
   route('/metrics', async (_, reply) => {
-    const { registry } = metrics
-    const text = await (metricsText === undefined ? registry.metrics() : metricsText())
+    const text = await gather()
     return reply.type(registry.contentType).header('cache-control', 'no-store').send(text)
   })
 }

@@ -35,6 +35,11 @@ export function createStreamFollower(
   onDropped: () => void,
 ): StreamFollower {
   let isEnded = false
+  const { socket } = response
+  /** Bytes written so far, and the pieces of them that have not been sent, in their order. */
+  let written = 0
+  const unsent: { end: number; bytes: number; release: (() => void) | null }[] = []
+  let isCounting = false
 
   const isClosed = () => isEnded || response.destroyed || response.writableEnded
 
@@ -47,18 +52,43 @@ export function createStreamFollower(
     response.once('close', () => clearTimeout(timer))
   }
 
+  function write(bytes: Buffer, sharers: number): void {
+    response.write(bytes)
+    written += bytes.length
+    // What many are sent is in memory once.
+    unsent.push({ end: written, bytes: Math.ceil(bytes.length / sharers), release: null })
+    countSoon()
+  }
+
+  /** Counts what is kept, once the system has taken what it takes. */
+  function countSoon(): void {
+    if (isCounting) return
+    isCounting = true
+    setImmediate(() => {
+      isCounting = false
+      count()
+    })
+  }
+
+  function count(): void {
+    const sent = response.destroyed ? written : written - response.writableLength
+    while (unsent.length > 0 && unsent[0]!.end <= sent) unsent.shift()!.release?.()
+    for (const piece of unsent) piece.release ??= backlog.hold(socket!, piece.bytes)
+  }
+
+  response.on('drain', count)
+  response.once('close', count)
+
   return {
-    send: (bytes) => {
+    send: (bytes, sharers) => {
       if (isClosed()) return
       if (response.writableLength + bytes.length > MAX_WAITING_BYTES && response.writableLength > 0) {
         onDropped()
         finish(DROPPED_EVENT)
-      } else response.write(bytes)
+      } else write(bytes, sharers)
     },
     drained: async () => {
       if (isClosed() || !response.writableNeedDrain) return
-      // What a follower has been sent by itself; what all are sent is in memory once.
-      const release = backlog.hold(response.socket!, response.writableLength)
       while (!isClosed() && response.writableNeedDrain) {
         const stop = new AbortController()
         const options = { signal: stop.signal }
@@ -67,7 +97,6 @@ export function createStreamFollower(
         )
         stop.abort()
       }
-      release()
     },
     get isClosed() {
       return isClosed()

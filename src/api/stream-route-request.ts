@@ -1,8 +1,7 @@
-import type { Coverage } from '../domain/coverage.ts'
-import { lacksBehind, type Place } from '../domain/lacks.ts'
+import type { Place } from '../domain/lacks.ts'
 import { decodeCursor } from '../resources/cursor.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
-import type { Reader } from '../store/store.ts'
+import type { Position, Reader } from '../store/store.ts'
 import type { Start } from '../stream/feed.ts'
 import { decodeStreamCursor, keepsPlace } from '../stream/stream-cursor.ts'
 import { invalidPagination, unavailable } from './errors.ts'
@@ -35,7 +34,7 @@ export function streamParametersOf(resource: Resource): readonly Parameter[] {
 }
 
 /** A request for a stream, checked. */
-export type StreamRequest = { selection: Selection; start: Start; coverage: Coverage }
+export type StreamRequest = { selection: Selection; start: Start; position: Position }
 
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
@@ -62,17 +61,16 @@ export async function streamRequest(
     cursor === undefined || progress !== null
       ? null
       : await placeOfRow(resource, selection, name!, cursor, reader)
-  const coverage = await reader.coverage()
-  if (coverage === null) throw unavailable('the store holds no block yet; try again later')
-  if (progress !== null) return { selection, start: progress, coverage }
-  if (place !== null) return { selection, start: { lacks: lacksBehind(place, coverage) }, coverage }
-  if (afterBlock === undefined) return { selection, start: 'now', coverage }
-  return { selection, start: startBehind(resource, afterBlock, coverage), coverage }
+  const position = await reader.position()
+  if (position === null) throw unavailable('the store holds no block yet; try again later')
+  if (progress !== null) return { selection, start: progress, position }
+  if (place !== null) return { selection, start: { behind: place }, position }
+  if (afterBlock === undefined) return { selection, start: 'now', position }
+  return { selection, start: startBehind(resource, afterBlock), position }
 }
 
-function startBehind(resource: Resource, height: bigint, coverage: Coverage): Start {
-  if (!keepsPlace(resource)) return { height, rows: null }
-  return { lacks: lacksBehind({ height: height + 1n, index: 0 }, coverage) }
+function startBehind(resource: Resource, height: bigint): Start {
+  return keepsPlace(resource) ? { behind: { height: height + 1n, index: 0 } } : { height, rows: null }
 }
 
 /** Where a row of a page came, by its cursor. */

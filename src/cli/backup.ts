@@ -4,6 +4,7 @@ import { findStore } from '../store/open-store.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 const PROGRESS_INTERVAL_MS = 2_000
 
@@ -32,16 +33,18 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
   const signal = stopOnSignals()
   let shownAt = performance.now()
   try {
-    await store.backup(file, {
-      force,
-      signal,
-      onProgress: ({ donePages, totalPages }) => {
-        const now = performance.now()
-        if (now - shownAt < PROGRESS_INTERVAL_MS) return
-        shownAt = now
-        log.info(`${Math.floor((100 * donePages) / totalPages)} % copied`)
-      },
-    })
+    await watchingLog(store, log, () =>
+      store.backup(file, {
+        force,
+        signal,
+        onProgress: ({ donePages, totalPages }) => {
+          const now = performance.now()
+          if (now - shownAt < PROGRESS_INTERVAL_MS) return
+          shownAt = now
+          log.info(`${Math.floor((100 * donePages) / totalPages)} % copied`)
+        },
+      }),
+    )
   } catch (error) {
     if (!signal.aborted) throw error
     log.info('interrupted; nothing is left of the copy')

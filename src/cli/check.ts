@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { describeHeights } from '../domain/coverage.ts'
+import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { findStore } from '../store/open-store.ts'
@@ -8,6 +9,7 @@ import { checkStore, type StoreCheck } from '../upkeep/check-store.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 /** Ranges of heights that are told one by one. */
 const SHOWN_RANGES = 20
@@ -45,9 +47,11 @@ async function check(paths: string[], { store: name, json, logLevel }: CheckComm
   let result: StoreCheck
   let compared: FilesComparison | null = null
   try {
-    result = await checkStore(store, { signal, onStep })
+    result = await watchingLog(store, log, () => checkStore(store, { signal, onStep }))
     if (paths.length > 0 && result.isReadable)
-      compared = await checkAgainstFiles(store, input, result, { log, signal, onStep })
+      compared = await watchingLog(store, log, () =>
+        checkAgainstFiles(store, input, result, { log, signal, onStep }),
+      )
   } catch (error) {
     if (!signal.aborted) throw error
     log.info('interrupted')
@@ -79,11 +83,11 @@ function describe(
     Object.values(counts)
       .reduce((total, count) => total + count, 0)
       .toLocaleString('en')
-  const lines = problems.told.map(({ where, what }) => `${where}: ${what}`)
+  const lines = problems.told.map(({ where, what }) => printable(`${where}: ${what}`))
   if (problems.count > problems.told.length) {
     lines.push(`and ${(problems.count - problems.told.length).toLocaleString('en')} more`)
   }
-  lines.push(...notes.map((note) => `note: ${note}`))
+  lines.push(...notes.map((note) => printable(`note: ${note}`)))
   lines.push(`${name}: ${sum(rows)} rows looked through`)
   if (compared !== null) {
     const ranges = compared.heights

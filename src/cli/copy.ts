@@ -4,6 +4,7 @@ import { copyStore } from '../store/copy-store.ts'
 import { findStore } from '../store/open-store.ts'
 import { EXIT } from './exit.ts'
 import { flagOption, logLevelOption } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 const PROGRESS_INTERVAL_MS = 2_000
 
@@ -33,7 +34,8 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
   process.once('SIGTERM', () => stop.abort())
   let shownAt = performance.now()
   try {
-    const digests = await copyStore(findStore(from), findStore(to), {
+    const source = findStore(from)
+    const copying = copyStore(source, findStore(to), {
       signal: stop.signal,
       onNotice: (message) => log.warn(message),
       onProgress: ({ table, rows, written }) => {
@@ -45,6 +47,7 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
         )
       },
     })
+    const digests = await watchingLog(source, log, () => copying)
     if (json) console.log(JSON.stringify(digests))
     else {
       console.log('Copied; both stores hold the same:')

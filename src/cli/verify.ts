@@ -1,11 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { printable } from '../domain/printable.ts'
 import type { FundingParameters } from '../events/event.ts'
 import { parseDecimal } from '../funding/decimal.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import { type GivenParameters, withGiven } from '../verify/parameters.ts'
@@ -22,6 +24,7 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { watchingLog } from './watch-log.ts'
 
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 
@@ -148,18 +151,22 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   }
   let report: VerifyReport
   let failure: Error | null = null
+  let cutOff: CutOffNotice[] = []
   try {
     if (paths.length === 0) {
       // A store keeps no instruments: parameters are those that are given.
       const parametersOf = withGiven(() => null, parameters)
       const store = findStore(options.store)
-      report = await verifyStore(store, { method, filter, parametersOf, signal, onProgress })
+      report = await watchingLog(store, log, () =>
+        verifyStore(store, { method, filter, parametersOf, signal, onProgress }),
+      )
     } else {
       const input = findEventFiles(paths)
       for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
       const result = await verifyFiles({ input, method, filter, parameters, log, signal, onProgress })
       report = result.report
       failure = result.failure
+      cutOff = result.cutOff
     }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -168,9 +175,10 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     return
   }
   if (failure === null) refuseNothing(report, options)
-  if (json) console.log(JSON.stringify({ method, ...report, error: failure?.message ?? null }, null, 2))
-  else console.log(describeVerification(report, method))
-  if (failure !== null) console.error(`lyra: ${failure.message}`)
+  if (json)
+    console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
+  else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
+  if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
   if (report.differenceCount + report.funding.differenceCount > 0 || failure !== null)
     process.exitCode = EXIT.failure
   else if (signal.aborted) process.exitCode = EXIT.interrupted

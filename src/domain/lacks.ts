@@ -19,7 +19,7 @@ export type Lacks = {
 }
 
 /** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
-const MAX_GAPS = 64
+export const MAX_GAPS = 64
 
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
 export function lacksBehind(place: Place, { first, gaps }: Coverage): Lacks {
@@ -82,8 +82,8 @@ function split(
     from = { height: to + 1n, index: 0 }
   }
   cut(lower(first - 1n, range.to), false)
-  for (const gap of gaps) {
-    if (gap.to < from.height) continue
+  for (let index = firstFrom(gaps, range.height); index < gaps.length; index++) {
+    const gap = gaps[index]!
     if (gap.from > range.to) break
     cut(gap.from - 1n, true)
     cut(lower(gap.to, range.to), false)
@@ -102,8 +102,21 @@ function behind(range: PlaceRange, place: Place): PlaceRange[] {
 /** Gaps as ranges, as far as they lie within heights. */
 function gapsWithin(gaps: readonly Gap[], from: bigint, to: bigint): PlaceRange[] {
   return gaps
-    .filter((gap) => gap.from <= to && gap.to >= from)
+    .slice(firstFrom(gaps, from), firstFrom(gaps, to + 1n) + 1)
+    .filter((gap) => gap.from <= to)
     .map((gap) => ({ height: gap.from > from ? gap.from : from, index: 0, to: lower(gap.to, to) }))
+}
+
+/** The index of the first gap that does not end below a height: a stream may be full of them. */
+function firstFrom(gaps: readonly Gap[], height: bigint): number {
+  let low = 0
+  let high = gaps.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (gaps[middle]!.to < height) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Ranges, those that follow on each other as one. */

@@ -1,5 +1,6 @@
 import type { LeftOutReason } from '../events/decode.ts'
 import type { Batch } from '../projections/batch.ts'
+import type { CutOffNotice } from '../records/read-records.ts'
 
 /** Rows written, by table; rows written again by a later event count again. */
 export type RowCounts = {
@@ -10,9 +11,6 @@ export type RowCounts = {
   liquidityProvisions: number
   liquidityProviders: number
 }
-
-/** A source whose end was cut off within a record. */
-export type CutOffNotice = { source: string; offset: number; bytes: number }
 
 /** What an intake has done. */
 export type IntakeReport = {

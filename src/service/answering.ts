@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
+import { type LongReads, longReadsOf, startLongReads } from '../api/long-reads.ts'
 import { type Pages, pagesOf } from '../api/make-page.ts'
 import type { MetricsText } from '../api/metrics.ts'
 import { startPageThreads } from '../api/page-threads.ts'
@@ -32,11 +33,13 @@ export async function startAnswering(
   const reader = await openReader(settings, log)
   const pages = openPages(settings, reader, log)
   const withoutStore = hideStore(findStore(settings.store).name)
+  const longReads = openLongReads(settings, reader, log)
   const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
   try {
     const app = createApp({
       reader,
       pages,
+      longReads,
       log,
       intake: state,
       corsOrigins: settings.corsOrigin,
@@ -74,12 +77,12 @@ export async function startAnswering(
       },
       stop: async () => {
         await closeServer(app)
-        await pages.close()
+        await Promise.all([pages.close(), longReads.close()])
         await reader.close()
       },
     }
   } catch (error) {
-    await pages.close()
+    await Promise.all([pages.close(), longReads.close()])
     await reader.close()
     throw error
   }
@@ -104,9 +107,21 @@ function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): P
   })
 }
 
-function openPages({ store, readStore, workers }: ServeSettings, reader: Reader, log: Logger): Pages {
+/** Whether it is this process that reads the database's file, and not one of its own. */
+function isReadHere({ store, readStore }: ServeSettings): boolean {
+  return findStore(store).isEmbedded && readStore.length === 0
+}
+
+function openLongReads(settings: ServeSettings, reader: Reader, log: Logger): LongReads {
+  return isReadHere(settings)
+    ? startLongReads(settings.store, log)
+    : longReadsOf(reader, (message) => log.warn(message))
+}
+
+function openPages(settings: ServeSettings, reader: Reader, log: Logger): Pages {
+  const { store, workers } = settings
   const here = pagesOf(reader)
-  if (!findStore(store).isEmbedded || readStore.length > 0) return here
+  if (!isReadHere(settings)) return here
   // Several processes share the work already: threads of theirs would only wake each other.
   return startPageThreads(store, log, workers === 1 ? null : here)
 }

@@ -6,6 +6,12 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
+/**
+ * Connections that the system holds until they are taken on, where it allows as many (`net.core.somaxconn`). With
+ * Node's 511 a burst of connections from one client would have others try again after seconds.
+ */
+const MAX_WAITING_CONNECTIONS = 4_096
+
 /** How long answers in flight are waited for when the service stops. */
 const STOP_TIMEOUT_MS = 10_000
 
@@ -19,7 +25,7 @@ export async function listen(
   { host, port }: { host: string; port: number },
 ): Promise<string> {
   try {
-    await server.listen({ host, port })
+    await server.listen({ host, port, backlog: MAX_WAITING_CONNECTIONS })
   } catch (error) {
     throw explainListenError(error, host, port, '--port')
   }

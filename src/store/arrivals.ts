@@ -1,13 +1,23 @@
 import { type Coverage, GapList } from '../domain/coverage.ts'
-import { heldOf, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
+import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import type { Statement } from './page-statement.ts'
+import { type Statement, spanStatement } from './page-statement.ts'
 import { PAGE_TABLES } from './page-tables.ts'
-import { selectsNothing } from './scan.ts'
+import { type Span, selectsNothing } from './scan.ts'
 
 /** Runs of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16
+
+/**
+ * Rows that are read at a time, found or not; a few times as many may be where the blocks of one run hold more. What
+ * else waits for the database has its turn behind them.
+ */
+export const MAX_READ_ROWS = 10_000
+
+/** What finding out where rows are costs, in rows that could be read instead. */
+const STATEMENTS_IN_ROWS = 100
 
 /** Asks for the rows of what a follower lacks, in the order in which they came. */
 export type ArrivalQuery = {
@@ -17,59 +27,101 @@ export type ArrivalQuery = {
   lacks: Lacks
   /** What is taken to be held, where that is not what the snapshot holds. */
   asOf: Coverage | null
-  /** Rows from which on no more are read: a few more than this many may come. */
+  /** Rows that may come at most. */
   limit: number
+  /** What the answer before has left half read; the query goes on behind what that has reached, as of the same. */
+  pass: Pass | null
 }
 
 /** What one snapshot answers to an {@link ArrivalQuery}. */
 export type Arrivals = {
-  /** What the snapshot holds. */
+  /** What the snapshot holds, or was taken to hold. */
   coverage: Coverage
   rows: ArrivedRow[]
   /** The place up to which rows have been read; null where all have. */
   reached: Place | null
+  /** Where reading stands within blocks that hold more rows than are read at a time: no row has come of them yet. */
+  pass: Pass | null
 }
 
 /** A row and the event that it comes from. */
 export type ArrivedRow = { row: Row; place: Place }
 
 /**
+ * How far blocks have been read that hold more rows than are read at a time. Points lie in the order of their times,
+ * so that the first ones by event are known only once all have been looked at.
+ */
+export type Pass = {
+  /** The last of the blocks, and the times that their points lie between. */
+  through: bigint
+  first: bigint
+  last: bigint
+  /** The source being read, and the point up to which it has been. */
+  source: bigint
+  after: readonly [timestamp: bigint, seq: bigint]
+  /** How many of the first rows are kept: the limit of the query that it began with. */
+  limit: number
+  /** The first rows by event, of those looked at so far. */
+  found: ArrivedRow[]
+}
+
+/**
  * The statements that answer an {@link ArrivalQuery} in one snapshot, one after another: each is yielded and wants
- * its rows.
+ * its rows. Reading stops after rows read, not found: the next query goes on from there.
+ *
+ * @param coverage what is held: the query's `asOf`, where it has one
  */
 export function* readArrivals(
-  { resource, selection, lacks, asOf, limit }: ArrivalQuery,
+  { resource, selection, lacks, limit, pass }: ArrivalQuery,
   coverage: Coverage,
 ): Generator<Statement, Arrivals, Row[]> {
   const found: ArrivedRow[] = []
-  if (selectsNothing(selection)) return { coverage, rows: found, reached: null }
+  if (limit === 0 || selectsNothing(selection)) return { coverage, rows: found, reached: null, pass: null }
   // A gap that has been filled since is not held yet: its rows come when it is.
-  const missing = new GapList((asOf?.gaps ?? []).filter(({ kind }) => kind === 'missing'))
-  for (const range of heldOf(lacks, asOf ?? coverage)) {
+  const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
+  let going = pass
+  let readRows = 0
+  for (const range of heldOf(lacks, coverage)) {
     let from: Place = range
     while (from.height <= range.to) {
-      const part: RangeRead = yield* readRange(resource, selection, { ...from, to: range.to })
-      found.push(...part.rows.map(arrivedRow).filter(({ place }) => !missing.has(place.height)))
-      from = { height: part.through + 1n, index: 0 }
-      if (found.length >= limit && (from.height <= range.to || range.to < (asOf ?? coverage).height)) {
-        return { coverage, rows: found, reached: from }
+      const part: RangeRead = yield* readRange(
+        { resource, selection, limit: limit - found.length, pass: going },
+        { ...from, to: range.to },
+      )
+      going = null
+      found.push(...part.rows.filter(({ place }) => !missing.has(place.height)))
+      if (part.pass !== null) {
+        // What has been found before is sent first: a pass begins where the reading of its query does.
+        const isFirst = found.length === 0
+        return { coverage, rows: found, reached: from, pass: isFirst ? part.pass : null }
+      }
+      readRows += part.readRows
+      from = part.reached
+      const isAtEnd = from.height > range.to && range.to >= coverage.height
+      if ((found.length >= limit || readRows >= MAX_READ_ROWS) && !isAtEnd) {
+        return { coverage, rows: found, reached: from, pass: null }
       }
     }
   }
-  return { coverage, rows: found, reached: null }
+  return { coverage, rows: found, reached: null, pass: null }
 }
 
-/** The rows of some blocks, and the last of these blocks. */
-type RangeRead = { rows: Row[]; through: bigint }
+type RangeQuery = Pick<ArrivalQuery, 'resource' | 'selection' | 'limit' | 'pass'>
 
-function* readRange(
-  { name }: Resource,
-  selection: Selection,
+/** The first rows of some blocks, how far these have been read, and how many rows that took. */
+type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
+
+function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+  if (query.resource.name === 'fundingPeriodDataPoints') return yield* readPoints(query, range)
+  const rows = yield checkpointsStatement(range, query.limit + 1)
+  return { ...cutAt(query.limit, rows.map(arrivedRow), range.to), readRows: rows.length, pass: null }
+}
+
+function* readPoints(
+  { resource, selection, limit, pass }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
-  if (name !== 'fundingPeriodDataPoints') {
-    return { rows: yield checkpointsStatement(range), through: range.to }
-  }
+  if (pass !== null) return yield* goOn(pass, selection, range)
   const spans = yield {
     text: SPANS,
     values: [
@@ -79,15 +131,89 @@ function* readRange(
       BigInt(SPANS_AT_ONCE),
     ],
   }
-  const times = spans.map(([, first, last]) => [BigInt(first!), BigInt(last!)] as const)
-  const last = spans.at(-1)
-  if (last === undefined) return { rows: [], through: range.to }
-  const end = (BigInt(last[0]!) + 1n) * BLOCKS_OF_SPAN - 1n
-  const through = spans.length < SPANS_AT_ONCE || end > range.to ? range.to : end
-  const first = times.reduce((least, [time]) => (time < least ? time : least), times[0]![0])
-  const latest = times.reduce((most, [, time]) => (time > most ? time : most), times[0]![1])
-  return { rows: yield pointsStatement(selection, { ...range, to: through }, first, latest), through }
+  let readRows = STATEMENTS_IN_ROWS
+  const period = yield* readPeriod(resource, selection)
+  if (spans.length === 0 || period === null) return { ...cutAt(limit, [], range.to), readRows, pass: null }
+  // Of points that are nearly all sent, few more are read than are asked for.
+  const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
+  for (let count = spans.length; ; count = Math.ceil(count / 4)) {
+    const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
+    const part = within(period, partOf(spans.slice(0, count), isWhole, range))
+    const [[total]] = (yield countStatement(selection, part)) as [Row]
+    readRows += Number(total)
+    if (count > 1 && Number(total) > enough) continue
+    if (Number(total) > MAX_READ_ROWS) {
+      const [source] = sourcesOf(selection) as [bigint]
+      return yield* goOn({ ...part, source, after: BEFORE_ALL, limit, found: [] }, selection, range)
+    }
+    const rows = yield pointsStatement(selection, { ...range, to: part.through }, part, limit + 1)
+    return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
+  }
 }
+
+/** Between which times a period's points lie, all times where none is selected; null where it has no point. */
+function* readPeriod(resource: Resource, selection: Selection): Generator<Statement, Span | null, Row[]> {
+  const statement = spanStatement(resource, selection)
+  if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
+  const [found] = yield statement
+  return found === undefined ? null : { first: BigInt(found[0]!), last: BigInt(found[1]!) }
+}
+
+/** Blocks with the times that a period's points among theirs lie between. */
+function within(period: Span, { through, first, last }: Part): Part {
+  return {
+    through,
+    first: first > period.first ? first : period.first,
+    last: last < period.last ? last : period.last,
+  }
+}
+
+/** Looks at the next rows of a pass; the rows come with the last ones. */
+function* goOn(pass: Pass, selection: Selection, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+  const { limit } = pass
+  const blocks = { ...range, to: pass.through }
+  const [next] = yield windowStatement(selection, pass)
+  const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
+  const rows = yield windowPointsStatement(selection, blocks, pass, upTo, limit + 1)
+  const found = [...pass.found, ...rows.map(arrivedRow)]
+    .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+    .slice(0, limit + 1)
+  const readRows = MAX_READ_ROWS
+  const going = { rows: [], reached: range, readRows }
+  if (next !== undefined) return { ...going, pass: { ...pass, after: upTo, found } }
+  const sources = sourcesOf(selection)
+  const source = sources[sources.indexOf(pass.source) + 1]
+  if (source !== undefined) return { ...going, pass: { ...pass, source, after: BEFORE_ALL, found } }
+  return { ...cutAt(limit, found, pass.through), readRows, pass: null }
+}
+
+/** The rows up to a limit, and the place that they reach: the end of a block where none is left. */
+function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRead, 'rows' | 'reached'> {
+  if (rows.length <= limit) return { rows, reached: { height: through + 1n, index: 0 } }
+  const kept = rows.slice(0, limit)
+  return { rows: kept, reached: kept.at(-1)!.place }
+}
+
+/** Blocks that are read at once, and between which times their points lie. */
+type Part = Pick<Pass, 'through' | 'first' | 'last'>
+
+function partOf(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange): Part {
+  let [first, last] = [MAX_INT64, MIN_INT64]
+  for (const [, from, upTo] of spans) {
+    if (BigInt(from!) < first) first = BigInt(from!)
+    if (BigInt(upTo!) > last) last = BigInt(upTo!)
+  }
+  const end = (BigInt(spans.at(-1)![0]!) + 1n) * BLOCKS_OF_SPAN - 1n
+  return { through: isWhole || end > to ? to : end, first, last }
+}
+
+/** The key has the source in front: one range of it for each. */
+function sourcesOf({ source }: Selection): readonly bigint[] {
+  return source === undefined ? [0n, 1n, 2n] : [source]
+}
+
+const BEFORE_ALL = [MIN_INT64, MIN_INT64] as const
+const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 
 const PLACE_COLUMNS = 'cast(height as text), event_index'
 const MARKET = '(select market from markets where market_id = $1)'
@@ -98,34 +224,78 @@ const SPANS = `
   where market = ${MARKET} and blocks between $2 and $3
   order by funding_period_block_spans.blocks limit $4`
 
-function checkpointsStatement({ height, index, to }: PlaceRange): Statement {
+function checkpointsStatement({ height, index, to }: PlaceRange, limit: number): Statement {
   return {
     text: `select ${PAGE_TABLES.checkpoints.columns}, ${PLACE_COLUMNS} from checkpoints
       where (height, event_index) > ($1, $2) and height <= $3
-      order by checkpoints.height, checkpoints.event_index`,
-    values: [height, BigInt(index), to],
+      order by checkpoints.height, checkpoints.event_index limit $4`,
+    values: [height, BigInt(index), to, BigInt(limit)],
   }
+}
+
+/** How many points lie between two times; of each source no more are counted than one too many. */
+function countStatement(selection: Selection, { first, last }: Part): Statement {
+  const counts = sourcesOf(selection).map(
+    (source) => `(select count(*) from (select 1 from funding_period_data_points
+      where market = ${MARKET} and source = ${source} and timestamp between $2 and $3
+      limit ${MAX_READ_ROWS + 1}) as of_source)`,
+  )
+  return { text: `select ${counts.join(' + ')}`, values: [selection.marketId!, first, last] }
 }
 
 /** A market's points of some blocks, which are known to lie between two times. */
 function pointsStatement(
-  { marketId, source, seq }: Selection,
+  selection: Selection,
   { height, index, to }: PlaceRange,
-  first: bigint,
-  last: bigint,
+  { first, last }: Part,
+  limit: number,
 ): Statement {
-  // The key has the source in front: one range of it for each, as literals, so that the planner knows them.
-  const sources = source === undefined ? [0n, 1n, 2n] : [source]
-  const values = [marketId!, height, BigInt(index), to, first, last]
+  const { marketId, seq } = selection
+  const values = [marketId!, height, BigInt(index), to, first, last, BigInt(limit)]
   if (seq !== undefined) values.push(seq)
-  const parts = sources.map(
-    (of) => `select timestamp, seq, source, price, twap, height, event_index from funding_period_data_points
-      where market = ${MARKET} and source = ${of} and timestamp between $5 and $6
-        and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $7'}`,
+  // Sources as literals, so that the planner knows them.
+  const parts = sourcesOf(selection).map(
+    (
+      source,
+    ) => `select timestamp, seq, source, price, twap, height, event_index from funding_period_data_points
+      where market = ${MARKET} and source = ${source} and timestamp between $5 and $6
+        and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $8'}`,
   )
   return {
     text: `select ${PAGE_TABLES.fundingPeriodDataPoints.columns}, ${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived
-      order by arrived.height, arrived.event_index`,
+      order by arrived.height, arrived.event_index limit $7`,
+    values,
+  }
+}
+
+/** The last of the points that are read at a time, by its key; none where no more are left. */
+function windowStatement({ marketId }: Selection, { source, first, last, after }: Pass): Statement {
+  return {
+    text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points
+      where market = ${MARKET} and source = ${source} and timestamp between $2 and $3
+        and (timestamp, seq) > ($4, $5)
+      order by funding_period_data_points.timestamp, funding_period_data_points.seq
+      limit 1 offset ${MAX_READ_ROWS - 1}`,
+    values: [marketId!, first, last, ...after],
+  }
+}
+
+/** Those of a source's points up to a key that come from some blocks, the first ones by event. */
+function windowPointsStatement(
+  { marketId, seq }: Selection,
+  { height, index, to }: PlaceRange,
+  { source, first, last, after }: Pass,
+  upTo: Pass['after'],
+  limit: number,
+): Statement {
+  const values = [marketId!, height, BigInt(index), to, first, last, ...after, ...upTo, BigInt(limit)]
+  if (seq !== undefined) values.push(seq)
+  return {
+    text: `select ${PAGE_TABLES.fundingPeriodDataPoints.columns}, ${PLACE_COLUMNS} from funding_period_data_points
+      where market = ${MARKET} and source = ${source} and timestamp between $5 and $6
+        and (timestamp, seq) > ($7, $8) and (timestamp, seq) <= ($9, $10)
+        and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $12'}
+      order by funding_period_data_points.height, funding_period_data_points.event_index limit $11`,
     values,
   }
 }

@@ -121,7 +121,7 @@ export type Reader = {
    * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
-  /** Rows by when they came, of one snapshot; null in an empty store. */
+  /** Rows by when they came, of one snapshot; null in an empty store, or one that holds less than `asOf`. */
   arrivals(query: ArrivalQuery): Promise<Arrivals | null>
   /** The event that a row comes from, by the row's key; null where there is no such row. */
   placeOf(resource: Resource, selection: Selection, key: Key): Promise<Place | null>
@@ -132,9 +132,22 @@ export type Reader = {
   gaps(most: number): Promise<GapSummary | null>
   /** What there is, by resource and market; null in an empty store. */
   holdings(query: HoldingsQuery): Promise<Holdings | null>
+  /** The store's log, where it has one. */
+  log?: StoreLog
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
+}
+
+/**
+ * What is committed and not copied to the store's file yet, of a store in a file. Whoever reads an old snapshot keeps
+ * it from being emptied.
+ */
+export type StoreLog = {
+  /** Its size now; 0 where there is none. */
+  bytes(): number
+  /** Copies a log that has grown long, and empties it unless somebody reads an old snapshot still. */
+  shorten(): void
 }
 
 /**
@@ -188,6 +201,8 @@ export type Store = {
   name: string
   /** Whether the database is a library within this program: who reads occupies the thread that asks. */
   isEmbedded: boolean
+  /** Null where the store has none. */
+  log: StoreLog | null
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
   /** Opens for reading; makes the store, or brings its schema up to date, where needed. */

@@ -1,24 +1,33 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Coverage } from '../domain/coverage.ts'
-import { advance, isBefore, type Lacks, lacksBehindAll } from '../domain/lacks.ts'
+import { advance, heldOf, isBefore, type Lacks, lacksBehind, lacksBehindAll } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
-import type { ArrivalQuery, Arrivals } from '../store/arrivals.ts'
-import { eventText, type Feed, type Follower, idText } from './feed.ts'
+import type { ArrivalQuery, Arrivals, Pass } from '../store/arrivals.ts'
+import {
+  allDrained,
+  createPulls,
+  eventText,
+  type Feed,
+  type Follower,
+  idText,
+  MAX_PIECE_BYTES,
+  sendToAll,
+} from './feed.ts'
+import type { Lane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
-/** Rows that are read at a time. */
+/** Rows that are sent at a time, at most; fewer where they are long. */
 const CHUNK_ROWS = 500
 
-/** How long is waited for a replica that lags, milliseconds. */
-const LAG_WAIT_MS = 500
+/** How often one who is sent no row for a while is told how far it is, milliseconds. */
+const TELL_INTERVAL_MS = 5_000
 
 export type FeedOptions = {
   resource: Resource
   selection: Selection
 }
 
-/** Reads rows by when they came; null in an empty store. */
-export type ReadArrivals = (query: ArrivalQuery) => Promise<Arrivals | null>
+/** Reads rows by when they came, once it is their turn; null where the store does not hold as much. */
+export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals | null>
 
 /** What the feed has sent: what it lacks still, and what was held when it last looked. */
 type Level = { lacks: Lacks; coverage: Coverage }
@@ -27,110 +36,140 @@ type Level = { lacks: Lacks; coverage: Coverage }
 export function createArrivalFeed({ resource, selection }: FeedOptions, read: ReadArrivals): Feed {
   const followers = new Set<Follower>()
   let level: Level | null = null
-  let pulling: Promise<void> | null = null
+  const pulls = createPulls(pullAll)
+  /** Rows of the present length that make a piece. */
+  let limit = CHUNK_ROWS
+  /** Those who have had more than there is here wait for the feed to come on: one look at the store for all. */
+  const waiting = new Map<Follower, () => void>()
 
   const cursorOf = (lacks: Lacks) => encodeStreamCursor(resource, selection, { lacks })
 
   /** Reads one chunk of what is lacked; null where it cannot be had. */
-  async function readChunk(lacks: Lacks, asOf: Coverage | null) {
-    const arrivals = await read({ resource, selection, lacks, asOf, limit: CHUNK_ROWS })
-    // A replica may lag behind what another one has told.
-    if (arrivals === null || (asOf !== null && arrivals.coverage.height < asOf.height)) return null
-    const coverage = asOf ?? arrivals.coverage
-    let text = ''
-    for (const { row, place } of arrivals.rows) {
-      text += eventText(resource, cursorOf(advance(lacks, coverage, place)), resource.node(row, selection))
+  async function readChunk(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null) {
+    const arrivals = await read({ resource, selection, lacks, asOf, limit, pass }, lane)
+    if (arrivals === null) return null
+    const { coverage } = arrivals
+    const pieces: string[] = []
+    let bytes = 0
+    let { reached } = arrivals
+    for (const [index, { row, place }] of arrivals.rows.entries()) {
+      const text = eventText(
+        resource,
+        cursorOf(advance(lacks, coverage, place)),
+        resource.node(row, selection),
+      )
+      bytes += Buffer.byteLength(text)
+      if (bytes > MAX_PIECE_BYTES && index > 0) {
+        reached = arrivals.rows[index - 1]!.place
+        limit = index
+        break
+      }
+      pieces.push(text)
     }
+    if (bytes < MAX_PIECE_BYTES / 2) limit = Math.min(CHUNK_ROWS, 2 * limit)
     return {
-      bytes: Buffer.from(text),
+      bytes: Buffer.from(pieces.join('')),
       coverage,
-      lacks: advance(lacks, coverage, arrivals.reached),
-      isLast: arrivals.reached === null,
+      lacks: advance(lacks, coverage, reached),
+      pass: arrivals.pass,
+      isLast: reached === null,
     }
   }
 
   async function pullAll(): Promise<void> {
     if (level === null) {
-      const empty: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
-      const first = await read({ resource, selection, lacks: empty, asOf: null, limit: 0 })
+      const lacks: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+      const first = await read({ resource, selection, lacks, asOf: null, limit: 0, pass: null }, 'live')
       if (first === null) return
-      level = { lacks: lacksBehindAll(first.coverage), coverage: first.coverage }
+      comeOn({ lacks: lacksBehindAll(first.coverage), coverage: first.coverage })
       return
     }
+    let pass: Pass | null = null
     for (;;) {
-      const chunk = await readChunk(level.lacks, null)
+      const asOf: Coverage | null = pass === null ? null : level.coverage
+      const chunk = await readChunk('live', level.lacks, asOf, pass)
+      // A replica may lag behind what another one has told.
       if (chunk === null || chunk.coverage.height < level.coverage.height) return
-      level = { lacks: chunk.lacks, coverage: chunk.coverage }
-      if (chunk.bytes.length > 0) for (const follower of [...followers]) follower.send(chunk.bytes)
-      if (chunk.isLast) return
+      pass = chunk.pass
+      const { lacks, coverage, bytes, isLast } = chunk
+      if (bytes.length > 0) sendToAll(followers, bytes)
+      comeOn({ lacks, coverage })
+      if (isLast) return
+      if (bytes.length > 0) await allDrained(followers)
     }
   }
 
-  function pull(): Promise<void> {
-    pulling ??= pullAll().finally(() => {
-      pulling = null
-    })
-    return pulling
-  }
-
-  /** Waits until no pull is under way, whatever becomes of it. */
-  async function settled(): Promise<void> {
-    while (pulling !== null) await pulling.catch(() => {})
-  }
-
-  /** Has the feed look again, in a while. */
-  async function pullLater(): Promise<void> {
-    await sleep(LAG_WAIT_MS)
-    await pull()
+  function comeOn(to: Level): void {
+    level = to
+    for (const wake of waiting.values()) wake()
+    waiting.clear()
   }
 
   /** Sends a follower what it lacks until it is level with the feed; null once it is closed. */
   async function catchUp(follower: Follower, start: Lacks): Promise<Lacks | null> {
     let lacks = start
+    let pass: Pass | null = null
+    let asOf: Coverage = level!.coverage
+    let toldAt = performance.now()
     while (!follower.isClosed) {
-      await settled()
-      const asOf: Coverage = level!.coverage
-      const chunk = await readChunk(lacks, asOf)
-      if (chunk === null) {
-        await pullLater()
-        continue
+      if (pass === null) {
+        await pulls.settled()
+        asOf = level!.coverage
       }
-      if (chunk.bytes.length > 0) follower.send(chunk.bytes)
-      lacks = chunk.lacks
-      if (!chunk.isLast) await follower.drained()
-      else if (pulling === null && level!.coverage === asOf) {
-        if (!isBefore(level!.lacks.tail, lacks.tail)) return lacks
-        // It has had more than there is here: from another service over the same stream.
-        await pullLater()
-      }
+      const isWhole = heldOf(lacks, asOf).length === 0
+      if (!isWhole) {
+        const chunk = await readChunk('behind', lacks, asOf, pass)
+        if (chunk === null) {
+          pass = null
+          await pulls.pullLater()
+          continue
+        }
+        lacks = chunk.lacks
+        pass = chunk.pass
+        const now = performance.now()
+        if (chunk.bytes.length > 0) follower.send(chunk.bytes, 1)
+        else if (now - toldAt > TELL_INTERVAL_MS) follower.send(Buffer.from(idText(cursorOf(lacks))), 1)
+        if (chunk.bytes.length > 0 || now - toldAt > TELL_INTERVAL_MS) toldAt = now
+        if (!chunk.isLast) {
+          await follower.drained()
+          continue
+        }
+      } else lacks = advance(lacks, asOf, null)
+      if (pulls.isUnderWay || level!.coverage !== asOf) continue
+      if (!isBefore(level!.lacks.tail, lacks.tail)) return lacks
+      // It has had more than there is here: from another service over the same stream.
+      await new Promise<void>((resolve) => waiting.set(follower, resolve))
     }
     return null
   }
 
   return {
-    pull,
+    pull: pulls.pull,
     join: async (follower, start) => {
-      await pull()
-      while (level === null && !follower.isClosed) await pullLater()
+      await pulls.pull()
+      while (level === null && !follower.isClosed) await pulls.pullLater()
       if (follower.isClosed) return
-      if (start === 'now') {
-        await settled()
-      } else if (!('lacks' in start) || (await catchUp(follower, start.lacks)) === null) return
+      await pulls.settled()
+      if (start !== 'now') {
+        if (!('lacks' in start || 'behind' in start)) return
+        const lacks = 'lacks' in start ? start.lacks : lacksBehind(start.behind, level!.coverage)
+        if ((await catchUp(follower, lacks)) === null) return
+      }
       if (follower.isClosed) return
       followers.add(follower)
-      follower.send(Buffer.from(idText(cursorOf(level!.lacks))))
+      follower.send(Buffer.from(idText(cursorOf(level!.lacks))), 1)
     },
     leave: (follower) => {
       followers.delete(follower)
+      waiting.get(follower)?.()
+      waiting.delete(follower)
     },
     get awaitsGaps() {
       // Blocks below the first height do not move the position either. A network's first block is block 1.
       return level !== null && (level.lacks.gaps.length > 0 || level.coverage.first > 1n)
     },
     keepAlive: () => {
-      if (level === null) return
-      const bytes = Buffer.from(`: \n${idText(cursorOf(level.lacks))}`)
-      for (const follower of [...followers]) follower.send(bytes)
+      if (level !== null) sendToAll(followers, Buffer.from(`: \n${idText(cursorOf(level.lacks))}`))
     },
   }
 }

@@ -1,18 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Place } from '../domain/lacks.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Progress } from './stream-cursor.ts'
 
+/** Bytes that are sent at a time, at most: but for a single row that is longer. */
+export const MAX_PIECE_BYTES = 256 * 1024
+
+/** How long a feed waits, between two pieces, for followers to take the first one, milliseconds. */
+const PIECE_WAIT_MS = 250
+
 /** One that follows a feed: the client of a stream. */
 export type Follower = {
-  /** Takes bytes, in their order; one that has fallen too far behind closes itself. */
-  send(bytes: Buffer): void
-  /** Resolves once little of what was sent is waiting. */
+  /**
+   * Takes bytes, in their order; one that has fallen too far behind closes itself.
+   *
+   * @param sharers how many followers are sent the same bytes, which are in memory once
+   */
+  send(bytes: Buffer, sharers: number): void
+  /** Resolves once little of what was sent is waiting, or the follower is closed. */
   drained(): Promise<void>
   /** Whether there is nobody any more. */
   readonly isClosed: boolean
 }
 
-/** Where a follower begins: behind what it has had, or with what comes from now on. */
-export type Start = Progress | 'now'
+/** Where a follower begins: behind what it has had, behind a place of the stream, or with what comes from now on. */
+export type Start = Progress | { behind: Place } | 'now'
 
 /** The rows of one selection as they come, for any number of followers: read once, sent to all. */
 export type Feed = {
@@ -35,4 +47,74 @@ export function eventText({ name }: Resource, id: string, node: string): string 
 /** A cursor by itself: where to go on from, where no row has come. */
 export function idText(id: string): string {
   return `id: ${id}\n\n`
+}
+
+/** Sends the same bytes to all of some followers. */
+export function sendToAll(followers: Iterable<Follower>, bytes: Buffer): void {
+  const all = [...followers]
+  for (const follower of all) follower.send(bytes, all.length)
+}
+
+/** Waits until followers have taken what was sent; not for long: one that does not read keeps nobody else waiting. */
+export async function allDrained(followers: Iterable<Follower>): Promise<void> {
+  const stop = new AbortController()
+  const waited = sleep(PIECE_WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})
+  await Promise.race([waited, Promise.all([...followers].map((follower) => follower.drained()))])
+  stop.abort()
+}
+
+/** How a feed's looks at the store follow on each other: one at a time, for everybody who asks meanwhile. */
+export type Pulls = {
+  /** Looks at the store no sooner than now: a look that is under way may have come before the last commit. */
+  pull(): Promise<void>
+  /** Looks in a while: once for all who wait. */
+  pullLater(): Promise<void>
+  /** Waits until no look is under way, whatever becomes of it. */
+  settled(): Promise<void>
+  readonly isUnderWay: boolean
+}
+
+/** How long {@link Pulls.pullLater} waits for a replica that lags, or a store that is empty, milliseconds. */
+const LAG_WAIT_MS = 500
+
+export function createPulls(pullAll: () => Promise<void>): Pulls {
+  let pulling: Promise<void> | null = null
+  let next: Promise<void> | null = null
+  let later: Promise<void> | null = null
+
+  function begin(): Promise<void> {
+    pulling ??= pullAll().finally(() => {
+      pulling = null
+    })
+    return pulling
+  }
+
+  function pull(): Promise<void> {
+    if (pulling === null) return begin()
+    next ??= pulling
+      .catch(() => {})
+      .then(() => {
+        next = null
+        return begin()
+      })
+    return next
+  }
+
+  return {
+    pull,
+    pullLater: () => {
+      later ??= sleep(LAG_WAIT_MS)
+        .then(pull)
+        .finally(() => {
+          later = null
+        })
+      return later
+    },
+    settled: async () => {
+      while (pulling !== null) await pulling.catch(() => {})
+    },
+    get isUnderWay() {
+      return pulling !== null
+    },
+  }
 }

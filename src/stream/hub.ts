@@ -1,8 +1,9 @@
 import type { Resource, Selection } from '../resources/resource.ts'
-import { createShares } from '../shares.ts'
 import type { Reader } from '../store/store.ts'
 import { createArrivalFeed } from './arrival-feed.ts'
 import type { Feed, Follower, Start } from './feed.ts'
+import type { ReadingTurns } from './reading-turns.ts'
+import { selectionKey } from './room.ts'
 import { createStateFeed } from './state-feed.ts'
 import { keepsPlace } from './stream-cursor.ts'
 
@@ -17,73 +18,68 @@ const KEEP_ALIVE_MS = 15_000
 
 export type HubOptions = {
   reader: Reader
-  /** Runs a read once it is its turn among all reads. */
-  turns: <T>(work: () => Promise<T>) => Promise<T>
+  turns: ReadingTurns
   /** Is told of a fault that keeps a feed from being read, and what is tried again. */
   onNotice: (message: string) => void
-  /** Streams at a time, and different selections that they follow: each of these is read once for each commit. */
-  limits: { streams: number; selections: number }
-  /** Is told of an address that holds all of either and asks for more. */
-  onAlone?: (address: string) => void
 }
 
-/** Every stream of the service. */
+/** Every stream of the service; how many there may be is for its user to see to (room.ts). */
 export type Hub = {
-  /**
-   * Takes a seat for a stream of a selection, until {@link Hub.leave}. Where there are as many streams or selections
-   * as there may be, one of the address that holds most ends for it: it comes back by itself. Null where there is
-   * no room.
-   */
-  takeSeat(resource: Resource, selection: Selection, address: string): Seat | null
-  /** Follows the seat's selection. Resolves once the follower has had what it lacked. */
-  follow(seat: Seat, follower: EndingFollower, start: Start): Promise<void>
-  leave(seat: Seat): void
-  /** Followers of each resource. */
-  counts(): Map<string, number>
+  /** Follows a selection until {@link Hub.leave}. Resolves once it has had what it lacked, or later. */
+  follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void>
+  leave(follower: Follower): void
   close(): void
 }
 
-/** A follower that can be ended in an orderly way. */
-export type EndingFollower = Follower & { end(): void }
+type Entry = {
+  feed: Feed
+  followers: Set<Follower>
+  /** The position of the store when the feed was last read. */
+  height: string | null
+  isPulling: boolean
+  isFailing: boolean
+}
 
-/** The place of a stream in the hub. */
-export type Seat = { entry: Entry; address: string; follower: EndingFollower | null }
-
-/** A selection that is followed; `owner` is the address for which it counts, one of those that follow it. */
-type Entry = { key: string; feed: Feed; resource: Resource; seats: Set<Seat>; owner: string }
-
-export function createHub({ reader, turns, onNotice, limits, onAlone = () => {} }: HubOptions): Hub {
+export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   const entries = new Map<string, Entry>()
-  // Of an address that gives way the newest: what it has done least with.
-  const streams = createShares<Seat>({
-    places: limits.streams,
-    choose: (seats) => [...seats].at(-1)!,
-    onAlone,
-  })
-  const selections = createShares<Entry>({ places: limits.selections, choose: leastFollowed, onAlone })
+  const entryOf = new Map<Follower, string>()
   let timer: NodeJS.Timeout | null = null
   let polling = false
-  let height: string | null = null
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
 
   async function poll(): Promise<void> {
-    const position = await reader.position()
+    const height = (await reader.position())?.height ?? null
     const now = performance.now()
-    const hasMoved = position !== null && position.height !== height
     const looksForGaps = now - gapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) gapsAt = now
-    let failure: unknown = null
-    for (const { feed } of entries.values()) {
-      if (!hasMoved && !(looksForGaps && feed.awaitsGaps)) continue
-      await feed.pull().catch((error: unknown) => {
-        failure = error
-      })
+    for (const entry of entries.values()) {
+      const hasMoved = height !== null && height !== entry.height
+      if (entry.isPulling || !(hasMoved || (looksForGaps && entry.feed.awaitsGaps))) continue
+      void pull(entry, height)
     }
-    // What has failed is read again at the next poll.
-    if (failure !== null) throw failure
-    height = position?.height ?? null
+  }
+
+  /** No feed waits for another one. What has failed is read again at the next poll. */
+  async function pull(entry: Entry, height: string | null): Promise<void> {
+    entry.isPulling = true
+    try {
+      await entry.feed.pull()
+      entry.height = height
+      entry.isFailing = false
+      if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
+    } catch (error) {
+      entry.isFailing = true
+      tellFault(error as Error)
+    } finally {
+      entry.isPulling = false
+    }
+  }
+
+  function tellFault({ message }: Error): void {
+    if (fault !== message) onNotice(`streams wait: ${message}`)
+    fault = message
   }
 
   function keepAlive(): void {
@@ -99,15 +95,7 @@ export function createHub({ reader, turns, onNotice, limits, onAlone = () => {} 
     if (polling) return
     polling = true
     poll()
-      .then(
-        () => {
-          fault = null
-        },
-        (error: Error) => {
-          if (fault !== error.message) onNotice(`streams wait: ${error.message}`)
-          fault = error.message
-        },
-      )
+      .catch(tellFault)
       .finally(() => {
         polling = false
       })
@@ -116,97 +104,49 @@ export function createHub({ reader, turns, onNotice, limits, onAlone = () => {} 
   function createFeed(resource: Resource, selection: Selection): Feed {
     const options = { resource, selection }
     return keepsPlace(resource)
-      ? createArrivalFeed(options, (query) => turns(() => reader.arrivals(query)))
-      : createStateFeed(options, (query) => turns(() => reader.page(query)))
+      ? createArrivalFeed(options, (query, lane) => turns(lane, () => reader.arrivals(query)))
+      : createStateFeed(options, (query) => turns('live', () => reader.page(query)))
   }
 
-  function leave(seat: Seat): void {
-    const { entry, follower } = seat
-    if (!entry.seats.delete(seat)) return
-    streams.release(seat)
-    if (follower !== null) entry.feed.leave(follower)
-    const [next] = entry.seats
-    if (next === undefined) {
-      entries.delete(entry.key)
-      selections.release(entry)
-    } else if (![...entry.seats].some(({ address }) => address === entry.owner)) {
-      entry.owner = next.address
-      if (selections.release(entry)) selections.take(entry.owner, entry)
-    }
+  function leave(follower: Follower): void {
+    const key = entryOf.get(follower)
+    if (key === undefined) return
+    entryOf.delete(follower)
+    const entry = entries.get(key)!
+    entry.feed.leave(follower)
+    entry.followers.delete(follower)
+    if (entry.followers.size === 0) entries.delete(key)
     if (entries.size > 0 || timer === null) return
     clearInterval(timer)
     timer = null
   }
 
-  /** Ends a stream, to make room for another one. */
-  function end(seat: Seat): void {
-    leave(seat)
-    seat.follower?.end()
-  }
-
-  function takeEntry(resource: Resource, selection: Selection, address: string): Entry | null {
-    const key = keyOf(resource, selection)
-    const known = entries.get(key)
-    if (known !== undefined) return known
-    const entry = {
-      key,
-      feed: createFeed(resource, selection),
-      resource,
-      seats: new Set<Seat>(),
-      owner: address,
-    }
-    const result = selections.take(address, entry)
-    if (result === 'refused') return null
-    for (const seat of result?.seats ?? []) end(seat)
-    entries.set(key, entry)
-    return entry
-  }
-
   return {
-    takeSeat: (resource, selection, address) => {
-      const entry = takeEntry(resource, selection, address)
-      if (entry === null) return null
-      const seat = { entry, address, follower: null }
-      // From here on the entry stays, whoever has to leave.
-      entry.seats.add(seat)
-      const result = streams.take(address, seat)
-      if (result === 'refused') {
-        leave(seat)
-        return null
+    follow: async (resource, selection, follower, start) => {
+      const key = selectionKey(resource, selection)
+      let entry = entries.get(key)
+      if (entry === undefined) {
+        entry = {
+          feed: createFeed(resource, selection),
+          followers: new Set(),
+          height: null,
+          isPulling: false,
+          isFailing: false,
+        }
+        entries.set(key, entry)
       }
-      if (result !== null) end(result)
-      return seat
-    },
-
-    follow: async (seat, follower, start) => {
-      seat.follower = follower
+      entry.followers.add(follower)
+      entryOf.set(follower, key)
       timer ??= setInterval(tick, POLL_INTERVAL_MS)
-      await seat.entry.feed.join(follower, start)
-      if (follower.isClosed) leave(seat)
+      await entry.feed.join(follower, start)
+      if (follower.isClosed) leave(follower)
     },
 
     leave,
-
-    counts: () => {
-      const counts = new Map<string, number>()
-      for (const { resource, seats } of entries.values()) {
-        counts.set(resource.name, (counts.get(resource.name) ?? 0) + seats.size)
-      }
-      return counts
-    },
 
     close: () => {
       if (timer !== null) clearInterval(timer)
       timer = null
     },
   }
-}
-
-/** Of selections the one that fewest follow; of several such the newest. */
-function leastFollowed(entries: ReadonlySet<Entry>): Entry {
-  return [...entries].reduce((least, entry) => (entry.seats.size <= least.seats.size ? entry : least))
-}
-
-function keyOf({ name }: Resource, { marketId, partyId, source, seq }: Selection): string {
-  return [name, marketId, partyId, source, seq].join(' ')
 }

@@ -1,19 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { keyOf } from '../resources/key.ts'
 import type { Key } from '../resources/resource.ts'
 import type { Page, PageQuery } from '../store/store.ts'
 import type { FeedOptions } from './arrival-feed.ts'
-import { eventText, type Feed, type Follower, idText, type Start } from './feed.ts'
-import { encodeStreamCursor, rowHash } from './stream-cursor.ts'
+import {
+  allDrained,
+  createPulls,
+  eventText,
+  type Feed,
+  type Follower,
+  idText,
+  MAX_PIECE_BYTES,
+  type Start,
+  sendToAll,
+} from './feed.ts'
+import { encodeStreamCursor, MAX_HASHES, rowHash } from './stream-cursor.ts'
 
 /** Rows that are read at a time. */
-const CHUNK_ROWS = 5_000
-
-/** Rows whose hashes a cursor holds; of longer lists it holds the height alone. */
-const MAX_HASHES = 256
-
-/** How long is waited for a store that is empty, milliseconds. */
-const EMPTY_WAIT_MS = 500
+const CHUNK_ROWS = 1_000
 
 /** A row as it is now, by its key. */
 type CurrentRow = { node: string; hash: string }
@@ -31,7 +34,7 @@ export function createStateFeed(
   /** In the order of their keys; null before the first look. */
   let rows: Map<string, CurrentRow> | null = null
   let height = 0n
-  let pulling: Promise<void> | null = null
+  const pulls = createPulls(pullAll)
 
   function cursorOf(hashes: ReadonlySet<string>, upTo: bigint): string {
     const kept = hashes.size > MAX_HASHES ? null : hashes
@@ -41,27 +44,40 @@ export function createStateFeed(
   async function readAll(): Promise<{ rows: Map<string, CurrentRow>; height: bigint } | null> {
     const found = new Map<string, CurrentRow>()
     let cursor: Key | null = null
+    // Pages that follow may be of later blocks.
+    let from: bigint | null = null
     for (;;) {
       const page = await readPage({ resource, selection, descending: false, cursor, limit: CHUNK_ROWS })
       if (page.position === null) return null
+      from ??= BigInt(page.position.height)
       for (const row of page.rows) {
         const node = resource.node(row, selection)
         cursor = keyOf(resource, row)
         found.set(cursor.join(' '), { node, hash: rowHash(node) })
       }
-      if (!page.more) return { rows: found, height: BigInt(page.position.height) }
+      if (!page.more) return { rows: found, height: from }
     }
   }
 
-  /** The events that lead from rows that a follower has to the rows that there are. */
-  function difference(hashes: Set<string>, had: bigint, now: Map<string, CurrentRow>): string {
-    let text = ''
+  /**
+   * The first of the events that lead from rows that a follower has to the rows that there are, whose hashes are
+   * added; null where it has all.
+   */
+  function nextPiece(hashes: Set<string>, had: bigint, now: Map<string, CurrentRow>): Buffer | null {
+    const pieces: string[] = []
+    let bytes = 0
     for (const { node, hash } of now.values()) {
       if (hashes.has(hash)) continue
       hashes.add(hash)
-      text += eventText(resource, cursorOf(hashes, had), node)
+      const text = eventText(resource, cursorOf(hashes, had), node)
+      bytes += Buffer.byteLength(text)
+      if (bytes > MAX_PIECE_BYTES && pieces.length > 0) {
+        hashes.delete(hash)
+        break
+      }
+      pieces.push(text)
     }
-    return text
+    return pieces.length === 0 ? null : Buffer.from(pieces.join(''))
   }
 
   /** The hashes of those rows that are there still as a follower has them. */
@@ -74,23 +90,18 @@ export function createStateFeed(
     // A replica may lag behind what another one has told.
     if (found === null || found.height < height) return
     const before = rows
+    const had = height
     rows = found.rows
-    if (before !== null) {
-      const had = new Set([...before.values()].map(({ hash }) => hash))
-      const text = difference(keptOf(had, rows), height, rows)
-      if (text !== '') {
-        const bytes = Buffer.from(text)
-        for (const follower of [...followers]) follower.send(bytes)
-      }
-    }
     height = found.height
-  }
-
-  function pull(): Promise<void> {
-    pulling ??= pullAll().finally(() => {
-      pulling = null
-    })
-    return pulling
+    if (before === null) return
+    const hashes = keptOf(new Set([...before.values()].map(({ hash }) => hash)), rows)
+    // Those who join while pieces are waited for have all rows already.
+    const behind = [...followers]
+    for (let piece = nextPiece(hashes, had, rows); piece !== null; ) {
+      sendToAll(behind, piece)
+      piece = nextPiece(hashes, had, rows)
+      if (piece !== null) await allDrained(behind)
+    }
   }
 
   /** The cursor of one who has all rows. */
@@ -99,23 +110,27 @@ export function createStateFeed(
   }
 
   return {
-    pull,
+    pull: pulls.pull,
     join: async (follower, start) => {
-      await pull()
-      while (!follower.isClosed && (rows === null || isAhead(start, height))) {
-        await sleep(EMPTY_WAIT_MS)
-        await pull()
-      }
+      await pulls.pull()
+      while (!follower.isClosed && (rows === null || isAhead(start, height))) await pulls.pullLater()
       if (follower.isClosed) return
       if (start !== 'now' && 'height' in start) {
         // Without hashes it is not known which rows have changed since: all of them may have.
         const isLevel = start.rows === null && start.height === height
-        const hashes = keptOf(start.rows ?? new Set(), rows!)
-        const text = isLevel ? '' : difference(hashes, start.height, rows!)
-        if (text !== '') follower.send(Buffer.from(text))
+        let hashes = keptOf(start.rows ?? new Set(), rows!)
+        for (;;) {
+          const piece = isLevel ? null : nextPiece(hashes, start.height, rows!)
+          if (piece === null) break
+          follower.send(piece, 1)
+          await follower.drained()
+          if (follower.isClosed) return
+          // Rows may have changed meanwhile.
+          hashes = keptOf(hashes, rows!)
+        }
       }
       followers.add(follower)
-      follower.send(Buffer.from(idText(cursorOfAll())))
+      follower.send(Buffer.from(idText(cursorOfAll())), 1)
     },
     leave: (follower) => {
       followers.delete(follower)
@@ -123,8 +138,9 @@ export function createStateFeed(
     awaitsGaps: false,
     keepAlive: () => {
       if (rows === null) return
-      const bytes = Buffer.from(`: \n${idText(cursorOfAll())}`)
-      for (const follower of [...followers]) follower.send(bytes)
+      // Within a pull not everyone has had all of it.
+      if (pulls.isUnderWay) sendToAll(followers, Buffer.from(': \n\n'))
+      else sendToAll(followers, Buffer.from(`: \n${idText(cursorOfAll())}`))
     },
   }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Lacks, PlaceRange } from '../domain/lacks.ts'
+import { MAX_INT32, MAX_INT64 } from '../domain/integers.ts'
+import { type Lacks, MAX_GAPS, type PlaceRange } from '../domain/lacks.ts'
 import { fingerprintOf } from '../resources/fingerprint.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 
@@ -13,6 +14,9 @@ import type { Resource, Selection } from '../resources/resource.ts'
 const RADIX = 36
 const CHECK_CHARACTERS = 4
 const ROW_HASH_CHARACTERS = 8
+
+/** Rows whose hashes a cursor holds; of longer lists it holds the height alone. */
+export const MAX_HASHES = 256
 
 /** What a follower of a stream has had. */
 export type Progress = { lacks: Lacks } | { height: bigint; rows: ReadonlySet<string> | null }
@@ -34,7 +38,10 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, pro
   return `${text}_${checkSum(text)}`
 }
 
-/** What the follower has had who holds a cursor; null for what is no cursor of such a stream. */
+/**
+ * What the follower has had who holds a cursor; null for what is no cursor of such a stream. A check sum is no
+ * secret: anybody can make one, so that a cursor is taken only if this service could have written it.
+ */
 export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Progress | null {
   const end = text.length - CHECK_CHARACTERS - 1
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
@@ -42,9 +49,7 @@ export function decodeStreamCursor(resource: Resource, selection: Selection, tex
   if (!text.startsWith(head)) return null
   const body = text.slice(head.length, end)
   if (keepsPlace(resource)) return placeProgress(body.split('_'))
-  const mark = body.indexOf('_')
-  const rows = body.slice(mark + 1)
-  return { height: number(body.slice(0, mark)), rows: rows === '' ? null : rowHashes(rows.slice(1)) }
+  return stateProgress(body)
 }
 
 /** Whether rows of a resource keep the event that they come from. */
@@ -62,39 +67,65 @@ function headOf({ cursorTag, scope }: Resource, selection: Selection): string[] 
   return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 
-function placeProgress(parts: string[]): Progress {
-  const numbers = parts.map((part) => part.split('-').map(number))
+function placeProgress(parts: string[]): Progress | null {
   // A cursor of version 0.1.0 does not name the first height.
-  const first = numbers[0]!.length === 1 ? numbers.shift()![0]! : null
-  const [tail, ...gaps] = numbers
-  return {
-    lacks: {
-      first,
-      tail: { height: tail![0]!, index: Number(tail![1]!) },
-      gaps: gaps.map(
-        ([height, index, length]): PlaceRange => ({
-          height: height!,
-          index: Number(index!),
-          to: height! + length!,
-        }),
-      ),
-    },
+  const [head] = numbers(parts[0]!) ?? []
+  const first = parts[0]!.includes('-') || head === undefined ? null : head
+  const [tail, ...gaps] = (first === null ? parts : parts.slice(1)).map(numbers)
+  if (tail?.length !== 2) return null
+  const ranges: PlaceRange[] = []
+  for (const gap of gaps) {
+    if (gap?.length !== 3) return null
+    const [height, index, length] = gap as [bigint, bigint, bigint]
+    ranges.push({ height, index: Number(index), to: height + length })
   }
+  const lacks: Lacks = { first, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
+  return isSound(lacks) ? { lacks } : null
 }
 
-function rowHashes(text: string): ReadonlySet<string> {
-  return new Set(text.match(new RegExp(`.{${ROW_HASH_CHARACTERS}}`, 'g')))
+/**
+ * Whether gaps and tail are such as following a stream leads to: no more gaps than are followed, each behind the one
+ * before and all of them before the tail, every number one that a row can have.
+ */
+function isSound({ first, gaps, tail }: Lacks): boolean {
+  if (gaps.length > MAX_GAPS) return false
+  // Behind the last block that there can be stands a tail of the next height.
+  if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
+  let end = (first ?? 0n) - 1n
+  for (const { height, index, to } of gaps) {
+    if (height <= end || index > MAX_INT32) return false
+    end = to
+  }
+  return end < tail.height
+}
+
+function stateProgress(body: string): Progress | null {
+  const mark = body.indexOf('_')
+  if (mark === -1) return null
+  const [height, ...others] = numbers(body.slice(0, mark)) ?? []
+  if (height === undefined || others.length > 0 || height > MAX_INT64) return null
+  const rows = body.slice(mark + 1)
+  if (rows === '') return { height, rows: null }
+  const hashes = rows.slice(1)
+  if (rows[0] !== 'r' || hashes.length % ROW_HASH_CHARACTERS !== 0) return null
+  if (hashes.length / ROW_HASH_CHARACTERS > MAX_HASHES || !/^[A-Za-z0-9_-]*$/.test(hashes)) return null
+  return { height, rows: new Set(hashes.match(new RegExp(`.{${ROW_HASH_CHARACTERS}}`, 'g'))) }
 }
 
 function digits(value: bigint): string {
   return value.toString(RADIX)
 }
 
-/** Of text whose check sum has been found right. */
-function number(text: string): bigint {
-  let value = 0n
-  for (const digit of text) value = value * BigInt(RADIX) + BigInt(Number.parseInt(digit, RADIX))
-  return value
+/** Numbers joined by `-`; null where a part is none, or has more digits than 64 bits do. */
+function numbers(text: string): bigint[] | null {
+  const values: bigint[] = []
+  for (const part of text.split('-')) {
+    if (!/^[0-9a-z]{1,13}$/.test(part)) return null
+    let value = 0n
+    for (const digit of part) value = value * BigInt(RADIX) + BigInt(Number.parseInt(digit, RADIX))
+    values.push(value)
+  }
+  return values
 }
 
 function checkSum(text: string): string {

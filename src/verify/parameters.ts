@@ -39,9 +39,10 @@ export function withGiven(source: ParameterSource, given: GivenParameters): Para
 export class MarketParameters {
   readonly #markets = new Map<string, StandingParameters>()
 
-  take({ marketId, funding }: InstrumentEvent): void {
+  /** Takes a market's next event; `mayHaveChanged`: another one that stood near it may be missing. */
+  take({ marketId, funding }: InstrumentEvent, mayHaveChanged = false): void {
     if (funding === null) this.#markets.delete(marketId)
-    else this.#markets.set(marketId, { parameters: funding, mayHaveChanged: false })
+    else this.#markets.set(marketId, { parameters: funding, mayHaveChanged })
   }
 
   /** Events are missing here, and market events may be among them. */

@@ -3,12 +3,11 @@ import type { Block } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
-import { explainReadError, leftOutLogger } from '../intake/take-in.ts'
+import { leftOutLogger } from '../intake/take-in.ts'
 import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
 import type { EventInput } from '../records/event-paths.ts'
-import { readAhead } from '../records/read-ahead.ts'
-import { RecordFramer } from '../records/record-framer.ts'
+import { type CutOffNotice, noEventsError, readRecords } from '../records/read-records.ts'
 import { MarketRun } from './market-run.ts'
 import { type GivenParameters, MarketParameters, withGiven } from './parameters.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
@@ -24,8 +23,8 @@ export type VerifyFilesOptions = {
   onProgress?: VerifyProgress
 }
 
-/** What has come out, and what stopped the reading, where something did. */
-export type VerifyFilesResult = { report: VerifyReport; failure: Error | null }
+/** What has come out, which files were cut off, and what stopped the reading, where something did. */
+export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
 /** Reasons for which an event is left out that no TWAP depends on. */
 const HARMLESS: readonly LeftOutReason[] = [
@@ -54,6 +53,8 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const parametersOf = withGiven(markets.source, options.parameters ?? {})
   let lastHeight: bigint | null = null
   let isDamaged = false
+  /** Whether an event of the block was left out that might have changed funding parameters. */
+  let lacksParameters = false
 
   function runOf(marketId: string): MarketRun {
     let run = runs.get(marketId)
@@ -75,14 +76,17 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     const isIncomplete =
       assembler.coverage?.gaps.some(({ from, kind }) => kind === 'incomplete' && from === height) ?? false
     if ((lastHeight !== null && height !== lastHeight + 1n) || isIncomplete || isDamaged) forgetAll()
+    if (lacksParameters) markets.forget()
     lastHeight = height
-    takeEvents(block)
+    takeEvents(block, isIncomplete || isDamaged || lacksParameters)
     // What the block lacks may stand anywhere in it.
     if (isIncomplete || isDamaged) forgetAll()
+    else if (lacksParameters) markets.forget()
     isDamaged = false
+    lacksParameters = false
   }
 
-  function takeEvents({ height, timestamp, events }: Block): void {
+  function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
     for (const { index, event } of events) {
       if (filter.marketId !== null && 'marketId' in event && event.marketId !== filter.marketId) continue
       const place = { height, eventIndex: index }
@@ -101,7 +105,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
           runOf(event.marketId).point(event, place)
           break
         case 'market':
-          markets.take(event)
+          markets.take(event, mayHaveChanged)
           break
         case 'asset':
         case 'checkpoint':
@@ -118,7 +122,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     coverage: null,
     onBlock: takeBlock,
     onLeftOut: (reason, place) => {
-      if (OF_PARAMETERS.includes(reason)) markets.forget()
+      if (OF_PARAMETERS.includes(reason)) lacksParameters = true
       else if (!HARMLESS.includes(reason)) isDamaged = true
       logLeftOut(reason, place)
     },
@@ -127,30 +131,25 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   })
   const reading: ReadProgress = { bytesRead: 0 }
 
-  async function readFile(path: string): Promise<void> {
-    const framer = new RecordFramer(path, (bytes, start, end, place) =>
-      assembler.accept(bytes, start, end, place),
-    )
-    try {
-      for await (const chunk of readAhead(path, reading, signal)) {
-        framer.push(chunk)
-        options.onProgress?.(tally.report)
-        if (signal.aborted) return
-      }
-    } catch (error) {
-      throw explainReadError(error, framer.place)
-    }
-    const rest = framer.end()
-    if (rest !== null) log.warn(`${path}: ends within a record, at offset ${rest.offset}`)
-  }
-
+  const cutOff: CutOffNotice[] = []
+  let failure: Error | null = null
   try {
     for (const { path } of await orderEventFiles(input.files, signal)) {
       if (signal.aborted) break
-      await readFile(path)
+      const end = await readRecords({
+        path,
+        progress: reading,
+        sink: (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
+        log,
+        signal,
+        onChunk: () => options.onProgress?.(tally.report),
+      })
+      if (end.cutOff !== null) cutOff.push(end.cutOff)
     }
+    const { records } = assembler.counts
+    failure = noEventsError(input.files, { records, interrupted: signal.aborted })
   } catch (error) {
-    return { report: tally.report, failure: error as Error }
+    failure = error as Error
   }
-  return { report: tally.report, failure: null }
+  return { report: tally.report, cutOff, failure }
 }

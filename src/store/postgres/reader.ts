@@ -159,12 +159,18 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
 async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
-  const coverage = await readCoverage(client)
-  if (coverage === null) return null
+  const coverage = query.asOf ?? (await readCoverage(client))
+  if (coverage === null || (await holdsLess(client, coverage))) return null
   const reading = readArrivals(query, coverage)
   let step = reading.next()
   while (!step.done) step = reading.next(await rows(client, step.value))
   return step.value
+}
+
+/** Whether the snapshot holds less than what is taken to be held: that of a replica that lags. */
+async function holdsLess(client: Queryable, { height }: Coverage): Promise<boolean> {
+  const position = await readPosition(client)
+  return position === null || BigInt(position.height) < height
 }
 
 async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {

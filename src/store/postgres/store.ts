@@ -15,6 +15,7 @@ export function postgresStore(text: string): Store {
   return {
     name: address.name,
     isEmbedded: false,
+    log: null,
     openWriter: async (options = {}) => {
       await migrate(address)
       return openPostgresWriter(address, options)

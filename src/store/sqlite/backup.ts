@@ -4,6 +4,7 @@ import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { Connection, createPrivately, explained } from './connection.ts'
 import { hasLog } from './log-check.ts'
+import { shortenLog } from './shorten-log.ts'
 
 /** Pages that are copied at a time. */
 const STEP_PAGES = 2_000
@@ -46,6 +47,7 @@ export async function backupSqlite(
     throw explainBackupError(file, error)
   } finally {
     source.close()
+    shortenLog(path)
   }
 }
 

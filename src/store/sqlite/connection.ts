@@ -54,14 +54,15 @@ export class Connection {
   /**
    * Opens for reading.
    *
+   * @param cacheKib memory for pages of the file
    * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
    */
-  static openForReading(path: string): Connection {
+  static openForReading(path: string, cacheKib = READER_CACHE_KIB): Connection {
     return explained(path, () => {
       if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
       const connection = new Connection(path, true)
       try {
-        connection.#database.exec(`pragma cache_size = -${READER_CACHE_KIB}; pragma query_only = on`)
+        connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
         if (connection.#schemaVersion() < MIGRATIONS.length) {
           throw new StoreError(
             `${path}: its schema is older than this program's and must be brought up to date`,
@@ -175,6 +176,11 @@ export class Connection {
   get isUnchanged(): boolean {
     const file = fileAt(this.path)
     return file !== null && file.id === this.#file?.id && file.version === this.#file.version
+  }
+
+  /** Copies to the file what it can of the log, waiting for nobody and letting nobody wait. */
+  copyLog(): void {
+    this.#pragma('wal_checkpoint(passive)')
   }
 
   /** Copies the log to the file and empties it; tells whether readers of older snapshots let it. */

@@ -4,6 +4,7 @@ import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { MIGRATIONS } from './schema.ts'
+import { shortenLog } from './shorten-log.ts'
 
 /** The file, its log, and the log's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
@@ -49,6 +50,7 @@ export function checkSqlite(path: string): DatabaseCheck {
     problems.push(`the file: ${message}`)
   } finally {
     connection.close()
+    shortenLog(path)
   }
   return { problems, notes: [] }
 }
@@ -67,6 +69,13 @@ function schemaProblems(connection: Connection): string[] {
     if (object === undefined) problems.push(`the schema: ${type} ${name} is missing`)
     else if (withoutComments(object.sql) !== withoutComments(sql))
       problems.push(`the schema: ${type} ${name} is not as this program makes it`)
+  }
+  for (const { type, name } of found) {
+    // An index that someone has added changes no row.
+    if (type === 'index' || expected.some((other) => other.name === name)) continue
+    problems.push(
+      `the schema: ${type} ${name} is not one that this program makes; it may change what is written`,
+    )
   }
   return problems
 }

@@ -36,6 +36,7 @@ import { Connection, explained } from './connection.ts'
 import { SQLITE_DIALECT } from './dialect.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
+import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
@@ -88,6 +89,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
+    log: sqliteLog(path),
     close: async () => close(),
   }
 }
@@ -135,12 +137,18 @@ function exists(connection: Connection, scan: Scan): boolean {
 }
 
 function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
-  const coverage = readCoverage(connection)
-  if (coverage === null) return null
+  const coverage = query.asOf ?? readCoverage(connection)
+  if (coverage === null || holdsLess(connection, coverage)) return null
   const reading = readArrivals(query, coverage)
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value
+}
+
+/** Whether the snapshot holds less than what is taken to be held: that of a store that has been put back. */
+function holdsLess(connection: Connection, { height }: Coverage): boolean {
+  const position = readPosition(connection)
+  return position === null || BigInt(position.height) < height
 }
 
 function readGaps(connection: Connection, most: number): GapSummary | null {

@@ -1,5 +1,9 @@
 import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
+import { shortenLog } from './shorten-log.ts'
+
+/** Memory for pages of the file: who reads to the end comes back to few of them. */
+const CACHE_KIB = 4 * 1024
 
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
@@ -9,7 +13,7 @@ export type SnapshotReads = {
 
 /** Opens a read transaction on a connection of its own, which lasts until it is closed. */
 export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot {
-  const connection = reading(() => Connection.openForReading(path))
+  const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
 
   function reading<T>(work: () => T): T {
     try {
@@ -28,7 +32,10 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     return {
       position,
       page: async (query) => reading(() => read.page(connection, query)),
-      close: async () => connection.close(),
+      close: async () => {
+        connection.close()
+        shortenLog(path)
+      },
     }
   } catch (error) {
     connection.close()

@@ -4,6 +4,7 @@ import { Connection, explained } from './connection.ts'
 import { checkSqlite, inspectSqlite } from './inspect.ts'
 import { openSqlitePruner } from './pruner.ts'
 import { openSqliteReader } from './reader.ts'
+import { sqliteLog } from './shorten-log.ts'
 import { openSqliteTableReader, openSqliteTableWriter } from './tables.ts'
 import { openSqliteWriter } from './writer.ts'
 
@@ -12,6 +13,7 @@ export function sqliteStore(path: string): Store {
   return {
     name: path,
     isEmbedded: true,
+    log: sqliteLog(path),
     openWriter: async (options) => openSqliteWriter(path, options),
     openReader: async () => {
       if (!Connection.isCurrent(path)) Connection.openForWriting(path).close()

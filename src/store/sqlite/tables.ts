@@ -9,6 +9,7 @@ import {
   type TableWriter,
 } from '../tables.ts'
 import { Connection, explained } from './connection.ts'
+import { shortenLog } from './shorten-log.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export function openSqliteTableReader(path: string): TableReader {
@@ -16,7 +17,10 @@ export function openSqliteTableReader(path: string): TableReader {
   connection.begin('deferred')
   return {
     read: async (table, range, limit) => explained(path, () => readRange(connection, table, range, limit)),
-    close: async () => connection.close(),
+    close: async () => {
+      connection.close()
+      shortenLog(path)
+    },
   }
 }
 

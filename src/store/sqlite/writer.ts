@@ -83,6 +83,9 @@ const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1
 /** The log is copied to the file once it holds this many bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 
+/** How often a log that could not be emptied is tried again, milliseconds, however little is written meanwhile. */
+const RETRY_MS = 5_000
+
 /** What the store holds after the writer's last commit. */
 type Known = {
   coverage: Coverage | null
@@ -103,6 +106,7 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   let known = explained(path, readKnown)
   /** The log's size at which it is to be copied to the file. */
   let copyAt = MAX_LOG_BYTES
+  let retryAt = 0
 
   function marketNumber(marketId: string): bigint {
     let market = markets.get(marketId)
@@ -250,10 +254,17 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   /** Copies a long log to the file. While a reader of an older snapshot is in the way it grows on. */
   function keepLogShort(): void {
     const bytes = logBytes(path)
-    if (bytes < copyAt) return
+    if (bytes === 0) {
+      // Someone who has read for long has emptied it (shorten-log.ts).
+      known.logFrom = known.commits
+      copyAt = MAX_LOG_BYTES
+      return
+    }
+    if (bytes < copyAt && (bytes < MAX_LOG_BYTES || performance.now() < retryAt)) return
     const isEmpty = connection.truncateLog()
     if (isEmpty) known.logFrom = known.commits
     copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
+    retryAt = performance.now() + RETRY_MS
   }
 
   return {

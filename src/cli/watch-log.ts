@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import { LONG_LOG_BYTES, megabytes } from '../store/long-log.ts'
+import type { Store } from '../store/store.ts'
+
+const WATCH_INTERVAL_MS = 1_000
+
+/**
+ * Runs what reads a store for long, and warns when the store's log gets long meanwhile: it cannot be emptied before
+ * the reading ends. Warns again each time that the log has doubled.
+ */
+export async function watchingLog<T>(store: Store, log: Logger, read: () => Promise<T>): Promise<T> {
+  let warnAt = LONG_LOG_BYTES
+  const look = () => {
+    const bytes = store.log?.bytes() ?? 0
+    if (bytes <= warnAt) return
+    warnAt = 2 * bytes
+    log.warn(
+      `${store.name}: its log holds ${megabytes(bytes)} and cannot be emptied while this command reads; watch the ` +
+        'disk, or interrupt the command and run it on a copy (lyra backup) or at a time when less is written',
+    )
+  }
+  look()
+  const timer = setInterval(look, WATCH_INTERVAL_MS)
+  try {
+    return await read()
+  } finally {
+    clearInterval(timer)
+    look()
+  }
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { Coverage } from '../src/domain/coverage.ts'
+import { advance, type Lacks } from '../src/domain/lacks.ts'
+import type { Resource, Selection } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { type ArrivedRow, MAX_READ_ROWS, type Pass } from '../src/store/arrivals.ts'
+import type { Reader } from '../src/store/store.ts'
+import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const LIMIT = 500
+const RARE = 999_999n
+const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+
+/** What one call after another gives, until all has been read. */
+async function readAll(
+  reader: Reader,
+  resource: Resource,
+  selection: Selection,
+): Promise<{ rows: ArrivedRow[]; calls: number }> {
+  const rows: ArrivedRow[] = []
+  let lacks = ALL
+  let pass: Pass | null = null
+  let asOf: Coverage | null = null
+  for (let calls = 1; ; calls++) {
+    const arrivals = await reader.arrivals({ resource, selection, lacks, asOf, limit: LIMIT, pass })
+    assert.ok(arrivals !== null && arrivals.rows.length <= LIMIT)
+    rows.push(...arrivals.rows)
+    asOf = arrivals.coverage
+    if (arrivals.reached === null) return { rows, calls }
+    lacks = advance(lacks, asOf, arrivals.reached)
+    pass = arrivals.pass
+    assert.ok((pass?.found.length ?? 0) <= LIMIT + 1)
+    assert.ok(calls < 2_000)
+  }
+}
+
+/** Fails unless rows stand in the order of their events, each once. */
+function assertInOrder(rows: readonly ArrivedRow[]): void {
+  for (const [index, { place }] of rows.entries()) {
+    const before = rows[index - 1]?.place ?? { height: -1n, index: 0 }
+    assert.ok(
+      place.height > before.height || (place.height === before.height && place.index > before.index),
+      `${index}: ${place.height} ${place.index} after ${before.height} ${before.index}`,
+    )
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`what has arrived (${kind.name})`, () => {
+    async function openPoints(t: TestContext, blocks: number, pointsOfBlock: number): Promise<Reader> {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const random = createRandom(3)
+      for (let height = 1; height <= blocks; height++) {
+        // Of times all over the run of blocks: the order of the key says nothing of the order of arrival.
+        const points = Array.from({ length: pointsOfBlock }, (_, n) => ({
+          ...pointAt(height, { source: n % 60 === 0 ? 1 : 2 }),
+          timestamp: timeOf(random.integer(blocks)) + BigInt(height * pointsOfBlock + n),
+        }))
+        // A period whose few points lie as far apart as all others do.
+        const isEnd = height === 1 || height === blocks
+        const rare = {
+          ...pointAt(height),
+          seq: RARE,
+          timestamp: timeOf(isEnd && height > 1 ? blocks + 1 : -1),
+        }
+        await live.commit(height, isEnd ? [...points, rare] : points)
+      }
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      return reader
+    }
+
+    test('is read in pieces of few rows where a run of blocks holds far more than that', async (t) => {
+      const total = 40 * 800
+      const reader = await openPoints(t, 40, 800)
+      assert.ok(total > 3 * MAX_READ_ROWS)
+      const points = RESOURCES.fundingPeriodDataPoints
+      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
+      assert.equal(sparse.rows.length, 2)
+      assert.ok(sparse.calls >= total / MAX_READ_ROWS - 1, `${sparse.calls} calls`)
+      const external = await readAll(reader, points, { marketId: LIVE_MARKET, source: 1n })
+      assert.equal(external.rows.length, 40 * 14)
+      assertInOrder(external.rows)
+      const all = await readAll(reader, points, { marketId: LIVE_MARKET })
+      assert.equal(all.rows.length, total + 2)
+      assertInOrder(all.rows)
+    })
+
+    test('is read no further than so many rows, found or not, however few the selection has', async (t) => {
+      const reader = await openPoints(t, 640, 50)
+      const points = RESOURCES.fundingPeriodDataPoints
+      const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
+      assert.equal(sparse.rows.length, 2)
+      assert.ok(sparse.calls >= 3, `${sparse.calls} calls`)
+      const all = await readAll(reader, points, { marketId: LIVE_MARKET })
+      assert.equal(all.rows.length, 640 * 50 + 2)
+      assertInOrder(all.rows)
+      const second = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 2n })
+      assert.equal(second.rows.length, 50 * 50)
+      assertInOrder(second.rows)
+      const none = await readAll(reader, points, { marketId: LIVE_MARKET, seq: 12_345n })
+      assert.deepEqual([none.rows.length, none.calls], [0, 1])
+    })
+
+    test('of checkpoints comes by the limit, those of one block too', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      for (let height = 1; height <= 3; height++) {
+        const checkpoints = Array.from({ length: 700 }, (_, n) => ({
+          ...checkpointAt(height),
+          hash: `${height}-${n}`,
+        }))
+        await live.commit(height, checkpoints)
+      }
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      const { rows, calls } = await readAll(reader, RESOURCES.checkpoints, {})
+      assert.equal(rows.length, 2_100)
+      assert.equal(calls, 5)
+      assertInOrder(rows)
+    })
+  })
+}

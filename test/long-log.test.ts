@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { statSync, truncateSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { send } from './fixtures/http.ts'
+import {
+  checkpointAt,
+  LIVE_MARKET,
+  type LiveStore,
+  openLiveStore,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
+import { runLyra } from './fixtures/program.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const MB = 1024 * 1024
+const POINTS = 60_000
+const TARGET = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?format=ndjson`
+
+const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
+const skip = kind === undefined && 'for SQLite only'
+
+const logBytes = (store: string) => statSync(`${store}-wal`).size
+
+/** Makes the log beside a store as long as if so much had been written: SQLite passes over what it has not written. */
+function lengthen(store: string, bytes: number): void {
+  truncateSync(`${store}-wal`, bytes)
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let waited = 0; !(await holds()); waited += 20) {
+    assert.ok(waited < 20_000, `waited in vain: ${what}`)
+    await sleep(20)
+  }
+}
+
+/** A store of so many points that a client that does not read keeps an export waiting. */
+async function openStoreOfPoints(t: TestContext, store: string): Promise<LiveStore> {
+  const live = await openLiveStore(t, store)
+  const points = Array.from({ length: POINTS }, (_, index) => ({
+    ...pointAt(1),
+    timestamp: timeOf(1) + BigInt(index),
+  }))
+  await live.commit(1, points)
+  return live
+}
+
+/** An export whose client takes what has come only when it is asked to. */
+type SlowExport = { status: number; isCut: boolean; take(): string }
+
+function openSlowExport(base: string): Promise<SlowExport> {
+  return new Promise((resolve) => {
+    get(`${base}${TARGET}`, { agent: false }, (response: IncomingMessage) => {
+      const opened = {
+        status: response.statusCode!,
+        isCut: false,
+        take: () => String(response.read() ?? ''),
+      }
+      response.once('readable', () => resolve(opened))
+      response.on('error', () => {
+        opened.isCut = true
+      })
+    })
+  })
+}
+
+describe('the log of a store that is written to while exports read it', { skip }, () => {
+  test('refuses new exports once it is long, has the oldest ones give way, and is emptied then', async (t) => {
+    const store = kind!.create(t)
+    const live = await openStoreOfPoints(t, store)
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const base = await serve(t, store, { log })
+    const oldest = await openSlowExport(base)
+    const second = await openSlowExport(base)
+    assert.deepEqual([oldest.status, second.status], [200, 200])
+    const had = oldest.take()
+    await live.commit(2, [])
+
+    lengthen(store, 300 * MB)
+    const figures = (await send(base, '/metrics')).text
+    assert.ok(Number(/^lyra_store_log_bytes (\S+)$/m.exec(figures)![1]) >= 300 * MB)
+    const refused = await send(base, TARGET)
+    assert.equal(refused.status, 503)
+    assert.equal(refused.headers['retry-after'], '10')
+    assert.match(refused.text, /the log of the store is too long for another export/)
+    const ownPage = await send(base, TARGET.replace('format=ndjson', ''))
+    assert.equal(ownPage.status, 200)
+    await until(() => lines.length === 1, 'the oldest export gives way')
+    assert.match(
+      lines[0]!,
+      /the store's log holds 31\d MB and cannot be emptied while the export reads; its last cursor/,
+    )
+    await sleep(2_500)
+    assert.equal(lines.length, 1, 'the other one goes on while the log does not grow')
+
+    lengthen(store, 340 * MB)
+    await until(() => lines.length === 2, 'the next one gives way to what has been written since')
+    await until(() => logBytes(store) < 8 * MB, 'the log is emptied')
+    await live.commit(3, [])
+    await live.commit(4, [])
+    assert.ok(logBytes(store) < 8 * MB)
+
+    const whole = had.slice(0, had.lastIndexOf('\n') + 1)
+    const { cursor } = JSON.parse(whole.trimEnd().split('\n').at(-1)!) as { cursor: string }
+    const rest = await send(base, `${TARGET}&pagination.after=${cursor}`)
+    assert.equal(rest.status, 200)
+    assert.equal((whole + rest.text).split('\n').length - 1, POINTS)
+    const check = await runLyra(t, ['check', '--store', store])
+    assert.equal(check.code, 0, check.stdout)
+    for (const slow of [oldest, second])
+      await until(() => slow.take() === '' && slow.isCut, 'the client is told')
+  })
+
+  test('is emptied where nobody reads any more, before an export is refused for it', async (t) => {
+    const store = kind!.create(t)
+    const live = await openStoreOfPoints(t, store)
+    await live.commit(2, [])
+    const base = await serve(t, store)
+    lengthen(store, 300 * MB)
+    assert.equal((await send(base, `${TARGET}&source=SOURCE_EXTERNAL`)).status, 200)
+    assert.ok(logBytes(store) < 8 * MB)
+  })
+
+  test('is said to be kept by another program, where no export of the service does', async (t) => {
+    const store = kind!.create(t)
+    const live = await openStoreOfPoints(t, store)
+    const other = new DatabaseSync(store, { readOnly: true })
+    t.after(() => other.close())
+    other.exec('begin; select * from stream')
+    await live.commit(2, [])
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+    const base = await serve(t, store, { log })
+    lengthen(store, 300 * MB)
+    for (let time = 0; time < 3; time++) assert.equal((await send(base, TARGET)).status, 503)
+    assert.equal(lines.length, 1, 'once, and not for every request')
+    assert.match(lines[0]!, /the store's log holds 31\d MB, and another program keeps it from being emptied/)
+  })
+
+  test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {
+    const store = kind!.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [checkpointAt(1)])
+    const other = new DatabaseSync(store, { readOnly: true })
+    other.exec('begin; select * from stream')
+    lengthen(store, 300 * MB)
+    await live.commit(2, [checkpointAt(2)])
+    await live.commit(3, [checkpointAt(3)])
+    assert.ok(logBytes(store) >= 300 * MB)
+    other.close()
+    let height = 4
+    await until(async () => {
+      await live.commit(height++, [])
+      return logBytes(store) < 8 * MB
+    }, 'the writer empties it')
+  })
+
+  test('makes commands that read for long warn, and empty it at their end', async (t) => {
+    const store = kind!.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [checkpointAt(1), pointAt(1)])
+    const folder = temporaryFolder(t)
+    const commands: [string, ...string[]][] = [
+      ['export', 'checkpoints', '--out', join(folder, 'checkpoints.ndjson')],
+      ['check'],
+      ['backup', join(folder, 'copy.db')],
+      ['verify'],
+    ]
+    for (const args of commands) {
+      await live.commit(live.height + 1, [])
+      lengthen(store, 300 * MB)
+      const { code, stderr } = await runLyra(t, [...args, '--store', store])
+      assert.equal(code, 0, stderr)
+      assert.match(stderr, /its log holds 31\d MB and cannot be emptied while this command reads/, args[0])
+      assert.ok(logBytes(store) < 8 * MB, args[0])
+    }
+  })
+})

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { createBacklog } from '../src/api/backlog.ts'
+import { startLongReads } from '../src/api/long-reads.ts'
+import { createStreamFollower } from '../src/api/stream-route-follower.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { type Reader, StoreUnavailableError } from '../src/store/store.ts'
+import type { Follower } from '../src/stream/feed.ts'
+import { createHub } from '../src/stream/hub.ts'
+import { createReadingTurns, type Lane } from '../src/stream/reading-turns.ts'
+import { send } from './fixtures/http.ts'
+import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { startLyra } from './fixtures/program.ts'
+import { openSocket, requestText } from './fixtures/raw-http.ts'
+import { SILENT, serve } from './fixtures/service.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const MB = 1024 * 1024
+const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
+const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let waited = 0; !(await holds()); waited += 10) {
+    assert.ok(waited < 30_000, `waited in vain: ${what}`)
+    await sleep(10)
+  }
+}
+
+/** A follower that takes everything at once. */
+function createListener(): Follower & { text: string; close(): void } {
+  let isClosed = false
+  return {
+    text: '',
+    send(bytes) {
+      this.text += bytes.toString()
+    },
+    drained: async () => {},
+    get isClosed() {
+      return isClosed
+    },
+    close: () => {
+      isClosed = true
+    },
+  }
+}
+
+/** The text of a stream, as it comes. */
+async function listen(t: TestContext, base: string, target: string): Promise<{ text: string }> {
+  const heard = { text: '' }
+  const request = get(`${base}${target}`, { agent: false })
+  t.after(() => request.destroy())
+  request.on('error', () => {})
+  const response = await new Promise<IncomingMessage>((resolve) => request.once('response', resolve))
+  assert.equal(response.statusCode, 200)
+  response.setEncoding('utf8').on('data', (text: string) => {
+    heard.text += text
+  })
+  response.on('error', () => {})
+  return heard
+}
+
+const eventsIn = (text: string) => text.split('\nevent: ').length - 1
+
+for (const kind of STORE_KINDS) {
+  describe(`reading for streams (${kind.name})`, () => {
+    test('looks at the store once for all who have had more than there is, not for each', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      let reads = 0
+      const counting: Reader = {
+        ...reader,
+        arrivals: (query) => {
+          reads++
+          return reader.arrivals(query)
+        },
+      }
+      const hub = createHub({ reader: counting, turns: createReadingTurns(1), onNotice: () => {} })
+      t.after(() => hub.close())
+      const selection = { marketId: LIVE_MARKET }
+      const listeners = Array.from({ length: 500 }, createListener)
+      const joined = listeners.map((listener, index) => {
+        const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
+        const start = { behind: { height: height + 1n, index: 0 } }
+        return hub.follow(RESOURCES.fundingPeriodDataPoints, selection, listener, start)
+      })
+      await sleep(1_200)
+      for (let height = 2; height <= 6; height++) {
+        await live.commit(height, [pointAt(height)])
+        await sleep(150)
+      }
+      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows behind block 3')
+      assert.ok(listeners.slice(1).every(({ text }) => text === ''))
+      assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
+      for (const listener of listeners) {
+        listener.close()
+        hub.leave(listener)
+      }
+      await Promise.all(joined)
+    })
+
+    test('sends what is committed while the store is being looked at, without waiting for another commit', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const opened = await openStore(store).openReader()
+      t.after(() => opened.close())
+      const first = Promise.withResolvers<void>()
+      const committed = Promise.withResolvers<void>()
+      const reader: Reader = {
+        ...opened,
+        arrivals: async (query) => {
+          const found = await opened.arrivals(query)
+          first.resolve()
+          await committed.promise
+          return found
+        },
+      }
+      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      t.after(() => hub.close())
+      const listener = createListener()
+      const joined = hub.follow(RESOURCES.fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      await first.promise
+      await live.commit(2, [pointAt(2)])
+      await sleep(300)
+      committed.resolve()
+      await joined
+      await until(() => eventsIn(listener.text) === 1, 'the row of block 2')
+      listener.close()
+      hub.leave(listener)
+    })
+
+    test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const base = await serve(t, store)
+      const heard = await listen(t, base, POINT_STREAM)
+      await until(() => heard.text.includes('id: '), 'the first id')
+      const points = Array.from({ length: 20_000 }, (_, n) => ({
+        ...pointAt(2),
+        timestamp: timeOf(2) + BigInt(n),
+      }))
+      await live.commit(2, points)
+      await until(() => eventsIn(heard.text) === points.length, 'all rows')
+      assert.ok(!heard.text.includes('event: dropped'))
+    })
+
+    test('goes on to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const blockHash = 'x'.repeat(20_000)
+      const rows = 150
+      for (let height = 1; height <= rows; height++) {
+        await live.commit(height, [{ ...checkpointAt(height), blockHash }])
+      }
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      t.after(() => hub.close())
+      const listener = createListener()
+      const pieces: number[] = []
+      const take = listener.send.bind(listener)
+      listener.send = (bytes, sharers) => {
+        pieces.push(bytes.length)
+        take(bytes, sharers)
+      }
+      const start = { behind: { height: 0n, index: 0 } }
+      await hub.follow(RESOURCES.checkpoints, {}, listener, start)
+      assert.equal(eventsIn(listener.text), rows)
+      assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
+      assert.ok(pieces.length > 3)
+      listener.close()
+      hub.leave(listener)
+    })
+  })
+}
+
+describe('what reads for streams and exports', () => {
+  const sqlite = STORE_KINDS.find(({ name }) => name === 'sqlite')
+
+  test('is a thread beside the one that answers, where the store is a SQLite file', {
+    skip: sqlite === undefined && 'for SQLite only',
+  }, async (t) => {
+    const store = sqlite!.create(t)
+    const live = await openLiveStore(t, store)
+    for (let height = 1; height <= 10; height++) {
+      await live.commit(height, [pointAt(height), checkpointAt(height)])
+    }
+    const opened = await openStore(store).openReader()
+    t.after(() => opened.close())
+    const never = () => {
+      throw new Error('read by the thread that answers')
+    }
+    const reader: Reader = { ...opened, arrivals: never, openSnapshot: never, coverage: never }
+    const longReads = startLongReads(store, SILENT)
+    const base = await serve(t, store, { reader, longReads })
+    t.after(() => longReads.close())
+    const heard = await listen(t, base, `${POINT_STREAM}&afterBlock=0`)
+    await until(() => eventsIn(heard.text) === 10, 'what was there')
+    await live.commit(11, [pointAt(11)])
+    await until(() => eventsIn(heard.text) === 11, 'what has come')
+    const exported = await send(base, '/api/v2/checkpoints?format=ndjson')
+    assert.equal(exported.text.trimEnd().split('\n').length, 10)
+  })
+
+  test('tells everyone who follows when it fails', async () => {
+    const longReads = startLongReads('', SILENT)
+    const follower = createListener()
+    await assert.rejects(
+      longReads.hub.follow(RESOURCES.checkpoints, {}, follower, 'now'),
+      StoreUnavailableError,
+    )
+    await longReads.close()
+  })
+
+  test('takes turns: what has just come first, then those who lag and exports one after the other', async () => {
+    const turns = createReadingTurns(1)
+    const order: string[] = []
+    const run = (lane: Lane, name: string) =>
+      turns(lane, async () => {
+        order.push(name)
+        await nextTurn()
+      })
+    const all = [run('behind', 'first')]
+    for (let n = 1; n <= 4; n++) all.push(run('behind', `behind ${n}`))
+    for (let n = 1; n <= 2; n++) all.push(run('export', `export ${n}`))
+    for (let n = 1; n <= 10; n++) all.push(run('live', `live ${n}`))
+    await Promise.all(all)
+    const lives = Array.from({ length: 10 }, (_, n) => `live ${n + 1}`)
+    assert.deepEqual(order, [
+      'first',
+      ...lives.slice(0, 8),
+      'export 1',
+      ...lives.slice(8),
+      ...['behind 1', 'export 2', 'behind 2', 'behind 3', 'behind 4'],
+    ])
+  })
+})
+
+describe('what the clients of streams have not taken', () => {
+  /** An answer whose client does not read, and the client. */
+  async function openUnread(t: TestContext) {
+    const { promise, resolve } = Promise.withResolvers<ServerResponse>()
+    const server = createServer((_, response) => resolve(response)).listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await new Promise((listening) => server.once('listening', listening))
+    const client = openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    t.after(() => client.destroy())
+    client.pause()
+    client.write(requestText('GET /', {}))
+    const response = await promise
+    response.writeHead(200)
+    return { response, client }
+  }
+
+  test('is counted with what is kept for all, until they take it or are gone', async (t) => {
+    const { response, client } = await openUnread(t)
+    let kept = 0
+    const backlog = {
+      hold: (_: unknown, bytes: number) => {
+        kept += bytes
+        return () => {
+          kept -= bytes
+        }
+      },
+    }
+    const follower = createStreamFollower(response, backlog, () => {})
+    const piece = Buffer.alloc(MB / 4, 'x')
+    let sent = 0
+    while (kept < 2 * piece.length) {
+      assert.ok(sent < 100, 'the system takes no more at last')
+      follower.send(piece, 1)
+      sent++
+      await sleep(5)
+    }
+    assert.ok(kept <= MB + piece.length)
+    const before = kept
+    follower.send(piece, 1_000)
+    await sleep(20)
+    assert.ok(kept > before && kept - before < 1_000, 'what a thousand are sent is in memory once')
+    client.resume()
+    await until(() => kept === 0, 'all is taken')
+    client.pause()
+    for (let n = 0; kept === 0 && n < 100; n++) {
+      follower.send(piece, 1)
+      await sleep(5)
+    }
+    assert.ok(kept > 0)
+    client.destroy()
+    await until(() => kept === 0, 'nothing is kept for one who is gone')
+  })
+
+  test('has those cut off who have kept theirs for longest, when it is too much', async (t) => {
+    const backlog = createBacklog(MB)
+    const clients = await Promise.all([1, 2, 3].map(() => openUnread(t)))
+    const followers = clients.map(({ response }) => createStreamFollower(response, backlog, () => {}))
+    const piece = Buffer.alloc(MB / 4, 'x')
+    for (let n = 0; n < 100 && !followers.some(({ isClosed }) => isClosed); n++) {
+      for (const follower of followers) follower.send(piece, 1)
+      await sleep(10)
+    }
+    assert.ok(followers[0]!.isClosed)
+  })
+
+  test('takes little memory, however many ask for all checkpoints and read nothing', async (t) => {
+    const kind = STORE_KINDS[0]!
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    const rows = 250
+    const blockHash = 'x'.repeat(20_000)
+    for (let height = 1; height <= rows; height++) {
+      await live.commit(height, [{ ...checkpointAt(height), blockHash }])
+    }
+    const service = startLyra(t, ['serve', '--port', '0', '--store', store])
+    const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
+    const unread = Array.from({ length: 200 }, () => openSocket(base!))
+    for (const socket of unread) {
+      socket.pause()
+      socket.write(requestText(`GET ${CHECKPOINT_STREAM}?afterBlock=0`, {}))
+    }
+    t.after(() => {
+      for (const socket of unread) socket.destroy()
+    })
+    let most = 0
+    for (let n = 0; n < 20; n++) {
+      await sleep(100)
+      const { text } = await send(base!, '/metrics')
+      most = Math.max(most, Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1]))
+    }
+    t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
+    assert.ok(most < 600e6, `${most} bytes`)
+    const heard = await listen(t, base!, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
+    await until(whole, 'one who reads has everything')
+  })
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSeldom } from '../src/api/seldom.ts'
+
+test('What anyone may ask for at will runs once for all who wait, and rests in between', async () => {
+  let runs = 0
+  const ask = createSeldom(async () => {
+    runs++
+    const until = performance.now() + 20
+    while (performance.now() < until);
+    return runs
+  })
+  assert.equal(await ask(), 1)
+  const answers = await Promise.all(Array.from({ length: 100 }, ask))
+  assert.deepEqual(new Set(answers), new Set([2]))
+  const since = performance.now()
+  while (performance.now() - since < 500) await ask()
+  // Back to back it would be 25 times.
+  assert.ok(runs <= 10, `${runs} runs`)
+  assert.ok(runs > 2)
+})
+
+test('A run that fails is told to those who wait for it, and the next one is made', async () => {
+  let fails = true
+  const ask = createSeldom(async () => {
+    if (fails) throw new Error('not now')
+    return 'well'
+  })
+  await assert.rejects(ask(), /not now/)
+  fails = false
+  await delay(1)
+  assert.equal(await ask(), 'well')
+})
