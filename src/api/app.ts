@@ -23,6 +23,7 @@ import {
   unavailable,
 } from './errors.ts'
 import { createExports } from './export-route.ts'
+import { fundingEstimateHandler } from './funding-estimate-route.ts'
 import { createHotPages, type HotPages } from './hot-pages.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import type { LongReads } from './long-reads.ts'
@@ -31,7 +32,7 @@ import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
 import { pageHandler } from './page-route.ts'
 import { createParserErrors } from './parser-errors.ts'
-import { COVERAGE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
+import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
 import { checkTarget } from './query-string.ts'
 import { createRequestCount } from './rate-limit.ts'
 import type { IntakeState } from './readiness.ts'
@@ -222,6 +223,11 @@ export function createApp(options: AppOptions): App {
     method: READ_METHODS,
     url: COVERAGE_PATH,
     handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
+  })
+  server.route({
+    method: READ_METHODS,
+    url: FUNDING_ESTIMATE_PATH,
+    handler: fundingEstimateHandler({ reader, pages, turns: pageTurns.usual, addressOf }),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })

@@ -5,6 +5,7 @@ import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
+import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -139,6 +140,8 @@ export type Reader = {
   holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The store's log, where it has one. */
   log?: StoreLog
+  /** What the estimate of a market's running funding period follows from; null in an empty store. */
+  fundingInputs(marketId: string): Promise<FundingInputsAt | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>

@@ -7,6 +7,7 @@ import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
+import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -102,6 +103,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
+    fundingInputs: (marketId) =>
+      ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
     close: () => pool.end(),
   }
 }
@@ -195,16 +198,20 @@ const rows = (client: Queryable, statement: Statement) => rowsOf(client, stateme
 async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
   const coverage = query.asOf ?? (await readCoverage(client))
   if (coverage === null || (await holdsLess(client, coverage))) return null
-  const reading = readArrivals(query, coverage)
-  let step = reading.next()
-  while (!step.done) step = reading.next(await rows(client, step.value))
-  return step.value
+  return runReading(client, readArrivals(query, coverage))
 }
 
 /** Whether the snapshot holds less than what is taken to be held: that of a replica that lags. */
 async function holdsLess(client: Queryable, { height }: Coverage): Promise<boolean> {
   const position = await readPosition(client)
   return position === null || BigInt(position.height) < height
+}
+
+/** Runs a reading's statements one after another. */
+async function runReading<T>(client: Queryable, reading: Generator<Statement, T, Row[]>): Promise<T> {
+  let step = reading.next()
+  while (!step.done) step = reading.next(await rows(client, step.value))
+  return step.value
 }
 
 async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {

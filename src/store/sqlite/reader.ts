@@ -1,8 +1,9 @@
 import type { Coverage } from '../../domain/coverage.ts'
-import type { Resource, Selection } from '../../resources/resource.ts'
+import type { Resource, Row, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
+import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import {
   edgesStatement,
@@ -10,6 +11,7 @@ import {
   marketStatement,
   pageStatement,
   type Scan,
+  type Statement,
   spanStatement,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -91,6 +93,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
+    fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
     log: sqliteLog(path),
     close: async () => close(),
   }
@@ -156,7 +159,11 @@ function exists(connection: Connection, scan: Scan): boolean {
 function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
   const coverage = query.asOf ?? readCoverage(connection)
   if (coverage === null || holdsLess(connection, coverage)) return null
-  const reading = readArrivals(query, coverage)
+  return runReading(connection, readArrivals(query, coverage))
+}
+
+/** Runs a reading's statements one after another. */
+function runReading<T>(connection: Connection, reading: Generator<Statement, T, Row[]>): T {
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value
