@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { decodeCursor } from '../src/resources/cursor.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Key } from '../src/resources/resource.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 import { findStore } from '../src/store/open-store.ts'
 import { type Figure, figure } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
@@ -52,7 +52,7 @@ function bytesRead(): number {
 
 function queryOf(target: string) {
   const { searchParams } = new URL(target, 'http://localhost')
-  const resource = RESOURCES.fundingPeriodDataPoints
+  const resource = fundingPeriodDataPoints
   return {
     resource,
     selection: { marketId: LARGE_MARKET },

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { edgesStatement } from '../src/store/page-statement.ts'
 import { POSTGRES_DIALECT } from '../src/store/postgres/dialect.ts'
 import { pageScans } from '../src/store/scan.ts'
@@ -106,7 +106,7 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
 async function pgbenchRate(server: PostgresServer, marketId: string, limit: number): Promise<number> {
   const { page } = pageScans(
     {
-      resource: RESOURCES.fundingPeriodDataPoints,
+      resource: fundingPeriodDataPoints,
       selection: { marketId },
       descending: true,
       cursor: null,

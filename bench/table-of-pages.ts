@@ -1,5 +1,5 @@
 import { encodeCursor } from '../src/resources/cursor.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { LARGE_MARKET, largeStoreTimes, PERIOD_SECONDS } from './large-store.ts'
 import { type LoadResult, measureLoad } from './load.ts'
@@ -32,7 +32,7 @@ export function pageTargets(points: number): PageTargets {
   /** A cursor at a share of the way from the oldest row to the newest; the turn makes each another one. */
   function cursorAt(share: number): string {
     const second = start + BigInt(Math.floor(share * seconds))
-    return encodeCursor(RESOURCES.fundingPeriodDataPoints, LARGE_MARKET, [
+    return encodeCursor(fundingPeriodDataPoints, LARGE_MARKET, [
       second * 1_000_000_000n,
       BigInt(turn++ % 1_000_000),
       2n,

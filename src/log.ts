@@ -1,14 +1,23 @@
-import { type Logger, pino } from 'pino'
+import { type Logger, type LoggerOptions, pino } from 'pino'
 import { PinoPretty } from 'pino-pretty'
+import { printable } from './domain/printable.ts'
 
 /** The levels that `--log-level` takes. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+/** What comes from events may stand in any message. */
+const hooks: NonNullable<LoggerOptions['hooks']> = {
+  logMethod(args, method) {
+    const printed = args.map((arg: unknown) => (typeof arg === 'string' ? printable(arg) : arg))
+    method.apply(this, printed as typeof args)
+  },
+}
 
 /** A log on standard error: lines for people on a terminal, JSON elsewhere. */
 export function createLogger(level: string): Logger {
   if (process.stderr.isTTY) {
     return pino(
-      { level, base: null },
+      { level, base: null, hooks },
       PinoPretty({
         destination: 2,
         sync: true,
@@ -17,5 +26,5 @@ export function createLogger(level: string): Logger {
       }),
     )
   }
-  return pino({ level }, pino.destination({ dest: 2, sync: true }))
+  return pino({ level, hooks }, pino.destination({ dest: 2, sync: true }))
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Coverage } from '../src/domain/coverage.ts'
 import { advance, type Lacks } from '../src/domain/lacks.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Resource, Selection } from '../src/resources/resource.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 import { type ArrivedRow, MAX_READ_ROWS, type Pass } from '../src/store/arrivals.ts'
 import type { Reader } from '../src/store/store.ts'
 import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
@@ -78,7 +79,7 @@ for (const kind of STORE_KINDS) {
       const total = 40 * 800
       const reader = await openPoints(t, 40, 800)
       assert.ok(total > 3 * MAX_READ_ROWS)
-      const points = RESOURCES.fundingPeriodDataPoints
+      const points = fundingPeriodDataPoints
       const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
       assert.equal(sparse.rows.length, 2)
       assert.ok(sparse.calls >= total / MAX_READ_ROWS - 1, `${sparse.calls} calls`)
@@ -92,7 +93,7 @@ for (const kind of STORE_KINDS) {
 
     test('is read no further than so many rows, found or not, however few the selection has', async (t) => {
       const reader = await openPoints(t, 640, 50)
-      const points = RESOURCES.fundingPeriodDataPoints
+      const points = fundingPeriodDataPoints
       const sparse = await readAll(reader, points, { marketId: LIVE_MARKET, seq: RARE })
       assert.equal(sparse.rows.length, 2)
       assert.ok(sparse.calls >= 3, `${sparse.calls} calls`)
@@ -118,7 +119,7 @@ for (const kind of STORE_KINDS) {
       }
       const reader = await openStore(store).openReader()
       t.after(() => reader.close())
-      const { rows, calls } = await readAll(reader, RESOURCES.checkpoints, {})
+      const { rows, calls } = await readAll(reader, checkpoints, {})
       assert.equal(rows.length, 2_100)
       assert.equal(calls, 5)
       assertInOrder(rows)

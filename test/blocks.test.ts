@@ -244,6 +244,41 @@ for (const kind of STORE_KINDS) {
       ['a period of seq 2^63', fundingPeriod({ seq: BEYOND }), 'seq of 2^63 or more'],
       ['a period with a bad twap', fundingPeriod({ twap: 'x' }), 'twap is no decimal number'],
       ['a period with a NUL', fundingPeriod({ payment: '1\0' }), 'text that cannot be kept'],
+      [
+        'a period with no payment but a text',
+        fundingPeriod({ payment: 'x' }),
+        'payment or rate is not a decimal number',
+      ],
+      [
+        'a period with an empty payment',
+        fundingPeriod({ payment: '' }),
+        'payment or rate is not a decimal number',
+      ],
+      [
+        'a point with a long price',
+        dataPoint({ price: '1'.repeat(257) }),
+        'number of more than 256 characters',
+      ],
+      [
+        'a point with a long twap',
+        dataPoint({ twap: '1'.repeat(257) }),
+        'number of more than 256 characters',
+      ],
+      [
+        'a point with a long text as price',
+        dataPoint({ price: 'x'.repeat(257) }),
+        'number of more than 256 characters',
+      ],
+      [
+        'a period with a long twap',
+        fundingPeriod({ twap: '1'.repeat(257) }),
+        'number of more than 256 characters',
+      ],
+      [
+        'a period with a long payment',
+        fundingPeriod({ payment: '1'.repeat(257) }),
+        'number of more than 256 characters',
+      ],
       ['an auction of a bad market', auction({ marketId: bad }), 'invalid market ID'],
       ['a checkpoint of height 2^63', checkpoint({ atBlock: BEYOND }), 'height of 2^63 or more'],
       ['a checkpoint with a NUL', checkpoint({ hash: 'a\0' }), 'text that cannot be kept'],
@@ -278,6 +313,19 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
       })
     }
+
+    test('numbers of 256 characters, and payments below zero, are kept', async (t) => {
+      const store = kind.create(t)
+      const number = '1'.repeat(256)
+      const events = [
+        dataPoint({ price: number, twap: number }),
+        fundingPeriod({ payment: `-${'1'.repeat(255)}` }),
+      ]
+      const report = await ingestWell(t, store, fileOf(block(2, ...events)))
+      assert.deepEqual(report.leftOut, {})
+      const { fundingPeriodDataPoints, fundingPeriods } = report.rows
+      assert.deepEqual([fundingPeriodDataPoints, fundingPeriods], [1, 1])
+    })
 
     test('of a list of providers only the elements are left out that are not as they should be', async (t) => {
       const store = kind.create(t)

@@ -157,7 +157,7 @@ for (const kind of STORE_KINDS) {
 }
 
 test('Coverage of a SQLite file is not made by the thread that answers', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
+  const store = join(temporaryFolder(t), 'lyra.db')
   await ingestWhole(store, SAMPLE)
   const reader = await openStore(store).openReader()
   t.after(() => reader.close())
@@ -172,7 +172,7 @@ test('Coverage of a SQLite file is not made by the thread that answers', async (
 })
 
 test('Readiness says that the store is unreachable, and where it is says the log alone', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
+  const store = join(temporaryFolder(t), 'lyra.db')
   await ingestWhole(store, SAMPLE)
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })

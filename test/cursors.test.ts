@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc, { type Arbitrary } from 'fast-check'
+import { checkpoints } from '../src/resources/checkpoints.ts'
 import { decodeCursor, encodeCursor } from '../src/resources/cursor.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import type { Key, KeyType, KeyValue, Resource } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { scaled } from './fixtures/scale.ts'
@@ -109,7 +112,7 @@ for (const resource of Object.values<Resource>(RESOURCES)) {
 }
 
 describe('cursors of data points', () => {
-  const points = RESOURCES.fundingPeriodDataPoints
+  const points = fundingPeriodDataPoints
   const time = 1_724_932_800_123_456_789n
 
   test('a cursor is bound to its market', () => {
@@ -140,11 +143,11 @@ describe('cursors of data points', () => {
 
 describe('cursors made by someone else, with a right check sum', () => {
   const cases: [what: string, resource: Resource, key: Key][] = [
-    ['a height of 2^63', RESOURCES.checkpoints, [2n ** 63n, 'aa']],
-    ['a height of 2^64 - 1', RESOURCES.checkpoints, [2n ** 64n - 1n, 'aa']],
-    ['a hash with a NUL', RESOURCES.checkpoints, [1n, 'a\0b']],
-    ['a seq of 2^63', RESOURCES.fundingPeriodDataPoints, [1n, 2n ** 63n, 1n]],
-    ['a party with a NUL', RESOURCES.liquidityProviders, [MARKET, '\0']],
+    ['a height of 2^63', checkpoints, [2n ** 63n, 'aa']],
+    ['a height of 2^64 - 1', checkpoints, [2n ** 64n - 1n, 'aa']],
+    ['a hash with a NUL', checkpoints, [1n, 'a\0b']],
+    ['a seq of 2^63', fundingPeriodDataPoints, [1n, 2n ** 63n, 1n]],
+    ['a party with a NUL', liquidityProviders, [MARKET, '\0']],
   ]
   for (const [what, resource, key] of cases) {
     test(`${what}, which no row can have, is refused`, () => {

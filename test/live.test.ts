@@ -164,7 +164,9 @@ describe('a peer that is not as it should be', () => {
   const [store] = STORE_KINDS
   const other = (event: Buffer, from: string, to: string) =>
     Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
-  const wrong: [what: string, bytes: Buffer, reason: RegExp, fault: string][] = [
+  type Peer = [what: string, bytes: Buffer, reason: RegExp, fault: string]
+  /** Those who never shake hands are no core: the ingestion does not fail with them. */
+  const strangers: Peer[] = [
     ['another protocol', Buffer.from('0053500000200000', 'hex'), /not the handshake/, 'broken handshake'],
     [
       'no scalability protocol at all',
@@ -172,6 +174,8 @@ describe('a peer that is not as it should be', () => {
       /not the handshake/,
       'broken handshake',
     ],
+  ]
+  const wrong: Peer[] = [
     [
       'a message of 4 GB',
       Buffer.concat([HANDSHAKE, Buffer.from('0000000100000000', 'hex')]),
@@ -197,8 +201,9 @@ describe('a peer that is not as it should be', () => {
       'refused message',
     ],
   ]
-  for (const [what, bytes, reason, fault] of wrong) {
-    test(`${what} is refused, and seen in readiness, metrics and log`, async (t) => {
+  for (const [what, bytes, reason, fault] of [...strangers, ...wrong]) {
+    const isCore = wrong.some(([name]) => name === what)
+    test(`${what} is refused, and seen in ${isCore ? 'readiness, ' : ''}metrics and log`, async (t) => {
       const place = store!.create(t)
       await ingestWhole(place, SAMPLE)
       const service = await startLive(t, place, temporaryFolder(t))
@@ -208,7 +213,9 @@ describe('a peer that is not as it should be', () => {
       socket.write(bytes)
       socket.resume()
       await closed
-      await untilNotReady(service, reason)
+      if (isCore) await untilNotReady(service, reason)
+      else await service.program.printed(reason)
+      assert.equal((await readyOf(service)).status, isCore ? 503 : 200)
       const metrics = (await send(service.base, '/metrics')).text
       assert.match(metrics, new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`))
       assert.match(service.program.output.stderr, reason)

@@ -6,7 +6,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { createBacklog } from '../src/api/backlog.ts'
 import { startLongReads } from '../src/api/long-reads.ts'
 import { createStreamFollower } from '../src/api/stream-route-follower.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { type Reader, StoreUnavailableError } from '../src/store/store.ts'
 import type { Follower } from '../src/stream/feed.ts'
 import { createHub } from '../src/stream/hub.ts'
@@ -87,7 +88,7 @@ for (const kind of STORE_KINDS) {
       const joined = listeners.map((listener, index) => {
         const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
         const start = { behind: { height: height + 1n, index: 0 } }
-        return hub.follow(RESOURCES.fundingPeriodDataPoints, selection, listener, start)
+        return hub.follow(fundingPeriodDataPoints, selection, listener, start)
       })
       await sleep(1_200)
       for (let height = 2; height <= 6; height++) {
@@ -124,7 +125,7 @@ for (const kind of STORE_KINDS) {
       const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const listener = createListener()
-      const joined = hub.follow(RESOURCES.fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      const joined = hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       await first.promise
       await live.commit(2, [pointAt(2)])
       await sleep(300)
@@ -171,7 +172,7 @@ for (const kind of STORE_KINDS) {
         take(bytes, sharers)
       }
       const start = { behind: { height: 0n, index: 0 } }
-      await hub.follow(RESOURCES.checkpoints, {}, listener, start)
+      await hub.follow(checkpoints, {}, listener, start)
       assert.equal(eventsIn(listener.text), rows)
       assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
       assert.ok(pieces.length > 3)
@@ -212,10 +213,7 @@ describe('what reads for streams and exports', () => {
   test('tells everyone who follows when it fails', async () => {
     const longReads = startLongReads('', SILENT)
     const follower = createListener()
-    await assert.rejects(
-      longReads.hub.follow(RESOURCES.checkpoints, {}, follower, 'now'),
-      StoreUnavailableError,
-    )
+    await assert.rejects(longReads.hub.follow(checkpoints, {}, follower, 'now'), StoreUnavailableError)
     await longReads.close()
   })
 

@@ -4,6 +4,8 @@ import { createEnvelope, readEnvelope } from '../src/events/bus-event.ts'
 import { decodeEvent } from '../src/events/decode.ts'
 import type { MarketDataEvent } from '../src/events/event.ts'
 import { MalformedMessageError } from '../src/events/wire-reader.ts'
+import { batchRows, createBatch } from '../src/projections/batch.ts'
+import { projectMarketData } from '../src/projections/liquidity-providers.ts'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')
@@ -29,6 +31,28 @@ function decodeBody(body: Uint8Array): Decoded {
 const share = message({ 1: PARTY, 2: '0.5', 4: '0.25' })
 const sla = message({ 1: PARTY, 2: '1', 9: '7' })
 
+const LONG = 'number of more than 256 characters'
+
+/** An SLA with a list of penalties. */
+function penalties(count: number): Uint8Array {
+  return Buffer.concat([message({ 1: PARTY }), ...Array.from({ length: count }, () => message({ 6: '0.1' }))])
+}
+
+test('a batch is counted without decoding the lists of providers', () => {
+  const batch = createBatch()
+  const place = { height: 1n, eventIndex: 1 }
+  const event: MarketDataEvent = {
+    kind: 'market-data',
+    marketId: MARKET,
+    get feeShares(): never {
+      throw new Error('the list was decoded')
+    },
+    slas: [],
+  }
+  projectMarketData(batch, event, place)
+  assert.equal(batchRows(batch), 1)
+})
+
 test('market data seen before are checked again where a byte differs', () => {
   const cases: [string, Uint8Array, Uint8Array, string[], number, number][] = [
     ['as before', share, sla, [], 1, 1],
@@ -48,6 +72,12 @@ test('market data seen before are checked again where a byte differs', () => {
       1,
       0,
     ],
+    ['a number of 256 characters', message({ 1: PARTY, 2: '1'.repeat(256) }), sla, [], 1, 1],
+    ['one of 257', message({ 1: PARTY, 2: '1'.repeat(257) }), sla, [LONG], 0, 1],
+    ['one of 257 in the SLA', share, message({ 1: PARTY, 9: '1'.repeat(257) }), [LONG], 1, 0],
+    ['one of 257 among penalties', share, message({ 1: PARTY, 6: '1'.repeat(257) }), [LONG], 1, 0],
+    ['1,024 penalties', share, penalties(1_024), [], 1, 1],
+    ['1,025 penalties', share, penalties(1_025), ['more than 1,024 penalties in a list'], 1, 0],
     ['empty elements', message({}), message({}), ['invalid party ID', 'invalid party ID'], 0, 0],
   ]
   for (const [name, shareBytes, slaBytes, leftOut, shares, slas] of cases) {

@@ -61,13 +61,15 @@ for (const kind of STORE_KINDS) {
       for (const stream of readOldAnswers().streams) {
         const rows = rowsOf(stream)
         assert.ok(rows.length > 1, stream.target)
+        // The ids of providers said by hashes which rows had come: of those all rows come once more.
+        const comesAgain = stream.target.includes('liquidity-providers')
         for (const at of [0, Math.floor(rows.length / 2)]) {
-          const expected = rows.slice(at + 1, at + 6)
+          const expected = comesAgain ? rows : rows.slice(at + 1, at + 6)
           if (expected.length === 0) continue
           const events = await eventsAfter(base, stream.target, rows[at]!.id!, expected.length)
           assert.deepEqual(
-            events.map(({ data }) => data),
-            expected.map(({ data }) => data),
+            events.map(({ data }) => data).sort(),
+            expected.map(({ data }) => data).sort(),
             `${stream.target} after ${rows[at]!.id}`,
           )
         }
@@ -79,8 +81,15 @@ for (const kind of STORE_KINDS) {
       await openStore(old).migrate()
       const made = kind.create(t)
       await ingestWhole(made, SAMPLE)
-      // The hashes of block 1's parts were not kept then.
-      const dump = async (store: string) => ({ ...(await dumpStore(store)), stream: [] })
+      // The hashes of block 1's parts were not kept then, nor where the start of a period is from, nor which blocks
+      // have brought instruments.
+      const dump = async (store: string) => {
+        const tables = await dumpStore(store)
+        const periods = tables.funding_periods!.map((row) =>
+          JSON.stringify((JSON.parse(row) as string[]).filter((_, index) => index !== 3 && index !== 4)),
+        )
+        return { ...tables, funding_periods: periods, stream: [], kept_from: [] }
+      }
       assertSameDump(await dump(old), await dump(made), 'migrated')
       const { report } = await ingestWhole(old, SAMPLE)
       assert.equal(report.blocks, 0)

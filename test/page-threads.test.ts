@@ -7,7 +7,9 @@ import { type MadePage, type Pages, pagesOf } from '../src/api/make-page.ts'
 import type { PageRequest } from '../src/api/page-request.ts'
 import { startPageThreads } from '../src/api/page-threads.ts'
 import { generateRecords } from '../src/generate/generate.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import { ALL_HOLDINGS, type PageQuery, StoreUnavailableError } from '../src/store/store.ts'
 import { send } from './fixtures/http.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
@@ -22,7 +24,7 @@ const options = { skip: kind === undefined && 'for SQLite only' }
 function points(limit: number, change: Partial<PageQuery> = {}, backward = false): PageRequest {
   return {
     query: {
-      resource: RESOURCES.fundingPeriodDataPoints,
+      resource: fundingPeriodDataPoints,
       selection: { marketId: MARKET },
       descending: true,
       cursor: null,
@@ -55,8 +57,8 @@ test('Threads make the pages that are made without them, many at a time', option
     points(50),
     points(50, {}, true),
     points(5_000),
-    points(3, { resource: RESOURCES.checkpoints, selection: {} }),
-    points(700, { resource: RESOURCES.liquidityProviders }),
+    points(3, { resource: checkpoints, selection: {} }),
+    points(700, { resource: liquidityProviders }),
   ]
   try {
     const here = pagesOf(reader)
@@ -184,7 +186,7 @@ test('A fault of ours is told as one', options, async (t) => {
   await ingestWhole(store, SAMPLE)
   const threads = startPageThreads(store, SILENT)
   t.after(() => threads.close())
-  const unknown = { ...RESOURCES.checkpoints, name: 'nothing' as 'checkpoints' }
+  const unknown = { ...checkpoints, name: 'nothing' as 'checkpoints' }
   await assert.rejects(threads.make(points(3, { resource: unknown })), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
     assert.match(error.stack!, /page-statement|reader|scan/)

@@ -7,8 +7,10 @@ import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 import {
   type Dialect,
   edgesStatement,
@@ -37,8 +39,8 @@ type PlannedPage = {
   depth?: number
 }
 
-const points = RESOURCES.fundingPeriodDataPoints
-const providers = RESOURCES.liquidityProviders
+const points = fundingPeriodDataPoints
+const providers = liquidityProviders
 
 const PAGES: PlannedPage[] = [
   { name: 'the first page of points', resource: points, selection: {} },
@@ -46,8 +48,8 @@ const PAGES: PlannedPage[] = [
   { name: 'points of a date range', resource: points, selection: { from: 0n, to: 2n ** 62n } },
   { name: 'the sparse source', resource: points, selection: { source: 1n } },
   { name: 'a deep page of the sparse source', resource: points, selection: { source: 1n }, depth: 0.5 },
-  { name: 'checkpoints', resource: RESOURCES.checkpoints, selection: {} },
-  { name: 'deep checkpoints', resource: RESOURCES.checkpoints, selection: {}, depth: 0.5 },
+  { name: 'checkpoints', resource: checkpoints, selection: {} },
+  { name: 'deep checkpoints', resource: checkpoints, selection: {}, depth: 0.5 },
   { name: 'providers of a market', resource: providers, selection: { marketId: '' } },
   { name: 'providers of a party', resource: providers, selection: { partyId: '' } },
 ]

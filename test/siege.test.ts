@@ -9,7 +9,7 @@ test('A service under all attacks at once answers everybody else and loses nothi
     blocks: 10_000,
     seconds: 12,
     scale: 0.1,
-    attacksLiveSocket: false,
+    attacksLiveSocket: true,
   })
   const { requests, p50, p99, longest, memoryMb, blocksSent, reconnects, exports } = report
   t.diagnostic(

@@ -1,6 +1,9 @@
 /** The smallest block: most pages of the usual size fit in. */
 const MIN_BLOCK_BYTES = 32 * 1024
 
+/** Larger blocks are a multiple of this: with powers of two half of what a long page takes would lie idle. */
+const STEP_BYTES = 256 * 1024
+
 /** What is kept of blocks that nobody uses. */
 const MAX_FREE_BYTES = 16 * 1024 * 1024
 
@@ -15,7 +18,7 @@ export class BufferPool {
   /** A block that holds so many bytes, with anything in it. */
   take(bytes: number): ArrayBuffer {
     const found = this.#free.findIndex(({ byteLength }) => byteLength >= bytes)
-    if (found === -1) return new ArrayBuffer(Math.max(MIN_BLOCK_BYTES, 2 ** Math.ceil(Math.log2(bytes))))
+    if (found === -1) return new ArrayBuffer(blockBytes(bytes))
     const [block] = this.#free.splice(found, 1) as [ArrayBuffer]
     this.#freeBytes -= block.byteLength
     return block
@@ -27,4 +30,10 @@ export class BufferPool {
     this.#free.push(block)
     this.#freeBytes += block.byteLength
   }
+}
+
+/** The size of a new block: of a few sizes, so that it can be used again. */
+function blockBytes(bytes: number): number {
+  if (bytes > STEP_BYTES) return Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
+  return Math.max(MIN_BLOCK_BYTES, 2 ** Math.ceil(Math.log2(bytes)))
 }

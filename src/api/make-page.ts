@@ -2,8 +2,7 @@ import type { StoreVersion } from '../store/changes.ts'
 import type { HoldingsQuery, Position, Reader } from '../store/store.ts'
 import { coverageBody } from './coverage-body.ts'
 import { pageBody } from './page-body.ts'
-import type { Extent } from './page-cache.ts'
-import { extentOf } from './page-extent.ts'
+import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
 import { checkSumOf } from './send-json.ts'
 
@@ -11,7 +10,7 @@ import { checkSumOf } from './send-json.ts'
 export type MadePage = {
   json: Buffer
   checkSum: string
-  extent: Extent
+  scope: PageScope
   position: Position
   version: StoreVersion
   /** Lets the memory of `json` be used for another page: nobody may look at it any more. */
@@ -46,11 +45,11 @@ export async function makePage(reader: Reader, asked: PageRequest): Promise<Made
   const page = await reader.page(asked.query)
   const { position, version } = page
   if (position === null) return null
-  const { json, lastCursor } = pageBody(asked, page)
+  const json = pageBody(asked, page)
   return {
     json,
     checkSum: checkSumOf(json),
-    extent: extentOf(asked.query, page, lastCursor),
+    scope: scopeOfPage(asked.query),
     position,
     version,
   }

@@ -6,22 +6,18 @@ import type { PageRequest } from './page-request.ts'
 /** A page's edges as they stand in the answer, with the cursors of the first and the last; `""` for none. */
 type Edges = WrittenEdges & { startCursor: string; endCursor: string }
 
-/** A page's answer, and the cursor of the row that was read last; `""` for none. */
-export type PageBody = { json: Buffer; lastCursor: string }
-
 /** Writes a page as the answer's body: compact JSON. */
-export function pageBody(request: PageRequest, page: Page): PageBody {
+export function pageBody(request: PageRequest, page: Page): Buffer {
   const { query, backward } = request
   const edges = page.edges === null ? writeEdges(request, page) : { ...page.edges, ...cursorsOf(page.edges) }
   const { startCursor, endCursor } = edges
   const hasNextPage = backward ? page.behind : page.more
   const hasPreviousPage = backward ? page.more : page.behind
-  const json = enclose(
+  return enclose(
     edges,
-    `{"${query.resource.bodyField}":{"edges":[`,
+    `{"${query.resource.name}":{"edges":[`,
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`,
   )
-  return { json, lastCursor: backward ? startCursor : endCursor }
 }
 
 /** Puts texts around edges: where they stand, if there is room. */
@@ -36,13 +32,12 @@ function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string
 
 function writeEdges({ query, backward }: PageRequest, page: Page): Edges {
   const { resource, selection } = query
-  const scope = resource.scope === null ? null : selection[resource.scope]!
   const rows = backward ? page.rows.toReversed() : page.rows
   let edges = ''
   let startCursor = ''
   let endCursor = ''
   for (const row of rows) {
-    endCursor = encodeCursor(resource, scope, row)
+    endCursor = encodeCursor(resource, selection, row)
     if (edges === '') startCursor = endCursor
     else edges += ','
     edges += `{"node":${resource.node(row, selection)},"cursor":"${endCursor}"}`

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { ResourceName } from '../resources/resource.ts'
 import type { Change, StoreVersion } from '../store/changes.ts'
-import type { Freshness, Position, Reader } from '../store/store.ts'
+import type { Freshness, PageQuery, Position, Reader } from '../store/store.ts'
 
 /** Pages kept at most: each is looked at after a commit. */
 const MAX_PAGES = 10_000
@@ -9,14 +8,12 @@ const MAX_PAGES = 10_000
 /** What an entry takes beside its bytes. */
 const ENTRY_BYTES = 1_000
 
-/** Rows that a page shows or depends on. */
-export type Extent = {
-  resource: ResourceName
-  /** The market that the rows are of; null for those of any. */
-  scope: string | null
-  /** Values of the first key column, inclusive; null on a side for no end. */
-  first: bigint | null
-  last: bigint | null
+/** The list that a page is of: a resource's rows, of one market where they are told apart by it. */
+export type PageScope = Pick<Change, 'resource' | 'scope'>
+
+/** The list that the page of a query is of. */
+export function scopeOfPage({ resource, selection }: Pick<PageQuery, 'resource' | 'selection'>): PageScope {
+  return { resource: resource.name, scope: selection.marketId ?? null }
 }
 
 /** Characters of requests remembered, to tell who reads a list through from who asks for the same again. */
@@ -32,7 +29,7 @@ export type KeptPage = {
   body: Buffer | string
   tag: string
   isGzipped: boolean
-  extent: Extent
+  scope: PageScope
   /** The commit that it shows. */
   version: StoreVersion
 }
@@ -83,7 +80,7 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
       pages.clear()
     } else if (changed.length > 0) {
       const touches = touchedBy(changed)
-      for (const [key, page] of pages.entries()) if (touches(page.extent)) pages.delete(key)
+      for (const [key, page] of pages.entries()) if (touches(page.scope)) pages.delete(key)
     }
   }
 
@@ -128,19 +125,18 @@ function copyOf(body: Buffer | string): Buffer | string {
   return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
 }
 
-/** Tells which extents some changes touch. */
-function touchedBy(changed: readonly Change[]): (extent: Extent) => boolean {
-  const byScope = Map.groupBy(changed, ({ resource, scope }) => `${resource} ${scope}`)
-  const byResource = Map.groupBy(changed, ({ resource }) => resource)
-  return (extent) => {
-    const { resource, scope } = extent
-    const changes = scope === null ? byResource.get(resource) : byScope.get(`${resource} ${scope}`)
-    return changes?.some((change) => isWithin(change, extent)) ?? false
+/** Tells which lists some changes touch. */
+function touchedBy(changed: readonly Change[]): (scope: PageScope) => boolean {
+  const scopes = new Map<string, Set<string | null>>()
+  for (const { resource, scope } of changed) {
+    const known = scopes.get(resource)
+    if (known === undefined) scopes.set(resource, new Set([scope]))
+    else known.add(scope)
   }
-}
-
-function isWithin({ range }: Change, { first, last }: Extent): boolean {
-  return range === null || ((first === null || range.last >= first) && (last === null || range.first <= last))
+  return ({ resource, scope }) => {
+    const touched = scopes.get(resource)
+    return touched !== undefined && (scope === null || touched.has(scope) || touched.has(null))
+  }
 }
 
 /**

@@ -34,12 +34,12 @@ export function pageHandler(resource: Resource, { pages, turns, cache, addressOf
       if (request.raw.socket.destroyed) return reply.hijack()
       const page = await pages.make(asked)
       if (page === null) throw unavailable('the store holds no block yet; try again later')
-      const { json, checkSum, extent, position, version, release } = page
+      const { json, checkSum, scope, position, version, release } = page
       reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
       const sent = await sendJson(request, reply, json, checkSum)
       if (sent !== null && cache !== null && request.method === 'GET') {
         // Not waited for: the answer is sent, and others wait for the turn.
-        void cache.put(pageKey(request.raw), { ...sent, extent, route: resource.path, version })
+        void cache.put(pageKey(request.raw), { ...sent, scope, route: resource.path, version })
       }
       if (release === undefined) return
       if (sent?.body === json) reply.raw.once('close', release)

@@ -1,6 +1,6 @@
 // Makes pages of one store, one after another; page-threads.ts starts it and asks.
 import { parentPort, workerData } from 'node:worker_threads'
-import { RESOURCES } from '../resources/resources.ts'
+import { resourceNamed } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
 import { asUnavailable, type Reader } from '../store/store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
@@ -35,7 +35,7 @@ async function answer(
     }
   }
   const { resource, query, backward } = asked
-  const page = await makePage(reader, { query: { ...query, resource: RESOURCES[resource] }, backward })
+  const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })
   return page === null ? { answer: null } : inBlock(page)
 }
 

@@ -6,6 +6,9 @@ import type { MadePage, Pages } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
+/** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
+const MAX_FREE_BLOCKS = 16
+
 /** What a thread is started with: the store's name, and whether it makes long pages. */
 export type PageThreadTask = { store: string; isLong: boolean }
 
@@ -60,8 +63,12 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
     what: 'a thread that makes pages',
   })
 
+  function giveBack(block: ArrayBuffer): void {
+    if (free.length < MAX_FREE_BLOCKS) free.push(block)
+  }
+
   function pageIn({ block, length, ...page }: PageInBlock): MadePage {
-    return { ...page, json: Buffer.from(block, 0, length), release: () => free.push(block) }
+    return { ...page, json: Buffer.from(block, 0, length), release: () => giveBack(block) }
   }
 
   return {

@@ -3,7 +3,7 @@ import { decodeCursor } from '../resources/cursor.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import type { Position, Reader } from '../store/store.ts'
 import type { Start } from '../stream/feed.ts'
-import { decodeStreamCursor, keepsPlace } from '../stream/stream-cursor.ts'
+import { decodeStreamCursor } from '../stream/stream-cursor.ts'
 import { invalidPagination, unavailable } from './errors.ts'
 import { selectionOf } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
@@ -14,7 +14,7 @@ const START_PARAMETERS: readonly Parameter[] = [
     name: 'after',
     type: PARAMETER_TYPES.cursor,
     description:
-      "Rows that come after this: the id of an event of such a stream, or the cursor of a page's row (not of a provider's). `Last-Event-ID` goes before it.",
+      "Rows that come after this: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` goes before it.",
   },
   {
     name: 'afterBlock',
@@ -56,21 +56,17 @@ export async function streamRequest(
     throw invalidPagination('cannot set both after and afterBlock; give one of them')
   }
   const [name, cursor] = lastEventId === '' ? ['after', after] : ['Last-Event-ID', lastEventId]
-  const progress = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
+  const lacks = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
   const place =
-    cursor === undefined || progress !== null
+    cursor === undefined || lacks !== null
       ? null
       : await placeOfRow(resource, selection, name!, cursor, reader)
   const position = await reader.position()
   if (position === null) throw unavailable('the store holds no block yet; try again later')
-  if (progress !== null) return { selection, start: progress, position }
+  if (lacks !== null) return { selection, start: { lacks }, position }
   if (place !== null) return { selection, start: { behind: place }, position }
   if (afterBlock === undefined) return { selection, start: 'now', position }
-  return { selection, start: startBehind(resource, afterBlock), position }
-}
-
-function startBehind(resource: Resource, height: bigint): Start {
-  return keepsPlace(resource) ? { behind: { height: height + 1n, index: 0 } } : { height, rows: null }
+  return { selection, start: { behind: { height: afterBlock + 1n, index: 0 } }, position }
 }
 
 /** Where a row of a page came, by its cursor. */
@@ -82,12 +78,8 @@ async function placeOfRow(
   reader: Reader,
 ): Promise<Place> {
   const key = decodeCursor(resource, selection, cursor)
-  const allowed = keepsPlace(resource)
-    ? 'allowed is the id of an event of this stream, or the cursor of a row'
-    : 'allowed is the id of an event of this stream'
-  if (typeof key === 'string' || !keepsPlace(resource)) {
-    throw invalidPagination(`${name} is no cursor of this stream; ${allowed}`)
-  }
+  const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
+  if (typeof key === 'string') throw invalidPagination(`${name} is no cursor of this stream; ${allowed}`)
   const place = await reader.placeOf(resource, selection, key)
   if (place === null) throw invalidPagination(`${name} is the cursor of a row that is gone; ${allowed}`)
   return place

@@ -127,6 +127,11 @@ export class BlockAssembler {
     return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
   }
 
+  /** The chain that events have to be of; null before the first event, where nothing is held. */
+  get chainId(): string | null {
+    return this.#chainId
+  }
+
   /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { describeHeights } from '../domain/coverage.ts'
+import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { findStore } from '../store/open-store.ts'
@@ -82,11 +83,11 @@ function describe(
     Object.values(counts)
       .reduce((total, count) => total + count, 0)
       .toLocaleString('en')
-  const lines = problems.told.map(({ where, what }) => `${where}: ${what}`)
+  const lines = problems.told.map(({ where, what }) => printable(`${where}: ${what}`))
   if (problems.count > problems.told.length) {
     lines.push(`and ${(problems.count - problems.told.length).toLocaleString('en')} more`)
   }
-  lines.push(...notes.map((note) => `note: ${note}`))
+  lines.push(...notes.map((note) => printable(`note: ${note}`)))
   lines.push(`${name}: ${sum(rows)} rows looked through`)
   if (compared !== null) {
     const ranges = compared.heights

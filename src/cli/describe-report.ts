@@ -1,5 +1,6 @@
 import { describeHeights, type Gap } from '../domain/coverage.ts'
 import type { IntakeReport } from '../intake/report.ts'
+import { describeCutOff } from '../records/read-records.ts'
 import { formatBytes } from './progress.ts'
 
 const ROW_NAMES = {
@@ -7,6 +8,7 @@ const ROW_NAMES = {
   fundingPeriodDataPoints: 'funding period data points',
   fundingPeriods: 'funding periods',
   auctions: 'auctions',
+  instruments: 'instruments',
   liquidityProvisions: 'liquidity provisions',
   liquidityProviders: 'liquidity providers',
 } as const
@@ -37,9 +39,7 @@ export function describeReport(report: IntakeReport): string {
   for (const [reason, number] of Object.entries(report.leftOut)) {
     lines.push(`  ${count(number)} events left out: ${reason}`)
   }
-  for (const { source, offset, bytes } of report.cutOff) {
-    lines.push(`  ${source} ends within a record, at offset ${offset} (${bytes} bytes left over)`)
-  }
+  for (const notice of report.cutOff) lines.push(`  ${describeCutOff(notice)}`)
   if (report.pendingHeight !== null) {
     lines.push(`  block ${report.pendingHeight} is not whole at the end of the input, and so is not taken in`)
   }

@@ -1,5 +1,6 @@
 import type { CoverageBody } from '../api/coverage-body.ts'
 import { describeHeights } from '../domain/coverage.ts'
+import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ServiceStatus, StatusReport } from '../upkeep/status.ts'
 import { formatBytes } from './progress.ts'
@@ -28,7 +29,7 @@ export function describeStatus(report: StatusReport): string {
     if (store === null || store.schemaVersion === store.programSchemaVersion) entries.push(['blocks', 'none'])
     return table(entries).join('\n')
   }
-  entries.push(['chain', coverage.chainId])
+  entries.push(['chain', printable(coverage.chainId)])
   const age = `${formatAge(lastBlock.ageSeconds)} old`
   entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
   const { blocks, prunedBefore } = coverage
@@ -43,7 +44,7 @@ export function describeStatus(report: StatusReport): string {
 
 function describeService({ ready, reasons, replicas, live }: ServiceStatus): [string, string][] {
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
-  for (const { reason, message } of reasons) entries.push(['', `${reason}: ${message}`])
+  for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const { name, height, inUse } of replicas) {
     entries.push(['replica', `${name}, block ${height}${inUse ? '' : ', not in use'}`])
   }

@@ -14,7 +14,8 @@ import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
-import { type Snapshot, StoreError } from '../store/store.ts'
+import { type Snapshot, type Store, StoreError } from '../store/store.ts'
+import { knowsMarket } from '../upkeep/knows-market.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import {
@@ -146,10 +147,12 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
       shownAt = now
       log.info(`${rows.toLocaleString('en')} rows`)
     }
+    async function* all(): AsyncGenerator<ExportedRow[], void, undefined> {
+      yield* counted(readAll(query, snapshot, signal), onRows)
+      if (rows === 0) log.warn(await reasonForNoRows(store, query, signal))
+    }
     try {
-      await watchingLog(store, log, () =>
-        write(out, bytesOf(query, options.format, counted(readAll(query, snapshot, signal), onRows))),
-      )
+      await watchingLog(store, log, () => write(out, bytesOf(query, options.format, all())))
     } finally {
       await snapshot.close()
     }
@@ -196,6 +199,23 @@ function queryOfOptions(resource: Resource, options: ExportCommandOptions): Expo
     if (!(error instanceof ApiError)) throw error
     throw new InvalidSettingError(error.detail?.inner ?? error.message)
   }
+}
+
+/**
+ * Why a selection has no rows.
+ *
+ * @throws {StoreError} where it is of a market that the store knows nothing of: rather a slip than an answer.
+ */
+async function reasonForNoRows(store: Store, query: ExportQuery, signal: AbortSignal): Promise<string> {
+  const { resource, selection } = query
+  const { marketId } = selection
+  if (marketId !== undefined && !(await knowsMarket(store, marketId, signal))) {
+    throw new StoreError(
+      `${store.name}: nothing is known of market ${marketId}; lyra status lists the markets of the store`,
+    )
+  }
+  const of = marketId === undefined ? '' : ` of market ${marketId}`
+  return `no ${resource.kebabName.replaceAll('-', ' ')}${of} in this selection: 0 rows written`
 }
 
 function readAll(

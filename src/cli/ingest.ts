@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { printable } from '../domain/printable.ts'
 import { takeIn } from '../intake/take-in.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { noEventsError } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Writer } from '../store/store.ts'
 import { describeReport } from './describe-report.ts'
@@ -66,7 +68,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   }
   const view = createProgressView(log, options.json)
   try {
-    const { report, failure } = await takeIn({
+    const { report, failure: stopped } = await takeIn({
       input,
       writer,
       log,
@@ -76,13 +78,14 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       onProgress: view.show,
     })
     view.end()
+    const failure = stopped ?? noEventsError(input.files, report)
     if (options.json) {
       console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
     } else {
       console.log(describeReport(report))
     }
     if (failure !== null) {
-      console.error(`lyra: ${failure.message}`)
+      console.error(`lyra: ${printable(failure.message)}`)
       process.exitCode = exitCodeOf(failure)
     } else if (report.interrupted) {
       process.exitCode = EXIT.interrupted

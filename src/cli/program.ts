@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { printable } from '../domain/printable.ts'
 import { GenerateOptionError } from '../generate/options.ts'
 import { EventPathError } from '../records/event-paths.ts'
 import { EventStreamError } from '../records/place.ts'
@@ -81,11 +82,11 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {
-    console.error(`lyra: ${error.message}`)
+    console.error(`lyra: ${printable(error.message)}`)
     return EXIT.usage
   }
   if (PLAIN_ERRORS.some((kind) => error instanceof kind)) {
-    console.error(`lyra: ${(error as Error).message}`)
+    console.error(`lyra: ${printable((error as Error).message)}`)
     return EXIT.failure
   }
   console.error('lyra: unexpected error, please report it:', error)

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { createAllowList } from '../live/allow-list.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { type RunningService, startService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
@@ -85,6 +86,21 @@ export function serveCommand(): Command {
         .argParser(parseAddress),
     )
     .addOption(
+      new Option(
+        '--listen-from <networks>',
+        'addresses a core may dial in from, such as 10.0.0.7 or 10.0.0.0/8, with commas; may be given again',
+      )
+        .env('LYRA_LISTEN_FROM')
+        .default([], 'any')
+        .argParser(parseNetworks),
+    )
+    .addOption(
+      new Option('--chain <id>', 'the chain that the events of a core must be of')
+        .env('LYRA_CHAIN')
+        .default(null, 'that of the store, or of its first block')
+        .argParser(parseChain),
+    )
+    .addOption(
       new Option('--buffer <folder>', 'where events from the core lie until they are committed')
         .env('LYRA_BUFFER')
         .default('./lyra-buffer'),
@@ -134,6 +150,28 @@ function parseAddress(text: string): { host: string; port: number } {
     throw new InvalidArgumentError('It must be an address and a port, such as 127.0.0.1:3005.')
   }
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
+}
+
+function parseNetworks(text: string, known: string[]): string[] {
+  const networks = text
+    .split(',')
+    .map((network) => network.trim())
+    .filter((network) => network !== '')
+  try {
+    createAllowList(networks)
+  } catch (error) {
+    throw new InvalidArgumentError(
+      `"${(error as Error).message}" is not an address or network such as 10.0.0.7, 10.0.0.0/8 or fd00::/8.`,
+    )
+  }
+  return [...known, ...networks]
+}
+
+function parseChain(text: string): string {
+  if (text === '' || text.length > 256 || text.includes('\0')) {
+    throw new InvalidArgumentError('It must be a chain id of 1 to 256 characters.')
+  }
+  return text
 }
 
 const HOUR = 3_600_000_000_000n

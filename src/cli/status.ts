@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { printableLines } from '../domain/printable.ts'
 import { findStore } from '../store/open-store.ts'
 import { statusOfService } from '../upkeep/service-status.ts'
 import { statusOfStore } from '../upkeep/status.ts'
@@ -28,7 +29,7 @@ export function statusCommand(): Command {
       const report = isOfService(options, command)
         ? await statusOfService(options.url!)
         : await statusOfStore(findStore(options.store))
-      console.log(options.json ? JSON.stringify(report, null, 2) : describeStatus(report))
+      console.log(options.json ? JSON.stringify(report, null, 2) : printableLines(describeStatus(report)))
     })
 }
 

@@ -1,8 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import type { TwapMethod } from '../twap/market-verifier.ts'
@@ -100,6 +102,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   }
   let report: VerifyReport
   let failure: Error | null = null
+  let cutOff: CutOffNotice[] = []
   try {
     if (paths.length === 0) {
       const store = findStore(options.store)
@@ -110,6 +113,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
       const result = await verifyFiles({ input, method, filter, log, signal, onProgress })
       report = result.report
       failure = result.failure
+      cutOff = result.cutOff
     }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -118,9 +122,10 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     return
   }
   if (failure === null) refuseNothing(report, options)
-  if (json) console.log(JSON.stringify({ method, ...report, error: failure?.message ?? null }, null, 2))
-  else console.log(describeVerification(report, method))
-  if (failure !== null) console.error(`lyra: ${failure.message}`)
+  if (json)
+    console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
+  else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
+  if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
   if (report.differenceCount > 0 || failure !== null) process.exitCode = EXIT.failure
   else if (signal.aborted) process.exitCode = EXIT.interrupted
 }

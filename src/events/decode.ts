@@ -11,7 +11,13 @@ import type {
   ProvisionStatus,
 } from './event.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
-import { isStorable, type LeftOutReason, type LeftOutSink } from './left-out.ts'
+import {
+  isKeptNumber,
+  isStorable,
+  type LeftOutReason,
+  type LeftOutSink,
+  MAX_NUMBER_LENGTH,
+} from './left-out.ts'
 import { decodeMarketData } from './market-data.ts'
 import { bytesOf, uint, WireReader } from './wire-reader.ts'
 
@@ -19,9 +25,6 @@ export type { LeftOutReason } from './left-out.ts'
 
 /** Hashes and provision ids are keys; what is longer than any real one would not fit a database's index. */
 const MAX_KEY_LENGTH = 256
-
-/** A price or a TWAP. */
-export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 
 const reader = new WireReader()
 
@@ -85,8 +88,8 @@ function decodeDataPoint(leaveOut: LeftOutSink): FundingPeriodDataPointEvent | n
   if (marketId === null) return refuse(leaveOut, 'invalid market ID')
   if (seq > MAX_INT64) return refuse(leaveOut, 'seq of 2^63 or more')
   if (source > 2) return refuse(leaveOut, 'unknown source')
-  if (!DECIMAL.test(price)) return refuse(leaveOut, 'price is no decimal number')
-  if (!DECIMAL.test(twap)) return refuse(leaveOut, 'twap is no decimal number')
+  if (!isKeptNumber(price)) return refuse(leaveOut, numberFault(price, 'price is no decimal number'))
+  if (!isKeptNumber(twap)) return refuse(leaveOut, numberFault(twap, 'twap is no decimal number'))
   return {
     kind: 'funding-period-data-point',
     marketId,
@@ -125,10 +128,14 @@ function decodeFundingPeriod(leaveOut: LeftOutSink): FundingPeriodEvent | null {
   if (event.marketId === '') return refuse(leaveOut, 'invalid market ID')
   if (event.seq > MAX_INT64) return refuse(leaveOut, 'seq of 2^63 or more')
   for (const twap of [event.internalTwap, event.externalTwap]) {
-    if (twap !== null && !DECIMAL.test(twap)) return refuse(leaveOut, 'twap is no decimal number')
+    if (twap !== null && !isKeptNumber(twap)) {
+      return refuse(leaveOut, numberFault(twap, 'twap is no decimal number'))
+    }
   }
   for (const text of [event.fundingPayment, event.fundingRate]) {
-    if (text !== null && !isStorable(text)) return refuse(leaveOut, 'text that cannot be kept')
+    if (text === null || isKeptNumber(text)) continue
+    if (!isStorable(text)) return refuse(leaveOut, 'text that cannot be kept')
+    return refuse(leaveOut, numberFault(text, 'payment or rate is not a decimal number'))
   }
   return event
 }
@@ -183,6 +190,11 @@ function decodeProvision(leaveOut: LeftOutSink): LiquidityProvisionEvent | null 
 
 function isKey(text: string): boolean {
   return text.length <= MAX_KEY_LENGTH && isStorable(text)
+}
+
+/** Why a number is left out that is not one to be kept: its length goes first, whatever it holds. */
+function numberFault(text: string, otherwise: LeftOutReason): LeftOutReason {
+  return text.length > MAX_NUMBER_LENGTH ? 'number of more than 256 characters' : otherwise
 }
 
 function refuse(leaveOut: LeftOutSink, reason: LeftOutReason): null {

@@ -8,10 +8,30 @@ export type LeftOutReason =
   | 'height of 2^63 or more'
   | 'price is no decimal number'
   | 'twap is no decimal number'
+  | 'number of more than 256 characters'
+  | 'payment or rate is not a decimal number'
+  | 'more than 1,024 penalties in a list'
   | 'text that cannot be kept'
 
 /** Is told of everything that is left out. */
 export type LeftOutSink = (reason: LeftOutReason) => void
+
+/** Characters of a number that is kept: prices, TWAPs, payments, rates, and the quantities of providers. */
+export const MAX_NUMBER_LENGTH = 256
+
+/** Elements of the one list that an element of a list holds: many times the epochs that a market may set. */
+export const MAX_PENALTIES = 1024
+
+/**
+ * A decimal number as the core writes it, and as others may. In time linear in the text: no digit can be matched by
+ * two parts of it.
+ */
+export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+
+/** Whether a text is a decimal number that is short enough to be kept. */
+export function isKeptNumber(text: string): boolean {
+  return text.length <= MAX_NUMBER_LENGTH && DECIMAL.test(text)
+}
 
 /** PostgreSQL's texts hold no NUL; both stores keep the same. */
 export function isStorable(text: string): boolean {

@@ -3,7 +3,13 @@ import type { FeeShare, MarketDataEvent, ProviderSla } from './event.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
-import { isStorable, type LeftOutSink } from './left-out.ts'
+import {
+  isStorable,
+  type LeftOutReason,
+  type LeftOutSink,
+  MAX_NUMBER_LENGTH,
+  MAX_PENALTIES,
+} from './left-out.ts'
 import { bytesOf, LENGTH_DELIMITED, WireReader } from './wire-reader.ts'
 
 const MARKET = bytesOf(12)
@@ -12,6 +18,9 @@ const SLA = bytesOf(32)
 
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
+
+/** The penalties of a provider's SLA: the one field that repeats. */
+const PENALTIES = bytesOf(6)
 
 /** The last field of either that is read; all are texts. */
 const LAST_FIELD = 9
@@ -105,13 +114,15 @@ function findPlainMarket(): string | null {
 
 function isPlainElement(): boolean {
   let hasParty = false
+  let penalties = 0
   while (reader.at < reader.end) {
     const tag = reader.tag()
     if (tag === PARTY) {
       if (reader.id(PARTY_IDS) === null) return false
       hasParty = true
     } else if ((tag & 7) === LENGTH_DELIMITED && tag >>> 3 <= LAST_FIELD) {
-      if (!reader.skipPlainText()) return false
+      if (!reader.skipPlainText(MAX_NUMBER_LENGTH)) return false
+      if (tag === PENALTIES && ++penalties > MAX_PENALTIES) return false
     } else {
       reader.skip(tag)
     }
@@ -140,20 +151,31 @@ function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
   return marketId
 }
 
-/** A list element whose party is malformed, or whose texts cannot be kept, is left out alone. */
+/** A list element whose party is malformed, or whose numbers cannot be kept, is left out alone. */
 function keepElement<T extends FeeShare | ProviderSla>(list: T[], element: T, leaveOut: LeftOutSink): void {
   if (!PARTY_ID.test(element.party)) {
     leaveOut('invalid party ID')
     return
   }
-  for (const value of Object.values(element)) {
-    if (Array.isArray(value) ? !value.every(isStorable) : !isStorable(value)) {
-      leaveOut('text that cannot be kept')
-      return
-    }
+  const fault = faultOf(element)
+  if (fault !== null) {
+    leaveOut(fault)
+    return
   }
   element.party = element.party.toLowerCase()
   list.push(element)
+}
+
+/** Why an element cannot be kept; null where it can. */
+function faultOf(element: FeeShare | ProviderSla): LeftOutReason | null {
+  for (const value of Object.values(element)) {
+    if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'
+    for (const text of Array.isArray(value) ? value : [value]) {
+      if (text.length > MAX_NUMBER_LENGTH) return 'number of more than 256 characters'
+      if (!isStorable(text)) return 'text that cannot be kept'
+    }
+  }
+  return null
 }
 
 function decodeFeeShare(end: number): FeeShare {

@@ -143,9 +143,10 @@ export class WireReader {
     return id
   }
 
-  /** Passes a text over; tells whether it is ASCII without NUL. */
-  skipPlainText(): boolean {
+  /** Skips a text; returns whether it is ASCII without NUL, of at most so many characters. */
+  skipPlainText(maxLength: number): boolean {
     const end = this.fieldEnd()
+    if (end - this.at > maxLength) return false
     const { bytes } = this
     for (let at = this.at; at < end; at++) {
       const byte = bytes[at]!

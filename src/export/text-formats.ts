@@ -1,3 +1,4 @@
+import { DECIMAL } from '../events/left-out.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import { type CellValue, exportTableOf } from './columns.ts'
 import type { ExportedRow } from './export-rows.ts'
@@ -57,7 +58,19 @@ export async function* textOf(
   }
 }
 
-function csvCell(value: CellValue): string {
-  if (value === null) return ''
+/** What a spreadsheet takes for the beginning of a formula, or passes over before one. */
+const FORMULA = /^[=+\-@\t\r]/
+
+/**
+ * A text that a spreadsheet would run is written with an apostrophe before it, which makes it a text there. Numbers
+ * are as they are, those below zero too.
+ */
+function withoutFormula(text: string): string {
+  return FORMULA.test(text) && !text.split(',').every((part) => DECIMAL.test(part)) ? `'${text}` : text
+}
+
+function csvCell(cell: CellValue): string {
+  if (cell === null) return ''
+  const value = withoutFormula(cell)
   return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }

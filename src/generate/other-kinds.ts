@@ -3,38 +3,248 @@ import { type Context, nextTransaction } from './context.ts'
 import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'
 
-/** A kind that the service passes over: how often it comes among these kinds, and the size of its event in bytes. */
-type OtherKind = EventType & { share: number; size: number }
+/** A kind that the service passes over, and how often it comes among these kinds. */
+type OtherKind = EventType & { share: number; fields: readonly Field[] }
 
-/** As counted in a whole test network's stream: orders, accounts, ledger movements, delegations, votes, ... */
+/** A field of a message: its number, and what it holds: an integer, a fixed text, or something that is made up. */
+type Field = readonly [field: number, value: number | string | Make]
+
+/** Writes something that is made up. */
+type Make = (body: ByteWriter, field: number, random: Random) => void
+
+/** The first second of 2024, Unix time. */
+const FIRST_SECOND = 1_704_067_200
+
+const id: Make = (body, field, random) => body.text(field, random.hex())
+const amount: Make = (body, field, random) => body.text(field, String(random.between(1, 1_000_000_000)))
+const fraction: Make = (body, field, random) =>
+  body.text(field, `0.${String(random.between(0, 999_999)).padStart(6, '0')}`)
+const time: Make = (body, field, random) =>
+  body.int64(field, BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n)
+
+/**
+ * Kinds whose messages hold no others, each with all the fields that a reader of the published messages may ask of
+ * it: the reference ends at an id, a number or an epoch that is empty. Shares as counted in a whole test network's
+ * stream, without its kinds of nested messages.
+ */
 const OTHER_KINDS: readonly OtherKind[] = [
-  { kind: 118, type: 19, share: 4553, size: 232 },
-  { kind: 105, type: 6, share: 788, size: 459 },
-  { kind: 129, type: 29, share: 661, size: 319 },
-  { kind: 140, type: 41, share: 562, size: 269 },
-  { kind: 131, type: 31, share: 561, size: 195 },
-  { kind: 130, type: 30, share: 560, size: 294 },
-  { kind: 108, type: 9, share: 318, size: 462 },
-  { kind: 104, type: 5, share: 294, size: 501 },
-  { kind: 145, type: 46, share: 282, size: 324 },
-  { kind: 123, type: 24, share: 271, size: 208 },
-  { kind: 152, type: 53, share: 253, size: 460 },
-  { kind: 102, type: 3, share: 213, size: 1027 },
-  { kind: 109, type: 10, share: 194, size: 495 },
-  { kind: 137, type: 38, share: 128, size: 495 },
-  { kind: 125, type: 26, share: 119, size: 1012 },
-  { kind: 110, type: 11, share: 116, size: 332 },
-  { kind: 153, type: 54, share: 106, size: 238 },
-  { kind: 120, type: 21, share: 60, size: 400 },
-  { kind: 106, type: 7, share: 42, size: 226 },
-  { kind: 117, type: 18, share: 23, size: 284 },
-  { kind: 2001, type: 201, share: 10, size: 468 },
+  // MarketTick: market, time.
+  {
+    kind: 118,
+    type: 19,
+    share: 4553,
+    fields: [
+      [1, id],
+      [2, time],
+    ],
+  },
+  // Account: id, owner, balance, asset, market, type (general).
+  {
+    kind: 105,
+    type: 6,
+    share: 788,
+    fields: [
+      [1, id],
+      [2, id],
+      [3, amount],
+      [4, id],
+      [5, id],
+      [6, 4],
+    ],
+  },
+  // DelegationBalance: party, node, amount, epoch.
+  {
+    kind: 129,
+    type: 29,
+    share: 661,
+    fields: [
+      [1, id],
+      [2, id],
+      [3, amount],
+      [4, '7'],
+    ],
+  },
+  // ValidatorRanking: node, scores, previous and next status, epoch, voting power.
+  {
+    kind: 140,
+    type: 41,
+    share: 562,
+    fields: [
+      [1, id],
+      [2, fraction],
+      [3, fraction],
+      [4, fraction],
+      [5, 'tendermint'],
+      [6, 'tendermint'],
+      [7, '7'],
+      [8, 100],
+    ],
+  },
+  // EpochEvent: number, action (start), start, expiry.
+  {
+    kind: 131,
+    type: 31,
+    share: 561,
+    fields: [
+      [1, 7],
+      [2, 1],
+      [3, time],
+      [4, time],
+    ],
+  },
+  // ValidatorScore: node, epoch, scores, status, score of the multi-signature.
+  {
+    kind: 130,
+    type: 30,
+    share: 560,
+    fields: [
+      [1, id],
+      [2, '7'],
+      [3, fraction],
+      [4, fraction],
+      [5, fraction],
+      [6, fraction],
+      [7, 'tendermint'],
+      [8, '1'],
+    ],
+  },
+  // MarginLevels: four levels, party, market, asset, time, margin of orders, mode (cross), factor.
+  {
+    kind: 108,
+    type: 9,
+    share: 318,
+    fields: [
+      [1, amount],
+      [2, amount],
+      [3, amount],
+      [4, amount],
+      [5, id],
+      [6, id],
+      [7, id],
+      [8, time],
+      [9, '0'],
+      [10, 1],
+      [11, '0'],
+    ],
+  },
+  // Order: id, market, party, side, price, size, remaining, time in force, type, created, status, reference, version.
+  {
+    kind: 104,
+    type: 5,
+    share: 294,
+    fields: [
+      [1, id],
+      [2, id],
+      [3, id],
+      [4, 1],
+      [5, amount],
+      [6, 5],
+      [7, 5],
+      [8, 1],
+      [9, 1],
+      [10, time],
+      [11, 1],
+      [13, 'generated'],
+      [16, 1],
+    ],
+  },
+  // PositionState: party, market, size, potential buys and sells, volume-weighted prices.
+  {
+    kind: 145,
+    type: 46,
+    share: 282,
+    fields: [
+      [1, id],
+      [2, id],
+      [3, 10],
+      [4, 5],
+      [5, 5],
+      [6, amount],
+      [7, amount],
+    ],
+  },
+  // NetworkParameter: key, value.
+  {
+    kind: 123,
+    type: 24,
+    share: 271,
+    fields: [
+      [1, 'market.fee.factors.makerFee'],
+      [2, '0.0002'],
+    ],
+  },
+  // StateVar: id, event, state.
+  {
+    kind: 137,
+    type: 38,
+    share: 128,
+    fields: [
+      [1, id],
+      [2, id],
+      [3, 'consensus_reached'],
+    ],
+  },
+  // Vote: party, value (yes), proposal, time, balance and weights.
+  {
+    kind: 110,
+    type: 11,
+    share: 116,
+    fields: [
+      [1, id],
+      [2, 2],
+      [3, id],
+      [4, time],
+      [5, amount],
+      [6, fraction],
+      [7, fraction],
+    ],
+  },
+  // CoreSnapshotData: height, block hash, version of the core.
+  {
+    kind: 153,
+    type: 54,
+    share: 106,
+    fields: [
+      [1, 1000],
+      [2, id],
+      [3, 'v0.79.0'],
+    ],
+  },
+  // Deposit: id, status (finalised), party, asset, amount, transaction, credited, created.
+  {
+    kind: 120,
+    type: 21,
+    share: 60,
+    fields: [
+      [1, id],
+      [2, 3],
+      [3, id],
+      [4, id],
+      [5, amount],
+      [6, id],
+      [7, time],
+      [8, time],
+    ],
+  },
+  // Party: id.
+  { kind: 106, type: 7, share: 42, fields: [[1, id]] },
+  // TxErrorEvent: party, message.
+  {
+    kind: 2001,
+    type: 201,
+    share: 10,
+    fields: [
+      [1, id],
+      [2, 'generated'],
+    ],
+  },
 ]
 
-/** What an event's size holds besides its body: id, two hashes, chain id, type, version. */
-const ENVELOPE_BYTES = 165
+/** Bodies of each kind, which take turns. */
+const VARIANTS = 3
 
-const VARIANTS = [0.8, 1, 1.2]
+/** More than any of these bodies takes. */
+const MAX_BODY_BYTES = 1024
 
 /** Makes the choice among kinds one look into a table; the rarest kind still has a place in it. */
 const TABLE_PLACES = 2048
@@ -71,17 +281,19 @@ type Template = { event: EventType; bodies: Uint8Array[] }
 
 function createTable(random: Random): Template[] {
   const all = OTHER_KINDS.reduce((sum, { share }) => sum + share, 0)
-  return OTHER_KINDS.flatMap(({ kind, type, share, size }) => {
-    const bodies = VARIANTS.map((factor) => createBody(Math.round((size - ENVELOPE_BYTES) * factor), random))
+  return OTHER_KINDS.flatMap(({ kind, type, share, fields }) => {
+    const bodies = Array.from({ length: VARIANTS }, () => createBody(fields, random))
     const template = { event: { kind, type }, bodies }
     return Array<Template>(Math.max(1, Math.round((TABLE_PLACES * share) / all))).fill(template)
   })
 }
 
-/** A message of exactly `size` bytes: as many ids as it holds, then a text that fills it up. */
-function createBody(size: number, random: Random): Uint8Array {
-  const body = new ByteWriter(size)
-  while (size - body.length >= 80) body.text(1, random.hex())
-  body.text(2, '1'.repeat(size - body.length - 2))
+function createBody(fields: readonly Field[], random: Random): Uint8Array {
+  const body = new ByteWriter(MAX_BODY_BYTES)
+  for (const [field, value] of fields) {
+    if (typeof value === 'number') body.uint(field, value)
+    else if (typeof value === 'string') body.text(field, value)
+    else value(body, field, random)
+  }
   return body.take(0)
 }

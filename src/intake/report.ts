@@ -1,5 +1,6 @@
 import type { LeftOutReason } from '../events/decode.ts'
 import type { Batch } from '../projections/batch.ts'
+import type { CutOffNotice } from '../records/read-records.ts'
 
 /** Rows written, by table; rows written again by a later event count again. */
 export type RowCounts = {
@@ -7,12 +8,10 @@ export type RowCounts = {
   fundingPeriodDataPoints: number
   fundingPeriods: number
   auctions: number
+  instruments: number
   liquidityProvisions: number
   liquidityProviders: number
 }
-
-/** A source whose end was cut off within a record. */
-export type CutOffNotice = { source: string; offset: number; bytes: number }
 
 /** What an intake has done. */
 export type IntakeReport = {
@@ -50,17 +49,27 @@ export function noRows(): RowCounts {
     fundingPeriodDataPoints: 0,
     fundingPeriods: 0,
     auctions: 0,
+    instruments: 0,
     liquidityProvisions: 0,
     liquidityProviders: 0,
   }
 }
 
+/** What each of the counts counts. */
+const COUNTED: Record<keyof RowCounts, string> = {
+  checkpoints: 'checkpoints',
+  fundingPeriodDataPoints: 'funding_period_data_points',
+  fundingPeriods: 'funding_periods',
+  auctions: 'auctions',
+  instruments: 'instruments',
+  liquidityProvisions: 'liquidity_provisions',
+  liquidityProviders: 'liquidity_providers',
+}
+
 export function countRows(counts: RowCounts, batch: Batch): void {
-  counts.checkpoints += batch.checkpoints.length
-  counts.fundingPeriodDataPoints += batch.fundingPeriodDataPoints.length
-  counts.fundingPeriods += batch.fundingPeriods.length
-  counts.auctions += batch.auctions.length
-  counts.liquidityProvisions += batch.liquidityProvisions.size
+  for (const [name, table] of Object.entries(COUNTED)) {
+    counts[name as keyof RowCounts] += batch.rows.get(table)?.length ?? 0
+  }
   for (const { event } of batch.liquidityProviderLists.values()) {
     counts.liquidityProviders += event.feeShares.length
   }

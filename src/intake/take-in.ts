@@ -5,14 +5,12 @@ import { type Coverage, describeHeights, type Gap, missingHistory } from '../dom
 import type { LeftOutReason } from '../events/decode.ts'
 import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
-import { type EventInput, EventPathError, explainPathError } from '../records/event-paths.ts'
-import { CompressionError } from '../records/gunzip.ts'
+import { type EventInput, EventPathError } from '../records/event-paths.ts'
 import { describePlace, EventStreamError, type Place } from '../records/place.ts'
-import { readAhead } from '../records/read-ahead.ts'
-import { RecordFramer } from '../records/record-framer.ts'
+import { type CutOffNotice, readRecords } from '../records/read-records.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
-import type { CutOffNotice, IntakeReport } from './report.ts'
+import type { IntakeReport } from './report.ts'
 
 /** Log lines for each reason that events are left out for; the report counts all. */
 const LEFT_OUT_LINES = 10
@@ -74,13 +72,13 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
   let failure: Error | null = null
 
   async function readFile(path: string): Promise<void> {
-    log.debug(`${path}: reading`)
-    const framer = new RecordFramer(path, (bytes, start, end, place) =>
-      assembler.accept(bytes, start, end, place),
-    )
-    try {
-      for await (const chunk of readAhead(path, reading, signal)) {
-        framer.push(chunk)
+    const end = await readRecords({
+      path,
+      progress: reading,
+      sink: (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
+      log,
+      signal,
+      onChunk: async () => {
         if (batches.isDue) await batches.commit(assembler.coverage)
         options.onProgress?.({
           source: path,
@@ -90,21 +88,10 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
           leftOut: assembler.counts.leftOut,
           coverage: committed,
         })
-        if (signal?.aborted) return
-      }
-    } catch (error) {
-      throw explainReadError(error, framer.place)
-    }
-    const rest = framer.end() ?? (reading.isCutShort ? { offset: framer.offset, bytes: 0 } : null)
-    if (rest !== null) {
-      cutOff.push({ source: path, ...rest })
-      const what = rest.bytes > 0 ? 'ends within a record' : 'is cut short behind a whole record'
-      log.warn(`${path}: ${what}, at offset ${rest.offset} (${rest.bytes} bytes left over)`)
-    }
-    if (framer.sequenceBreaks > 0) {
-      sequenceBreaks += framer.sequenceBreaks
-      log.warn(`${path}: ${framer.sequenceBreaks} times a sequence number does not follow on`)
-    }
+      },
+    })
+    if (end.cutOff !== null) cutOff.push(end.cutOff)
+    sequenceBreaks += end.sequenceBreaks
   }
 
   try {
@@ -184,12 +171,4 @@ export function leftOutLogger(log: Logger): (reason: LeftOutReason, place: Place
     const more = count === LEFT_OUT_LINES ? '; further ones are counted, not logged' : ''
     log.warn({ reason, ...place }, `left out: ${reason}, ${describePlace(place)}${more}`)
   }
-}
-
-/** File errors and damaged compression, told with the place in the file. */
-export function explainReadError(error: unknown, place: Place): unknown {
-  if (error instanceof CompressionError) {
-    return new EventStreamError(error.message, { ...place }, { cause: error })
-  }
-  return explainPathError(place.source, error)
 }

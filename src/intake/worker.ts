@@ -4,6 +4,7 @@ import type { LeftOutReason } from '../events/decode.ts'
 import { type LiveOptions, type LiveState, startLiveIntake } from '../live/live-intake.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
+import { noEventsError } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { keepPruned } from '../upkeep/keep-pruned.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
@@ -11,7 +12,7 @@ import type { IntakeReport } from './report.ts'
 import { leftOutLogger, takeIn } from './take-in.ts'
 
 /** What a live intake is told (live/live-intake.ts). */
-export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'buffer' | 'archive'>
+export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive'>
 
 /** What a worker is started with. */
 export type WorkerTask = {
@@ -66,8 +67,9 @@ function sayRead(): void {
 async function takeFilesIn(): Promise<void> {
   const writer = await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
   try {
-    const { report, failure } = await takeIn({
-      input: findEventFiles(task.paths),
+    const input = findEventFiles(task.paths)
+    const { report, failure: stopped } = await takeIn({
+      input,
       writer,
       log,
       allowGap: task.allowGap,
@@ -81,9 +83,10 @@ async function takeFilesIn(): Promise<void> {
     read = report
     sayRead()
     // Missing history keeps nothing from going on.
-    const isOnlyHistory = failure instanceof MissingHistoryError
-    if (isOnlyHistory) log.warn(failure.message)
-    say({ type: 'ended', report, failure: isOnlyHistory ? null : (failure?.message ?? null) })
+    const isOnlyHistory = stopped instanceof MissingHistoryError
+    if (isOnlyHistory) log.warn(stopped.message)
+    const failure = isOnlyHistory ? null : (stopped ?? noEventsError(input.files, report))
+    say({ type: 'ended', report, failure: failure?.message ?? null })
   } finally {
     await writer.close()
   }

@@ -54,6 +54,10 @@ export class EventBuffer {
   #pendingBytes = 0
   /** How many of the pending bytes the last end of a block among them covers. */
   #pendingWhole = 0
+  /** The number of the record that follows the last end of a block. */
+  #wholeSequence = 0n
+  /** Whether what was written after the last end of a block is to be taken back. */
+  #takesBack = false
   #writing: Promise<void> | null = null
   #wake: (() => void)[] = []
   #closed = false
@@ -102,7 +106,25 @@ export class EventBuffer {
     header.writeBigUInt64BE(this.#sequence++, 4)
     this.#pending.push(header, event)
     this.#pendingBytes += header.length + event.length
-    if (endsBlock) this.#pendingWhole = this.#pendingBytes
+    if (endsBlock) {
+      this.#pendingWhole = this.#pendingBytes
+      this.#wholeSequence = this.#sequence
+    }
+    this.#startWriting()
+  }
+
+  /** Takes back what has come after the last end of a block: it has not been read, and never will be. */
+  dropOpenBlock(): void {
+    this.#sequence = this.#wholeSequence
+    // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
+    if (this.#pendingWhole === 0) this.#takesBack = true
+    const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
+    this.#pending = whole.length === 0 ? [] : [whole]
+    this.#pendingBytes = whole.length
+    this.#startWriting()
+  }
+
+  #startWriting(): void {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = null
     })
@@ -164,7 +186,12 @@ export class EventBuffer {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#pendingBytes > 0) {
+    while (this.#pendingBytes > 0 || this.#takesBack) {
+      if (this.#takesBack) {
+        this.#takesBack = false
+        await this.#takeBack()
+        continue
+      }
       const whole = this.#pendingWhole
       const all = Buffer.concat(this.#pending, this.#pendingBytes)
       const bytes = whole > 0 ? all.subarray(0, whole) : all
@@ -184,6 +211,15 @@ export class EventBuffer {
       if (file.safeBytes >= this.#options.maxFileBytes) await this.#endFile(file)
       for (const wake of this.#wake.splice(0)) wake()
     }
+  }
+
+  /** Shortens the file to its last end of a block. */
+  async #takeBack(): Promise<void> {
+    const file = this.#files.at(-1)
+    if (this.#handle === null || file === undefined) return
+    const { safeBytes } = file
+    await this.#untilDone(async () => this.#handle!.truncate(safeBytes))
+    this.#writtenBytes = safeBytes
   }
 
   /** A full disk holds the core up, and loses nothing; what is half written is written again. */

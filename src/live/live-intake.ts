@@ -1,17 +1,20 @@
+import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { GapError } from '../blocks/block.ts'
+import { ChainError, GapError, StrictError } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { Coverage } from '../domain/coverage.ts'
-import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import type { LeftOutReason } from '../events/decode.ts'
 import { BatchWriter } from '../intake/batch-writer.ts'
 import { EventStreamError, type Place } from '../records/place.ts'
-import { RecordFramer } from '../records/record-framer.ts'
+import { RecordFramer, type RecordSink } from '../records/record-framer.ts'
 import { type Store, StoreError, type Writer } from '../store/store.ts'
+import { createAllowList } from './allow-list.ts'
 import { type BufferPosition, EventBuffer } from './event-buffer.ts'
+import { FaultLog } from './fault-log.ts'
 import { findBlock } from './find-block.ts'
-import { type ConnectionFault, listenPair } from './pair-socket.ts'
+import { IncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
+import { type ConnectionFault, isFaultOfCore, listenPair, type PairListener } from './pair-socket.ts'
 import { repairBufferFile } from './repair.ts'
 
 /** A buffer file is followed by another one at this size. */
@@ -43,6 +46,10 @@ export type LiveOptions = {
   store: Store
   host: string
   port: number
+  /** Addresses and networks that may dial in; none: all may. */
+  from: readonly string[]
+  /** The chain that events must be of; null: that of the store, and of the first whole block of an empty one. */
+  chain: string | null
   /** Folder of the buffer. */
   buffer: string
   /** Folder that takes buffer files once they are committed; null: they are removed. */
@@ -76,9 +83,15 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
     maxFileBytes: MAX_FILE_BYTES,
     onNotice: (message) => log.error(message),
   })
-  const chain = await chainOf(store)
-  const envelope = createEnvelope()
+  const { chain } = options
+  const faults = new FaultLog(log)
+  const incoming = new IncomingCheck(await pinnedChain(store, chain, buffer.paths), ({ height }) => {
+    if (connectionFault !== null) recoveryHeight ??= height
+  })
+  /** What was wrong with what a core sent; null once a block that came afterwards is committed. */
   let connectionFault: string | null = null
+  /** The first whole block that has come since. */
+  let recoveryHeight: bigint | null = null
   let commitFault: string | null = null
 
   function report(): void {
@@ -88,56 +101,60 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
   }
 
   function takeMessage(message: Buffer): void {
-    const chainId = readOrigin(message)
-    chain.id ??= chainId
-    if (chainId !== chain.id) {
-      throw new Error(
-        `an event of chain ${JSON.stringify(chainId)}; the store holds ${JSON.stringify(chain.id)}`,
-      )
-    }
-    connectionFault = null
+    const { endsBlock, dropsBlock } = incoming.check(message)
+    if (dropsBlock) buffer.dropOpenBlock()
     state.received++
-    buffer.append(message, envelope.kind === EVENT_KIND.endBlock)
+    buffer.append(message, endsBlock)
     if (buffer.pendingBytes > MAX_PENDING_BYTES) {
       socket.pause()
       void buffer.drained().then(socket.resume)
     }
   }
 
-  /** Checks that a message is an event of this version; returns its chain. */
-  function readOrigin(message: Buffer): string {
-    try {
-      readEnvelope(message, 0, message.length, envelope)
-    } catch (error) {
-      throw new Error(`not an event: ${(error as Error).message}`)
-    }
-    if (envelope.version !== 1) {
-      throw new Error(`an event of version ${envelope.version}; this program reads version 1`)
-    }
-    return message.toString('utf8', envelope.chainIdStart, envelope.chainIdEnd)
-  }
-
-  const socket = await listenPair(options.host, options.port, {
+  const listener: PairListener = {
     onConnected: (peer) => {
       log.info(`core connected from ${peer}`)
       state.peer = peer
+      incoming.connected()
       report()
     },
     onDisconnected: (peer, reason) => {
-      if (state.peer === peer) log.warn(`core at ${peer} gone: ${reason}`)
+      log.warn(`core at ${peer} gone: ${reason}`)
       state.peer = null
       report()
     },
     onMessage: takeMessage,
     onFault: (fault, message) => {
       state.faults[fault] = (state.faults[fault] ?? 0) + 1
-      // A core that dials again and again with the same fault is told of once.
-      if (message !== connectionFault) log.error(`live intake: ${message}`)
-      if (fault !== 'second core') connectionFault = withoutPort(message)
+      faults.add(fault, message)
+      if (isFaultOfCore(fault)) {
+        // What the connection has sent of a block cannot be trusted to be whole; the core sends it again.
+        incoming.dropOpenBlock()
+        buffer.dropOpenBlock()
+        connectionFault = withoutPort(message)
+        recoveryHeight = null
+      }
       report()
     },
-  })
-  const timer = setInterval(report, 1_000)
+  }
+  const socket = await listenPair(
+    { host: options.host, port: options.port, allowed: createAllowList(options.from) },
+    listener,
+  )
+
+  function committed(coverage: Coverage): void {
+    incoming.pinned ??= { id: coverage.chainId, pinnedBy: 'the store holds' }
+    if (recoveryHeight !== null && coverage.height >= recoveryHeight) {
+      connectionFault = null
+      recoveryHeight = null
+    }
+    options.onCommit(coverage)
+  }
+
+  const timer = setInterval(() => {
+    faults.flush()
+    report()
+  }, 1_000)
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   for (const path of buffer.paths) {
     const cut = await repairBufferFile(path)
@@ -146,28 +163,47 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
   buffer.refresh()
 
   function fail(message: string): void {
-    if (commitFault !== message) log.error(`live intake: ${message}`)
+    if (commitFault !== message) log.error(`live ingestion: ${message}`)
     commitFault = message
     report()
   }
 
   /** Commits from a place in the buffer on, until the signal is aborted or something stands in the way. */
   async function commitBuffer(writer: Writer, from: BufferPosition): Promise<void> {
-    const batches = new BatchWriter(writer, options.onCommit)
-    const assembler = new BlockAssembler({
-      coverage: await writer.coverage(),
-      onBlock: (block) => batches.add(block),
-      onLeftOut: options.onLeftOut,
-      allowGap: options.allowGap,
-      strict: options.strict,
-    })
+    const batches = new BatchWriter(writer, committed)
+    const held = await writer.coverage()
+    const createAssembler = () =>
+      new BlockAssembler({
+        coverage: held,
+        onBlock: (block) => batches.add(block),
+        onLeftOut: options.onLeftOut,
+        allowGap: options.allowGap,
+        strict: options.strict,
+      })
+    let assembler = createAssembler()
+    const accept: RecordSink = (bytes, start, end, place) => {
+      try {
+        assembler.accept(bytes, start, end, place)
+      } catch (error) {
+        // Until a block is whole a store is of no chain: another core may have dialled in.
+        if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
+        log.warn(`live ingestion: ${error.message}. No block was whole before: what came of it is dropped`)
+        assembler = createAssembler()
+        assembler.accept(bytes, start, end, place)
+      }
+      if (chain === null || assembler.chainId === chain) return
+      throw new ChainError(
+        `an event of chain ${JSON.stringify(assembler.chainId)}, where --chain names ${JSON.stringify(chain)}`,
+        place,
+      )
+    }
     let position = from
     let framer: RecordFramer | null = null
     const commit = async () => {
       await batches.commit(assembler.coverage)
       if (assembler.pendingHeight === null) buffer.release(position)
       if (commitFault !== null) {
-        log.info('live intake: goes on')
+        log.info('live ingestion: goes on')
         commitFault = null
         report()
       }
@@ -180,11 +216,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
           committedUpTo = assembler.pendingHeight === null ? position : null
           return
         }
-        framer ??= new RecordFramer(
-          piece.path,
-          (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
-          piece.offset,
-        )
+        framer ??= new RecordFramer(piece.path, accept, piece.offset)
         reading = piece.file
         framer.push(piece.bytes)
         position = piece.next
@@ -230,7 +262,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
       } catch (error) {
         if (signal.aborted) break
         if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
-        fail(error.message)
+        fail(`${error.message}${remedyOf(error)}`)
         await writer?.close()
         writer = null
         from = null
@@ -242,6 +274,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
       }
     }
     await socket.close()
+    faults.flush(true)
     await buffer.close()
     if (committedUpTo !== null && buffer.isAtEnd(committedUpTo)) buffer.release()
     report()
@@ -265,8 +298,39 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-async function chainOf(store: Store): Promise<{ id: string | null }> {
-  return { id: (await coverageOf(store))?.chainId ?? null }
+/** What to do about events in the buffer that cannot be ingested; a gap and strictness name their own. */
+function remedyOf(error: Error): string {
+  if (!(error instanceof EventStreamError) || error instanceof GapError || error instanceof StrictError)
+    return ''
+  return (
+    '. The buffer cannot be read beyond this place: stop the service, move this file and those of higher numbers out of ' +
+    'the buffer, start it again (docs/operating.md, a buffer that cannot be read)'
+  )
+}
+
+/** The chain that events must be of: that of --chain, of the store, or of the first whole block in the buffer. */
+async function pinnedChain(
+  store: Store,
+  chain: string | null,
+  paths: readonly string[],
+): Promise<PinnedChain | null> {
+  if (chain !== null) return { id: chain, pinnedBy: '--chain names' }
+  const coverage = await coverageOf(store)
+  if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store holds' }
+  const check = new IncomingCheck(null)
+  for (const path of paths) {
+    const framer = new RecordFramer(path, (bytes, start, end) => check.check(bytes.subarray(start, end)))
+    try {
+      for await (const chunk of createReadStream(path)) {
+        framer.push(chunk as Buffer)
+        if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer holds' }
+      }
+    } catch (error) {
+      // What is wrong with the buffer is said when it is read for the store.
+      if (!(error instanceof EventStreamError || error instanceof RefusedMessageError)) throw error
+    }
+  }
+  return null
 }
 
 async function coverageOf(store: Store): Promise<Coverage | null> {

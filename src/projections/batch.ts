@@ -1,4 +1,4 @@
-import type { DataPointSource, MarketDataEvent, ProvisionStatus } from '../events/event.ts'
+import type { MarketDataEvent } from '../events/event.ts'
 
 /** Where in the stream a row comes from. An older event never replaces a newer one's row. */
 export type StreamPlace = {
@@ -7,116 +7,48 @@ export type StreamPlace = {
   eventIndex: number
 }
 
-export type CheckpointRow = StreamPlace & {
-  atBlock: bigint
-  hash: string
-  blockHash: string
-  /** Time of the block that it came in, Unix nanoseconds. */
-  blockTimestamp: bigint
-}
+/** A value of a row to be written; where a table names a market by its number in the store, the market's id. */
+export type BatchCell = bigint | number | string | boolean | null
 
-export type FundingPeriodDataPointRow = StreamPlace & {
-  marketId: string
-  source: DataPointSource
-  timestamp: bigint
-  seq: bigint
-  price: string
-  twap: string
-}
-
-export type FundingPeriodRow = StreamPlace & {
-  marketId: string
-  seq: bigint
-  start: bigint
-  end: bigint | null
-  fundingPayment: string | null
-  fundingRate: string | null
-  internalTwap: string | null
-  externalTwap: string | null
-}
-
-export type AuctionRow = StreamPlace & {
-  marketId: string
-  openingAuction: boolean
-  leave: boolean
-  start: bigint
-  end: bigint
-}
-
-export type LiquidityProvisionRow = StreamPlace & {
-  provisionId: string
-  marketId: string
-  partyId: string
-  status: ProvisionStatus
-}
+/** A row to be written: the values of its table's columns (store/tables.ts), in their order. */
+export type BatchRow = readonly BatchCell[]
 
 /** A market's latest data: its list of providers replaces the one before, whole. */
 export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
 
-/** The first and last time of the points of one funding period. */
-export type FundingPeriodSpan = { marketId: string; seq: bigint; first: bigint; last: bigint }
-
-/** The key of a period's span in a batch. */
-export function spanKey({ marketId, seq }: { marketId: string; seq: bigint }): string {
-  return `${marketId}${seq}`
-}
-
-/**
- * What a run of whole blocks changes, ready to be committed at once. Rows are in the order of the stream;
- * maps hold one row for each key, the newest.
- */
+/** What a run of whole blocks changes, ready to be committed at once. */
 export type Batch = {
   blocks: number
   /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
   replaced: StreamPlace[]
-  checkpoints: CheckpointRow[]
-  fundingPeriodDataPoints: FundingPeriodDataPointRow[]
-  /** By {@link spanKey}. */
-  fundingPeriodSpans: Map<string, FundingPeriodSpan>
-  /** By market id: the span of the market's last point, which is mostly that of its next. */
-  latestSpans: Map<string, FundingPeriodSpan>
-  fundingPeriods: FundingPeriodRow[]
-  auctions: AuctionRow[]
-  /** By provision id. */
-  liquidityProvisions: Map<string, LiquidityProvisionRow>
-  /** By market id. */
+  /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
+  rows: Map<string, BatchRow[]>
+  /** By market id; the newest of each. */
   liquidityProviderLists: Map<string, LiquidityProviderList>
 }
 
 export function createBatch(): Batch {
-  return {
-    blocks: 0,
-    replaced: [],
-    checkpoints: [],
-    fundingPeriodDataPoints: [],
-    fundingPeriodSpans: new Map(),
-    latestSpans: new Map(),
-    fundingPeriods: [],
-    auctions: [],
-    liquidityProvisions: new Map(),
-    liquidityProviderLists: new Map(),
-  }
+  return { blocks: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
 }
 
-/** Rows that a commit of the batch touches, for deciding when it is large enough. */
+/** Adds a row of a table. */
+export function put(batch: Batch, table: string, row: BatchRow): void {
+  const rows = batch.rows.get(table)
+  if (rows === undefined) batch.rows.set(table, [row])
+  else rows.push(row)
+}
+
+/**
+ * Rows that a commit of the batch touches, for deciding when it is large enough. A list of providers counts as one:
+ * lists are decoded when they are written, and most are replaced before; their bytes count in the batch's weight.
+ */
 export function batchRows(batch: Batch): number {
-  let rows =
-    batch.checkpoints.length +
-    batch.fundingPeriodDataPoints.length +
-    batch.fundingPeriods.length +
-    batch.auctions.length +
-    batch.liquidityProvisions.size
-  for (const list of batch.liquidityProviderLists.values()) rows += 1 + list.event.feeShares.length
-  return rows
+  let count = batch.liquidityProviderLists.size
+  for (const rows of batch.rows.values()) count += rows.length
+  return count
 }
 
 /** Whether `a` comes from a later event than `b`, or from the same. */
 export function isNotOlder(a: StreamPlace, b: StreamPlace): boolean {
   return a.height > b.height || (a.height === b.height && a.eventIndex >= b.eventIndex)
-}
-
-/** Keeps the newer of a map's row and another of the same key. */
-export function keepNewer<Row extends StreamPlace>(rows: Map<string, Row>, key: string, row: Row): void {
-  const known = rows.get(key)
-  if (known === undefined || isNotOlder(row, known)) rows.set(key, row)
 }

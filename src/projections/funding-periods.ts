@@ -1,18 +1,15 @@
 import type { FundingPeriodEvent } from '../events/event.ts'
-import type { Batch, StreamPlace } from './batch.ts'
+import { type Batch, put, type StreamPlace } from './batch.ts'
 
-/** A period's closing event replaces its opening one. */
-export function projectFundingPeriod(batch: Batch, event: FundingPeriodEvent, place: StreamPlace): void {
-  batch.fundingPeriods.push({
-    marketId: event.marketId,
-    seq: event.seq,
-    start: event.start,
-    end: event.end,
-    fundingPayment: event.fundingPayment,
-    fundingRate: event.fundingRate,
-    internalTwap: event.internalTwap,
-    externalTwap: event.externalTwap,
-    height: place.height,
-    eventIndex: place.eventIndex,
-  })
+/** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
+export function projectFundingPeriod(
+  batch: Batch,
+  event: FundingPeriodEvent,
+  { height, eventIndex }: StreamPlace,
+): void {
+  const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
+  put(batch, 'funding_periods', [
+    ...[marketId, seq, start, height, eventIndex, end, fundingPayment, fundingRate],
+    ...[internalTwap, externalTwap, height, eventIndex],
+  ])
 }

@@ -1,29 +1,21 @@
 import type { LiquidityProvisionEvent, MarketDataEvent } from '../events/event.ts'
-import { type Batch, keepNewer, type StreamPlace } from './batch.ts'
+import { type Batch, isNotOlder, put, type StreamPlace } from './batch.ts'
 
 /** A provision's latest status counts. */
 export function projectLiquidityProvision(
   batch: Batch,
-  event: LiquidityProvisionEvent,
-  place: StreamPlace,
+  { provisionId, marketId, partyId, status }: LiquidityProvisionEvent,
+  { height, eventIndex }: StreamPlace,
 ): void {
-  keepNewer(batch.liquidityProvisions, event.provisionId, {
-    provisionId: event.provisionId,
-    marketId: event.marketId,
-    partyId: event.partyId,
-    status: event.status,
-    height: place.height,
-    eventIndex: place.eventIndex,
-  })
+  put(batch, 'liquidity_provisions', [provisionId, marketId, partyId, status, height, eventIndex])
 }
 
 /** A market's latest data count; what they replace is never looked at. */
 export function projectMarketData(batch: Batch, event: MarketDataEvent, place: StreamPlace): void {
-  keepNewer(batch.liquidityProviderLists, event.marketId, {
-    event,
-    height: place.height,
-    eventIndex: place.eventIndex,
-  })
+  const known = batch.liquidityProviderLists.get(event.marketId)
+  if (known === undefined || isNotOlder(place, known)) {
+    batch.liquidityProviderLists.set(event.marketId, { event, ...place })
+  }
 }
 
 /** One party of a market's fee-share list, as it is stored and answered. */

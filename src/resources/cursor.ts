@@ -1,6 +1,6 @@
 import type { SqlPart } from './field.ts'
 import { decodePackedCursor, isPackedCursor } from './packed-cursor.ts'
-import { type Key, type Resource, type Row, scopeOf, type Selection } from './resource.ts'
+import { type Key, type Resource, type Row, type Selection, scopeOf } from './resource.ts'
 import { RESOURCES } from './resources.ts'
 
 /*

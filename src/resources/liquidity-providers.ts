@@ -34,6 +34,7 @@ export const liquidityProviders = defineResource({
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and liquidity_provisions.status in (1, 5, 6))`,
+    madeOf: ['liquidity_provider_lists', 'liquidity_provisions'],
     arrivals: 'all rows',
   },
   fields: [

@@ -14,7 +14,10 @@ const MAX_CHARACTERS = 2_304
 const FINGERPRINT_CHARACTERS = 8
 
 /** How a value of each type is written, and what of it may be read. */
-const VALUES: Record<Exclude<KeyType, 'source'>, { pattern: RegExp; read: (text: string) => KeyValue | null }> = {
+const VALUES: Record<
+  Exclude<KeyType, 'source'>,
+  { pattern: RegExp; read: (text: string) => KeyValue | null }
+> = {
   int64: { pattern: /^(?:0|-?[1-9]\d{0,18})$/, read: integerWithin(MIN_INT64) },
   uint64: { pattern: /^(?:0|[1-9]\d{0,18})$/, read: integerWithin(0n) },
   id: { pattern: /^(?:[0-9a-f]{64}|network)$/, read: (text) => text },
@@ -47,7 +50,11 @@ function readText(text: string): string | null {
  * @param letter tells the resource's cursors from all others. Never changed, never used again.
  * @param scope the filter whose value cursors are bound to
  */
-export function textCursor(letter: string, key: readonly KeyColumn[], scope: 'marketId' | null = null): CursorCodec {
+export function textCursor(
+  letter: string,
+  key: readonly KeyColumn[],
+  scope: 'marketId' | null = null,
+): CursorCodec {
   const types = key.map(({ type }) => {
     if (type === 'source') throw new TypeError('cursors of this form hold no source')
     return type
@@ -58,12 +65,17 @@ export function textCursor(letter: string, key: readonly KeyColumn[], scope: 'ma
   const isOne = (text: string) => {
     if (text.length > MAX_CHARACTERS || !text.startsWith(letter)) return false
     const values = valuesOf(text)
-    return values.length === types.length && values.every((value, index) => VALUES[types[index]!].pattern.test(value))
+    return (
+      values.length === types.length &&
+      values.every((value, index) => VALUES[types[index]!].pattern.test(value))
+    )
   }
   return {
     encode: (id, row: Row | readonly KeyValue[]) =>
       head(id) +
-      types.map((type, index) => (type === 'text' ? writeText(String(row[index])) : String(row[index]))).join('_'),
+      types
+        .map((type, index) => (type === 'text' ? writeText(String(row[index])) : String(row[index])))
+        .join('_'),
     isOne,
     decode: (id, text) => {
       if (!isOne(text)) return 'garbled'

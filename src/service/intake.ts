@@ -66,6 +66,8 @@ export function startIntake(settings: ServeSettings, log: Logger, tell: (news: I
           ? null
           : {
               ...live,
+              from: settings.listenFrom,
+              chain: settings.chain,
               buffer: settings.buffer,
               archive: settings.keepBuffer ? join(settings.buffer, 'archive') : null,
             },

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
+import { StoreError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { type IntakeNews, startIntake } from './intake.ts'
 import type { ServeSettings } from './settings.ts'
@@ -34,6 +35,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
 
+  await checkChain(settings)
   const answering = await start(settings, log)
   parts.push(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
@@ -50,4 +52,24 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
 
 function start(settings: ServeSettings, log: Logger): Promise<Answering> {
   return settings.workers === 1 ? startAnswering(settings, log) : startWorkers(settings, log)
+}
+
+/**
+ * A core's events must be of the store's chain, whatever else is named.
+ *
+ * @throws {StoreError} where the store is of another chain than the settings name.
+ */
+async function checkChain({ store: name, listen, chain }: ServeSettings): Promise<void> {
+  if (listen === null || chain === null) return
+  const store = findStore(name)
+  const reader = await store.openReader()
+  try {
+    const held = (await reader.coverage())?.chainId ?? chain
+    if (held === chain) return
+    throw new StoreError(
+      `--chain is ${JSON.stringify(chain)}, and ${store.name} holds chain ${JSON.stringify(held)}: name that chain, or another --store`,
+    )
+  } finally {
+    await reader.close()
+  }
 }

@@ -21,6 +21,10 @@ export type ServeSettings = {
   logLevel: string
   /** Where to wait for a core that dials in; null: it is not waited for. */
   listen: { host: string; port: number } | null
+  /** Addresses and networks that a core may dial in from; none: any. */
+  listenFrom: string[]
+  /** The chain that a core's events must be of; null: that of the store, or of the first whole block. */
+  chain: string | null
   /** Folder of what the core has sent and the store does not hold yet. */
   buffer: string
   /** Whether what is committed is kept, in the folder `archive` of the buffer. */

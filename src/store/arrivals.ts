@@ -1,10 +1,17 @@
 import { type Coverage, GapList } from '../domain/coverage.ts'
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
-import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
+import type { Key, KeyValue, Resource, Row, Selection } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import { type Statement, spanStatement } from './page-statement.ts'
-import { PAGE_TABLES } from './page-tables.ts'
+import {
+  columnList,
+  fromClause,
+  marketStatement,
+  type Statement,
+  selectionConditions,
+  spanStatement,
+} from './page-statement.ts'
 import { type Span, selectsNothing } from './scan.ts'
 
 /** Runs of blocks whose points are read at a time. */
@@ -21,7 +28,6 @@ const STATEMENTS_IN_ROWS = 100
 
 /** Asks for the rows of what a follower lacks, in the order in which they came. */
 export type ArrivalQuery = {
-  /** One whose rows keep the place that they come from: not the providers. */
   resource: Resource
   selection: Selection
   lacks: Lacks
@@ -79,13 +85,15 @@ export function* readArrivals(
   if (limit === 0 || selectsNothing(selection)) return { coverage, rows: found, reached: null, pass: null }
   // A gap that has been filled since is not held yet: its rows come when it is.
   const missing = new GapList(coverage.gaps.filter(({ kind }) => kind === 'missing'))
+  const asked = yield* askFor(resource, selection)
+  if (asked === null) return { coverage, rows: found, reached: null, pass: null }
   let going = pass
   let readRows = 0
   for (const range of heldOf(lacks, coverage)) {
     let from: Place = range
     while (from.height <= range.to) {
       const part: RangeRead = yield* readRange(
-        { resource, selection, limit: limit - found.length, pass: going },
+        { ...asked, limit: limit - found.length, pass: going },
         { ...from, to: range.to },
       )
       going = null
@@ -106,54 +114,61 @@ export function* readArrivals(
   return { coverage, rows: found, reached: null, pass: null }
 }
 
-type RangeQuery = Pick<ArrivalQuery, 'resource' | 'selection' | 'limit' | 'pass'>
+/** What is asked for, with the number of the market in scope where rows name it by that. */
+type Asked = { resource: Resource; selection: Selection; market: bigint | null }
+
+type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'>
+
+/** Null where no row is of the market in scope. */
+function* askFor(resource: Resource, selection: Selection): Generator<Statement, Asked | null, Row[]> {
+  const statement = marketStatement(resource, selection)
+  if (statement === null) return { resource, selection, market: null }
+  const [found] = yield statement
+  return found === undefined ? null : { resource, selection, market: BigInt(found[0]!) }
+}
 
 /** The first rows of some blocks, how far these have been read, and how many rows that took. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
 
 function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
-  if (query.resource.name === 'fundingPeriodDataPoints') return yield* readPoints(query, range)
-  const rows = yield checkpointsStatement(range, query.limit + 1)
+  if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
+  const rows = yield rowsStatement(query, range, query.limit + 1)
   return { ...cutAt(query.limit, rows.map(arrivedRow), range.to), readRows: rows.length, pass: null }
 }
 
 function* readPoints(
-  { resource, selection, limit, pass }: RangeQuery,
+  { limit, pass, ...asked }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
-  if (pass !== null) return yield* goOn(pass, selection, range)
+  if (pass !== null) return yield* goOn(pass, asked, range)
+  const { selection } = asked
   const spans = yield {
     text: SPANS,
-    values: [
-      selection.marketId!,
-      range.height / BLOCKS_OF_SPAN,
-      range.to / BLOCKS_OF_SPAN,
-      BigInt(SPANS_AT_ONCE),
-    ],
+    values: [asked.market!, range.height / BLOCKS_OF_SPAN, range.to / BLOCKS_OF_SPAN, BigInt(SPANS_AT_ONCE)],
   }
   let readRows = STATEMENTS_IN_ROWS
-  const period = yield* readPeriod(resource, selection)
+  const period = yield* readPeriod(asked)
   if (spans.length === 0 || period === null) return { ...cutAt(limit, [], range.to), readRows, pass: null }
   // Of points that are nearly all sent, few more are read than are asked for.
   const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
     const part = within(period, partOf(spans.slice(0, count), isWhole, range))
-    const [[total]] = (yield countStatement(selection, part)) as [Row]
+    const [[total]] = (yield countStatement(asked, part)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
     if (Number(total) > MAX_READ_ROWS) {
       const [source] = sourcesOf(selection) as [bigint]
-      return yield* goOn({ ...part, source, after: BEFORE_ALL, limit, found: [] }, selection, range)
+      return yield* goOn({ ...part, source, after: BEFORE_ALL, limit, found: [] }, asked, range)
     }
-    const rows = yield pointsStatement(selection, { ...range, to: part.through }, part, limit + 1)
+    const rows = yield pointsStatement(asked, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
   }
 }
 
 /** Between which times a period's points lie, all times where none is selected; null where it has no point. */
-function* readPeriod(resource: Resource, selection: Selection): Generator<Statement, Span | null, Row[]> {
-  const statement = spanStatement(resource, selection)
+function* readPeriod({ resource, selection, market }: Asked): Generator<Statement, Span | null, Row[]> {
+  const statement = spanStatement(resource, selection, market)
   if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
   const [found] = yield statement
   return found === undefined ? null : { first: BigInt(found[0]!), last: BigInt(found[1]!) }
@@ -169,19 +184,19 @@ function within(period: Span, { through, first, last }: Part): Part {
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
-function* goOn(pass: Pass, selection: Selection, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+function* goOn(pass: Pass, asked: Asked, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
   const { limit } = pass
   const blocks = { ...range, to: pass.through }
-  const [next] = yield windowStatement(selection, pass)
+  const [next] = yield windowStatement(asked, pass)
   const upTo = next === undefined ? BEYOND_ALL : ([BigInt(next[0]!), BigInt(next[1]!)] as const)
-  const rows = yield windowPointsStatement(selection, blocks, pass, upTo, limit + 1)
+  const rows = yield windowPointsStatement(asked, blocks, pass, upTo, limit + 1)
   const found = [...pass.found, ...rows.map(arrivedRow)]
     .toSorted((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
     .slice(0, limit + 1)
   const readRows = MAX_READ_ROWS
   const going = { rows: [], reached: range, readRows }
   if (next !== undefined) return { ...going, pass: { ...pass, after: upTo, found } }
-  const sources = sourcesOf(selection)
+  const sources = sourcesOf(asked.selection)
   const source = sources[sources.indexOf(pass.source) + 1]
   if (source !== undefined) return { ...going, pass: { ...pass, source, after: BEFORE_ALL, found } }
   return { ...cutAt(limit, found, pass.through), readRows, pass: null }
@@ -216,83 +231,92 @@ const BEFORE_ALL = [MIN_INT64, MIN_INT64] as const
 const BEYOND_ALL = [MAX_INT64, MAX_INT64] as const
 
 const PLACE_COLUMNS = 'cast(height as text), event_index'
-const MARKET = '(select market from markets where market_id = $1)'
+/** The columns of a data point. */
+const POINT_COLUMNS = columnList(fundingPeriodDataPoints)
 
 const SPANS = `
   select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text)
   from funding_period_block_spans
-  where market = ${MARKET} and blocks between $2 and $3
+  where market = $1 and blocks between $2 and $3
   order by funding_period_block_spans.blocks limit $4`
 
-function checkpointsStatement({ height, index, to }: PlaceRange, limit: number): Statement {
+/** The first rows of some blocks among all rows of a selection. */
+function rowsStatement(asked: Asked, { height, index, to }: PlaceRange, limit: number): Statement {
+  const { resource, selection, market } = asked
+  const { table } = resource.storage
+  const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
+  const conditions = selectionConditions(
+    asked,
+    (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
+  )
   return {
-    text: `select ${PAGE_TABLES.checkpoints.columns}, ${PLACE_COLUMNS} from checkpoints
-      where (height, event_index) > ($1, $2) and height <= $3
-      order by checkpoints.height, checkpoints.event_index limit $4`,
-    values: [height, BigInt(index), to, BigInt(limit)],
+    text: `select ${columnList(resource)}, ${PLACE_COLUMNS} from ${fromClause(resource)}
+      where ${[...conditions, '(height, event_index) > ($1, $2) and height <= $3'].join(' and ')}
+      order by ${table}.height, ${table}.event_index limit $4`,
+    values,
   }
 }
 
 /** How many points lie between two times; of each source no more are counted than one too many. */
-function countStatement(selection: Selection, { first, last }: Part): Statement {
+function countStatement({ selection, market }: Asked, { first, last }: Part): Statement {
   const counts = sourcesOf(selection).map(
     (source) => `(select count(*) from (select 1 from funding_period_data_points
-      where market = ${MARKET} and source = ${source} and timestamp between $2 and $3
+      where market = $1 and source = ${source} and timestamp between $2 and $3
       limit ${MAX_READ_ROWS + 1}) as of_source)`,
   )
-  return { text: `select ${counts.join(' + ')}`, values: [selection.marketId!, first, last] }
+  return { text: `select ${counts.join(' + ')}`, values: [market!, first, last] }
 }
 
 /** A market's points of some blocks, which are known to lie between two times. */
 function pointsStatement(
-  selection: Selection,
+  { selection, market }: Asked,
   { height, index, to }: PlaceRange,
   { first, last }: Part,
   limit: number,
 ): Statement {
-  const { marketId, seq } = selection
-  const values = [marketId!, height, BigInt(index), to, first, last, BigInt(limit)]
+  const { seq } = selection
+  const values = [market!, height, BigInt(index), to, first, last, BigInt(limit)]
   if (seq !== undefined) values.push(seq)
   // Sources as literals, so that the planner knows them.
   const parts = sourcesOf(selection).map(
     (
       source,
     ) => `select timestamp, seq, source, price, twap, height, event_index from funding_period_data_points
-      where market = ${MARKET} and source = ${source} and timestamp between $5 and $6
+      where market = $1 and source = ${source} and timestamp between $5 and $6
         and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $8'}`,
   )
   return {
-    text: `select ${PAGE_TABLES.fundingPeriodDataPoints.columns}, ${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived
+    text: `select ${POINT_COLUMNS}, ${PLACE_COLUMNS} from (${parts.join(' union all ')}) as arrived
       order by arrived.height, arrived.event_index limit $7`,
     values,
   }
 }
 
 /** The last of the points that are read at a time, by its key; none where no more are left. */
-function windowStatement({ marketId }: Selection, { source, first, last, after }: Pass): Statement {
+function windowStatement({ market }: Asked, { source, first, last, after }: Pass): Statement {
   return {
     text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points
-      where market = ${MARKET} and source = ${source} and timestamp between $2 and $3
+      where market = $1 and source = ${source} and timestamp between $2 and $3
         and (timestamp, seq) > ($4, $5)
       order by funding_period_data_points.timestamp, funding_period_data_points.seq
       limit 1 offset ${MAX_READ_ROWS - 1}`,
-    values: [marketId!, first, last, ...after],
+    values: [market!, first, last, ...after],
   }
 }
 
 /** Those of a source's points up to a key that come from some blocks, the first ones by event. */
 function windowPointsStatement(
-  { marketId, seq }: Selection,
+  { selection: { seq }, market }: Asked,
   { height, index, to }: PlaceRange,
   { source, first, last, after }: Pass,
   upTo: Pass['after'],
   limit: number,
 ): Statement {
-  const values = [marketId!, height, BigInt(index), to, first, last, ...after, ...upTo, BigInt(limit)]
+  const values = [market!, height, BigInt(index), to, first, last, ...after, ...upTo, BigInt(limit)]
   if (seq !== undefined) values.push(seq)
   return {
-    text: `select ${PAGE_TABLES.fundingPeriodDataPoints.columns}, ${PLACE_COLUMNS} from funding_period_data_points
-      where market = ${MARKET} and source = ${source} and timestamp between $5 and $6
+    text: `select ${POINT_COLUMNS}, ${PLACE_COLUMNS} from funding_period_data_points
+      where market = $1 and source = ${source} and timestamp between $5 and $6
         and (timestamp, seq) > ($7, $8) and (timestamp, seq) <= ($9, $10)
         and (height, event_index) > ($2, $3) and height <= $4 ${seq === undefined ? '' : 'and seq = $12'}
       order by funding_period_data_points.height, funding_period_data_points.event_index limit $11`,
@@ -301,17 +325,19 @@ function windowPointsStatement(
 }
 
 /** The statement that gives the place which the row of a key comes from: one row, or none. */
-export function placeStatement({ name }: Resource, { marketId }: Selection, key: Key): Statement {
-  if (name !== 'fundingPeriodDataPoints') {
-    return {
-      text: `select ${PLACE_COLUMNS} from checkpoints where at_block = $1 and hash = $2`,
-      values: [...key],
-    }
-  }
+export function placeStatement(
+  resource: Resource,
+  { marketId }: Selection,
+  key: Key,
+  market: bigint | null,
+): Statement {
+  const values: KeyValue[] = [...key]
+  const conditions = resource.key.map(({ column }, index) => `${column} = $${index + 1}`)
+  if (market !== null) conditions.push(`market = $${values.push(market)}`)
+  else if (resource.scope !== null) conditions.push(`market_id = $${values.push(marketId!)}`)
   return {
-    text: `select ${PLACE_COLUMNS} from funding_period_data_points
-      where market = ${MARKET} and timestamp = $2 and seq = $3 and source = $4`,
-    values: [marketId!, ...key],
+    text: `select ${PLACE_COLUMNS} from ${fromClause(resource)} where ${conditions.join(' and ')}`,
+    values,
   }
 }
 

@@ -1,21 +1,57 @@
-import type { FundingPeriodDataPointRow } from '../projections/batch.ts'
+import type { BatchRow } from '../projections/batch.ts'
 
 /** Blocks that share one row of `funding_period_block_spans`. */
 export const BLOCKS_OF_SPAN = 64n
 
-/** The first and the last time of a market's data points that came in a run of {@link BLOCKS_OF_SPAN} blocks. */
-export type BlockSpan = { marketId: string; blocks: bigint; first: bigint; last: bigint }
+/** The first and the last time of a market's data points of a period, or a run of blocks. */
+type Span = { market: bigint; of: bigint; first: bigint; last: bigint }
 
-/** The spans of a batch's data points, those too that change no row. */
-export function blockSpansOf(points: readonly FundingPeriodDataPointRow[]): BlockSpan[] {
-  const spans = new Map<string, BlockSpan>()
-  for (const { marketId, height, timestamp } of points) {
-    const blocks = height / BLOCKS_OF_SPAN
-    const key = `${marketId}${blocks}`
-    const known = spans.get(key)
-    if (known === undefined) spans.set(key, { marketId, blocks, first: timestamp, last: timestamp })
-    else if (timestamp < known.first) known.first = timestamp
-    else if (timestamp > known.last) known.last = timestamp
+/** Rows of `funding_period_spans` and of `funding_period_block_spans`. */
+export type PointSpans = { periods: BatchRow[]; blocks: BatchRow[] }
+
+/**
+ * The spans of data points, by period and by run of blocks; of those too that change no row.
+ *
+ * @param points rows of `funding_period_data_points`, with the numbers of their markets
+ * @param newPoints how many of the points of a period the store did not hold, by `${market} ${seq}`
+ */
+export function spansOf(points: readonly BatchRow[], newPoints: ReadonlyMap<string, bigint>): PointSpans {
+  const periods = new Spans()
+  const blocks = new Spans()
+  for (const row of points) {
+    const [market, , timestamp, seq, , , height] = row as readonly bigint[]
+    periods.add(market!, seq!, timestamp!)
+    blocks.add(market!, height! / BLOCKS_OF_SPAN, timestamp!)
   }
-  return [...spans.values()]
+  return {
+    periods: periods.all.map(({ market, of, first, last }) => [
+      ...[market, of, first, last, newPoints.get(`${market} ${of}`) ?? 0n],
+    ]),
+    blocks: blocks.all.map(({ market, of, first, last }) => [market, of, first, last]),
+  }
+}
+
+class Spans {
+  readonly #byKey = new Map<string, Span>()
+  /** By market: the span of its last point, which is mostly that of its next. */
+  readonly #latest = new Map<bigint, Span>()
+
+  get all(): Span[] {
+    return [...this.#byKey.values()]
+  }
+
+  add(market: bigint, of: bigint, timestamp: bigint): void {
+    let span = this.#latest.get(market)
+    if (span === undefined || span.of !== of) {
+      const key = `${market} ${of}`
+      span = this.#byKey.get(key)
+      if (span === undefined) {
+        span = { market, of, first: timestamp, last: timestamp }
+        this.#byKey.set(key, span)
+      }
+      this.#latest.set(market, span)
+    }
+    if (timestamp < span.first) span.first = timestamp
+    if (timestamp > span.last) span.last = timestamp
+  }
 }

@@ -1,13 +1,10 @@
 import type { Batch } from '../projections/batch.ts'
 import type { KeyValue, ResourceName } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
+import { tableOf } from './tables.ts'
 
-/** Rows that a commit may have written, of one resource; `scope` is their market, where they are told apart by it. */
-export type Change = {
-  resource: ResourceName
-  scope: string | null
-  /** Their range in the first key column; null where it is not told. */
-  range: { first: bigint; last: bigint } | null
-}
+/** Rows that a commit may have written: those of a resource, or of one market of it. */
+export type Change = { resource: ResourceName; scope: string | null }
 
 /**
  * How a store stands. The version goes up by one with every commit; the mark, a random number of each commit,
@@ -18,7 +15,7 @@ export type StoreVersion = { version: bigint; mark: string }
 /** Commits that a store remembers the changes of: a reader looks again long before there are so many more. */
 const REMEMBERED = 64
 
-/** A commit that changes more ranges is remembered as one that changes everything. */
+/** A commit that changes more of them is remembered as one that changes everything. */
 const MAX_CHANGES = 200
 
 /** What stands for changes of everything. */
@@ -60,52 +57,42 @@ export function noteChanges(changes: readonly Change[] | null): { text: string; 
   ]
 }
 
+/** The resources whose rows stand in a table, or are made of its rows too, by the table's name. */
+const RESOURCES_OF = Map.groupBy(
+  RESOURCES.flatMap(({ name, storage }) =>
+    (storage.madeOf ?? [storage.table]).map((table) => ({ name, table: tableOf(table).name })),
+  ),
+  ({ table }) => table,
+)
+
 /** What a batch changes, as far as pages show it. */
 export function changesOf(batch: Batch): Change[] {
-  const changes: Change[] = []
-  const [checkpoint, ...others] = batch.checkpoints.map(({ atBlock }) => atBlock)
-  if (checkpoint !== undefined) {
-    const range = { first: checkpoint, last: checkpoint }
-    for (const atBlock of others) widen(range, atBlock, atBlock)
-    changes.push({ resource: 'checkpoints', scope: null, range })
+  const changes = new Map<string, Change>()
+  const add = (table: string, scope: string | null) => {
+    for (const { name } of RESOURCES_OF.get(table) ?? [])
+      changes.set(`${name} ${scope}`, { resource: name, scope })
   }
-  const points = new Map<string, { first: bigint; last: bigint }>()
-  for (const { marketId, first, last } of batch.fundingPeriodSpans.values()) {
-    const known = points.get(marketId)
-    if (known === undefined) points.set(marketId, { first, last })
-    else widen(known, first, last)
+  for (const [name, rows] of batch.rows) {
+    const at = tableOf(name).columns.findIndex(
+      (column) => column.name === 'market' || column.name === 'market_id',
+    )
+    if (at < 0) add(name, null)
+    else for (const scope of new Set(rows.map((row) => row[at] as string))) add(name, scope)
   }
-  for (const [scope, range] of points) changes.push({ resource: 'fundingPeriodDataPoints', scope, range })
-  const providers = new Set(batch.liquidityProviderLists.keys())
-  for (const { marketId } of batch.liquidityProvisions.values()) providers.add(marketId)
-  for (const scope of providers) changes.push({ resource: 'liquidityProviders', scope, range: null })
-  return changes
+  for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)
+  return [...changes.values()]
 }
 
-function widen(range: { first: bigint; last: bigint }, first: bigint, last: bigint): void {
-  if (first < range.first) range.first = first
-  if (last > range.last) range.last = last
-}
-
-/** A change in the store: resource, scope, first and last as text. */
-type Written = [ResourceName, string | null, string?, string?]
+/** A change in the store: resource and scope. Version 0.1.0 wrote ranges behind them. */
+type Written = [ResourceName, string | null, ...unknown[]]
 
 function writeChanges(changes: readonly Change[] | null): string {
   if (changes === null || changes.length > MAX_CHANGES) return EVERYTHING
-  return JSON.stringify(
-    changes.map(
-      ({ resource, scope, range }): Written =>
-        range === null ? [resource, scope] : [resource, scope, String(range.first), String(range.last)],
-    ),
-  )
+  return JSON.stringify(changes.map(({ resource, scope }): Written => [resource, scope]))
 }
 
 /** The changes that a store has noted; null for everything. */
 export function readChanges(text: string): Change[] | null {
   if (text === EVERYTHING) return null
-  return (JSON.parse(text) as Written[]).map(([resource, scope, first, last]) => ({
-    resource,
-    scope,
-    range: first === undefined ? null : { first: BigInt(first), last: BigInt(last!) },
-  }))
+  return (JSON.parse(text) as Written[]).map(([resource, scope]) => ({ resource, scope }))
 }

@@ -1,54 +1,100 @@
-import type { Row } from '../resources/resource.ts'
+import { liquidityProviders } from '../resources/liquidity-providers.ts'
+import type { KeyValue, Resource, Row } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
 import { coverageOf } from './coverage-rows.ts'
-import type { Statement } from './page-statement.ts'
-import { IS_LIVE_PROVIDER } from './statements.ts'
-import type { GapSummary, Holdings, HoldingsQuery, PrunedBefore } from './store.ts'
+import { fromClause, type Statement } from './page-statement.ts'
+import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore } from './store.ts'
 
 /** More than any list has. */
 const NO_LIMIT = 9_223_372_036_854_775_807n
 
+/** How much there is of a resource, as a statement says it. */
+type HoldingStatement = Statement & {
+  /** The fields of a row; the first is the market where there is a row for each. */
+  fields: readonly string[]
+  isByMarket: boolean
+}
+
+type MarketsAsked = { where: string; values: KeyValue[] }
+
+/** What is said of each market's rows; of resources that are not named here the number of all rows is. */
+const BY_MARKET: Record<string, (markets: MarketsAsked) => HoldingStatement> = {
+  // How many data points, the first time and the last.
+  fundingPeriodDataPoints: ({ where, values }) => ({
+    isByMarket: true,
+    fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
+    text: `
+      select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
+        cast(max(last_timestamp) as text)
+      from (
+        select market, market_id from markets
+        where ${where}
+          and exists (select 1 from funding_period_spans where funding_period_spans.market = markets.market)
+        order by market_id limit $2
+      ) as held join funding_period_spans on funding_period_spans.market = held.market
+      group by market_id order by market_id`,
+    values,
+  }),
+  // How many periods, and when the first and the last began.
+  fundingPeriods: ({ where, values }) => ({
+    isByMarket: true,
+    fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
+    text: `
+      select market_id, cast(count(*) as text), cast(min(start_timestamp) as text),
+        cast(max(start_timestamp) as text)
+      from funding_periods where ${where} group by market_id order by market_id limit $2`,
+    values,
+  }),
+  // How many providers, and the block of the market's latest list.
+  liquidityProviders: ({ where, values }) => ({
+    isByMarket: true,
+    fields: ['marketId', 'count', 'atBlock'],
+    text: `
+      select market_id, cast((
+          select count(*) from liquidity_providers
+          where liquidity_providers.market_id = lists.market_id and ${liquidityProviders.storage.condition}
+        ) as text), cast(height as text)
+      from (
+        select market_id, height from liquidity_provider_lists where ${where} order by market_id limit $2
+      ) as lists
+      order by market_id`,
+    values,
+  }),
+}
+
+const TOTALS: Record<string, Omit<HoldingStatement, 'values'>> = {
+  // The times of the blocks that the first and the last came in.
+  checkpoints: {
+    isByMarket: false,
+    fields: ['count', 'firstTimestamp', 'lastTimestamp'],
+    text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
+      from checkpoints`,
+  },
+}
+
 /** What is read of gaps and markets: one more of each than is asked for, which tells that there are more. */
 export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }: HoldingsQuery): {
   gaps: Statement
-  points: Statement
-  providers: Statement
+  resources: HoldingStatement[]
 } {
   const most = limit === null ? NO_LIMIT : BigInt(limit) + 1n
-  const markets =
+  const markets: MarketsAsked =
     marketId === null
       ? { where: 'market_id > $1', values: [afterMarket ?? '', afterMarket === null ? 0n : most] }
       : { where: 'market_id = $1', values: [marketId, afterMarket === null ? 0n : most] }
   return {
     gaps: lowestGaps(fromHeight ?? 0n, fromHeight === null ? 0n : most),
-    // How many data points, the first time and the last.
-    points: {
-      text: `
-        select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
-          cast(max(last_timestamp) as text)
-        from (
-          select market, market_id from markets
-          where ${markets.where}
-            and exists (select 1 from funding_period_spans where funding_period_spans.market = markets.market)
-          order by market_id limit $2
-        ) as held join funding_period_spans on funding_period_spans.market = held.market
-        group by market_id order by market_id`,
-      values: markets.values,
-    },
-    // How many providers, and the block of the market's latest list.
-    providers: {
-      text: `
-        select market_id, cast((
-            select count(*) from liquidity_providers
-            where liquidity_providers.market_id = lists.market_id and ${IS_LIVE_PROVIDER}
-          ) as text), cast(height as text)
-        from (
-          select market_id, height from liquidity_provider_lists
-          where ${markets.where} order by market_id limit $2
-        ) as lists
-        order by market_id`,
-      values: markets.values,
-    },
+    resources: RESOURCES.map((resource) => {
+      const byMarket = BY_MARKET[resource.name]
+      if (byMarket !== undefined) return byMarket(markets)
+      const counted = { isByMarket: false, fields: ['count'], text: countText(resource) }
+      return { ...(TOTALS[resource.name] ?? counted), values: [] }
+    }),
   }
+}
+
+function countText(resource: Resource): string {
+  return `select cast(count(*) as text) from ${fromClause(resource)}`
 }
 
 /** Reads gaps that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
@@ -72,9 +118,8 @@ export function gapSummaryOf(stream: Row | null, count: Row, first: readonly Row
 export type HoldingsRows = {
   stream: Row | null
   gaps: readonly Row[]
-  checkpoints: readonly Row[]
-  points: readonly Row[]
-  providers: readonly Row[]
+  /** Of each resource, in the order of RESOURCES. */
+  resources: readonly (readonly Row[])[]
   pruned: readonly Row[]
 }
 
@@ -83,29 +128,21 @@ export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings |
   const limit = query.limit ?? Number.POSITIVE_INFINITY
   const coverage = coverageOf(rows.stream, rows.gaps.slice(0, limit))
   if (coverage === null) return null
-  const [count, firstTimestamp, lastTimestamp] = rows.checkpoints[0] as [string, string | null, string | null]
-  const afterMarket = lastMarket([rows.points, rows.providers], limit)
+  const statements = holdingsStatements(query).resources
+  const byMarket = rows.resources.filter((_, index) => statements[index]!.isByMarket)
+  const afterMarket = lastMarket(byMarket, limit)
   const fromHeight = rows.gaps.length > limit ? coverage.gaps.at(-1)!.to + 1n : null
   const isTold = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
+  const held = RESOURCES.map(({ name }, index) => {
+    const { fields, isByMarket } = statements[index]!
+    const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
+    const found = rows.resources[index]!
+    return [name, isByMarket ? found.filter(isTold).map(named) : named(found[0]!)]
+  })
   return {
     coverage,
     next: afterMarket === null && fromHeight === null ? null : { fromHeight, afterMarket },
-    checkpoints: { count, firstTimestamp, lastTimestamp },
-    fundingPeriodDataPoints: (rows.points.filter(isTold) as string[][]).map(
-      ([marketId, points, first, last]) => ({
-        marketId: marketId!,
-        count: points!,
-        firstTimestamp: first!,
-        lastTimestamp: last!,
-      }),
-    ),
-    liquidityProviders: (rows.providers.filter(isTold) as string[][]).map(
-      ([marketId, providers, atBlock]) => ({
-        marketId: marketId!,
-        count: providers!,
-        atBlock: atBlock!,
-      }),
-    ),
+    ...(Object.fromEntries(held) as HeldRows),
     prunedBefore: prunedBeforeOf(rows.pruned[0]),
   }
 }

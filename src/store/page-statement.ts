@@ -1,6 +1,12 @@
-import { pointCursorHead } from '../resources/point-cursor.ts'
-import type { Key, KeyValue, Resource, Selection } from '../resources/resource.ts'
-import { type EdgeSql, PAGE_TABLES, type PageTable } from './page-tables.ts'
+import { mergedParts, nodeSql, type SqlPart, sqlText } from '../resources/field.ts'
+import {
+  FILTER_COLUMNS,
+  type Key,
+  type KeyValue,
+  type Resource,
+  type Selection,
+  scopeOf,
+} from '../resources/resource.ts'
 
 /** A statement with `$1`, `$2`, ... and the values that they stand for. */
 export type Statement = { text: string; values: KeyValue[] }
@@ -12,81 +18,121 @@ export type Bound = { key: Key; inclusive: boolean }
 export type Scan = {
   resource: Resource
   selection: Selection
+  /** The number of the market in scope, where the resource's rows name it by that. */
+  market: bigint | null
   lower: Bound | null
   upper: Bound | null
   descending: boolean
 }
 
-type Runs = NonNullable<PageTable['runs']>
+/**
+ * How runs that each are in order are merged. SQLite reads them side by side and stops at the limit (`lazy`);
+ * PostgreSQL would read all of them and sort, so it is given the limit for each (`bounded`).
+ */
+export type Merge = 'lazy' | 'bounded'
 
-/** What databases do each in their own way. */
-export type Dialect = {
-  /**
-   * How runs that each are in order are merged. SQLite reads them side by side and stops at the limit (`lazy`);
-   * PostgreSQL would read all of them and sort, so it is given the limit for each (`bounded`).
-   */
-  merge: 'lazy' | 'bounded'
-  /** 16 hex digits of a column. */
-  hex: (column: string) => string
-  /** The edges of all rows, behind `HEAD_ROOM` bytes (edges.ts), from a column that holds their middles; or null. */
-  join: (column: string, edge: EdgeSql) => string
+/** The columns of a row, as they are read: integers of 64 bits as text. */
+export function columnList({ storage }: Resource): string {
+  return storage.columns
+    .map(({ name, type }) => (type === 'int64' ? `cast(${name} as text)` : name))
+    .join(', ')
+}
+
+/** What follows `from` to read a resource's rows, under the name of its table. */
+export function fromClause({ storage }: Resource): string {
+  return storage.from === undefined ? storage.table : `(${storage.from}) as ${storage.table}`
 }
 
 /**
  * The statement that reads the first `limit` rows of a scan, in its direction: one range of the table's key,
  * or a merge of one such range for each of its runs.
  */
-export function pageStatement(scan: Scan, limit: number, dialect: Dialect): Statement {
-  return templateOf('rows', scan, dialect, (slots) => {
-    const table = PAGE_TABLES[scan.resource.name]
-    const runs = unrestrictedRuns(table, scan.selection)
-    const limited = limitOf(slots)
-    if (runs === null) {
-      return `select ${table.columns} from ${table.from} ${where(scan, table, slots)}
-        order by ${orderBy(scan, table.from)} ${limited}`
-    }
-    return `select ${table.columns} from (${mergeOf(scan, table, slots, limited, dialect, () => runs.columns)}) as merged
-      order by ${orderBy(scan, 'merged')}`
+export function pageStatement(scan: Scan, limit: number, merge: Merge): Statement {
+  return templateOf(`rows ${merge}`, scan, (slots) => {
+    const { resource } = scan
+    const names = resource.storage.columns.map(({ name }) => name).join(', ')
+    return `select ${columnList(resource)} from (${rowsText(scan, slots, merge, names)}) as page
+      order by ${orderBy(scan, 'page')}`
   })({ scan, limit })
 }
 
 /**
- * As {@link pageStatement}, but the database writes the rows as the API's edges: one row of one text, with commas
- * between the edges (null for none), and their number. Null for tables whose edges only this program writes.
+ * As {@link pageStatement}, but each column comes as one text of the values of all rows, in the order of the answer, and
+ * the number of rows last; in the SQL of PostgreSQL. Values stand on a line each; of columns that hold any text as a list
+ * of JSON, or null where there are no rows. An empty line stands for null.
+ */
+export function columnsText(scan: Scan, slots: Slots): string {
+  const { columns } = scan.resource.storage
+  const texts = columns.map(({ name, type }) =>
+    type === 'text'
+      ? `cast(json_agg(${name}) as text)`
+      : `string_agg(coalesce(cast(${name} as text), ''), E'\\n')`,
+  )
+  const names = columns.map(({ name }) => name).join(', ')
+  return `select ${texts.map((text, index) => `${text} as column_${index}`).join(', ')}, count(*) as rows
+    from (select ${names} from (${rowsText(scan, slots, 'bounded', names)}) as merged
+      order by ${orderBy(scan, 'merged')}) as page`
+}
+
+/** The select of a scan's first rows, without an order of its own where they come from several runs. */
+function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string {
+  const runs = unrestrictedRuns(scan)
+  const limited = limitOf(slots)
+  const { table } = scan.resource.storage
+  if (runs !== null) return mergeOf(scan, runs, slots, limited, merge, () => names)
+  return `select ${names} from ${fromClause(scan.resource)} ${where(scan, slots)}
+    order by ${orderBy(scan, table)} ${limited}`
+}
+
+/**
+ * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text behind `headRoom` bytes,
+ * with commas between the edges (null for none), and their number.
  *
  * @param reversed whether the edges are to stand the other way round than they are read
  */
-export function edgesStatement(
-  scan: Scan,
-  limit: number,
-  reversed: boolean,
-  dialect: Dialect,
-): Statement | null {
-  const { resource, selection } = scan
-  const table = PAGE_TABLES[resource.name]
-  const { runs } = table
-  if (runs === undefined) return null
-  return templateOf(reversed ? 'edges reversed' : 'edges', scan, dialect, (slots) => {
+export function edgesStatement(scan: Scan, limit: number, reversed: boolean, headRoom: number): Statement {
+  return templateOf(reversed ? 'edges reversed' : 'edges', scan, (slots) => {
+    const { resource, selection } = scan
+    const { storage } = resource
+    const runs = unrestrictedRuns(scan)
     const limited = limitOf(slots)
     const key = resource.key.map(({ column }) => column).join(', ')
-    const withMiddle = (run: string) => `${key}, ${runs.edge.middle(run, dialect.hex)} as middle`
-    const run = selection[runs.filter]
-    let reading: string
-    if (run !== undefined) {
-      reading = `select ${withMiddle(String(run))} from ${table.from} ${where(scan, table, slots)}
-        order by ${orderBy(scan, table.from)} ${limited}`
-    } else if (dialect.merge === 'lazy') {
-      reading = mergeOf(scan, table, slots, limited, dialect, withMiddle)
-    } else {
-      // Each run is given the limit: only the rows of the page are written.
-      reading = `select ${withMiddle(runs.column)}
-        from (${mergeOf(scan, table, slots, limited, dialect, () => runs.columns)}) as merged
-        order by ${orderBy(scan, 'merged')}`
+    const run = storage.runs === undefined ? undefined : selection[storage.runs.filter]
+    // All edges begin and end alike: what stands between two is put there once.
+    const ends = edgeParts(resource, {})
+    const first = ends[0] as SqlConstant
+    const last = ends.at(-1) as SqlConstant
+    const withMiddle = (value: string | undefined) => {
+      const known = value === undefined ? {} : { [FILTER_COLUMNS[storage.runs!.filter]]: value }
+      const middle = edgeParts(resource, known).slice(1, -1)
+      return `${key}, concat(${middle.map((part) => slots.part(part)).join(', ')}) as middle`
     }
+    const reading =
+      runs === null
+        ? `select ${withMiddle(run === undefined ? undefined : String(run))} from ${fromClause(resource)}
+          ${where(scan, slots)} order by ${orderBy(scan, storage.table)} ${limited}`
+        : mergeOf(scan, runs, slots, limited, 'lazy', withMiddle)
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
-    return `select ${dialect.join('middle', runs.edge)}, count(*)
+    const between = slots.part({ constant: (scope) => `${last.constant(scope)},${first.constant(scope)}` })
+    // As bytes: they go to the client as they are.
+    return `select case count(*) when 0 then null else cast(
+        concat('${' '.repeat(headRoom)}', ${slots.part(first)}, group_concat(middle, ${between}), ${slots.part(last)})
+        as blob) end, count(*)
       from (select middle from (${reading}) as reading ${order}) as page`
   })({ scan, limit })
+}
+
+type SqlConstant = Extract<SqlPart, { constant: unknown }>
+
+/** A row as an edge of the API's answer; the first part and the last one are the same for all rows. */
+function edgeParts(resource: Resource, known: Readonly<Record<string, string>>): SqlPart[] {
+  return mergedParts([
+    { constant: () => '{"node":' },
+    ...nodeSql(resource.fields, known),
+    { constant: () => ',"cursor":"' },
+    ...resource.cursor.sql(known),
+    { constant: () => '"}' },
+  ])
 }
 
 /** A bare placeholder would have SQLite prepare the statement anew for each value. */
@@ -97,56 +143,96 @@ function limitOf(slots: Slots): string {
 /** The first rows of all runs of a table, in the order of the key. */
 function mergeOf(
   scan: Scan,
-  table: PageTable,
+  runs: readonly string[],
   slots: Slots,
   limited: string,
-  { merge }: Dialect,
+  merge: Merge,
   columnsOf: (run: string) => string,
 ): string {
-  const parts = table.runs!.values.map((run) => {
-    const part = `select ${columnsOf(run)} from ${table.from} ${where(scan, table, slots, run)}`
-    return merge === 'lazy' ? part : `(${part} order by ${orderBy(scan, table.from)} ${limited})`
+  const { table } = scan.resource.storage
+  const parts = runs.map((run) => {
+    const part = `select ${columnsOf(run)} from ${table} ${where(scan, slots, run)}`
+    return merge === 'lazy' ? part : `(${part} order by ${orderBy(scan, table)} ${limited})`
   })
   return `${parts.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
 }
 
+/** The expression that tells whether a scan holds any row: true or 1. */
+export function existsText(scan: Scan, slots: Slots): string {
+  const runs: readonly (string | undefined)[] = unrestrictedRuns(scan) ?? [undefined]
+  const from = fromClause(scan.resource)
+  return `(${runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, run)})`).join(' or ')})`
+}
+
 /** The statement that tells whether a scan holds any row: one row, one column, true or 1. */
 export function existsStatement(scan: Scan): Statement {
-  return templateOf('exists', scan, null, (slots) => {
-    const table = PAGE_TABLES[scan.resource.name]
-    const runs = unrestrictedRuns(table, scan.selection)
-    const parts = (runs?.values ?? [undefined]).map(
-      (run) => `exists (select 1 from ${table.from} ${where(scan, table, slots, run)})`,
-    )
-    return `select ${parts.join(' or ')}`
-  })({ scan, limit: 0 })
+  return templateOf('exists', scan, (slots) => `select ${existsText(scan, slots)}`)({ scan, limit: 0 })
 }
 
-/** The statement that gives the span of a selection's rows, where its table keeps one; null otherwise. */
-export function spanStatement({ name }: Resource, selection: Selection): Statement | null {
-  const { span } = PAGE_TABLES[name]
+/** The statement that gives the span of a selection's rows, where there is a table of them; null otherwise. */
+export function spanStatement(
+  { storage }: Resource,
+  selection: Selection,
+  market: bigint | null,
+): Statement | null {
+  const { span } = storage
   if (span === undefined || selection[span.filter] === undefined) return null
-  const values: KeyValue[] = []
-  const text = numberNames(span.statement, (value) => `$${values.push(selection[value as keyof Selection]!)}`)
-  return { text, values }
-}
-
-function unrestrictedRuns({ runs }: PageTable, selection: Selection): Runs | null {
-  return runs !== undefined && selection[runs.filter] === undefined ? runs : null
-}
-
-function where(scan: Scan, table: PageTable, slots: Slots, run?: string): string {
-  const { resource, selection } = scan
-  const conditions: string[] = []
-  if (table.condition !== undefined) conditions.push(table.condition)
-  if (table.runs !== undefined) {
-    const { column, filter } = table.runs
-    // As a literal: the planner is to know that it is one value.
-    conditions.push(`${column} = ${run ?? String(selection[filter])}`)
+  return {
+    text: `select cast(first_timestamp as text), cast(last_timestamp as text) from ${span.table}
+      where market = $1 and ${FILTER_COLUMNS[span.filter]} = $2`,
+    values: [market!, selection[span.filter]!],
   }
-  for (const filter of resource.filters) {
-    const condition = table.filters[filter]
-    if (condition !== undefined && selection[filter] !== undefined) conditions.push(condition)
+}
+
+export const FIND_MARKET = 'select market from markets where market_id = $1'
+
+/** The statement that gives the number of the market in scope; null where the resource's rows do not name it by that. */
+export function marketStatement(resource: Resource, selection: Selection): Statement | null {
+  if (resource.storage.scopeBy !== 'number') return null
+  return { text: FIND_MARKET, values: [scopeOf(resource, selection)!] }
+}
+
+/** The values of the runs that a selection does not tell apart; null where there is one range alone. */
+function unrestrictedRuns({ resource, selection }: Scan): readonly string[] | null {
+  const { runs } = resource.storage
+  return runs !== undefined && selection[runs.filter] === undefined ? runs.values : null
+}
+
+/** The conditions of a selection: its market in scope, its filters, and what is always asked for. */
+export function selectionConditions(
+  { resource, selection, market }: Pick<Scan, 'resource' | 'selection' | 'market'>,
+  placeholderOf: (value: 'market' | 'marketId' | 'partyId' | 'source' | 'seq') => string,
+): string[] {
+  const { storage, scope, filters } = resource
+  const conditions: string[] = []
+  if (scope !== null) {
+    if (storage.scopeBy === undefined) throw new TypeError(`${resource.name}: scopeBy is not said`)
+    if (storage.scopeBy === 'number' && market === null)
+      throw new TypeError('the number of the market is not known')
+    conditions.push(
+      storage.scopeBy === 'number'
+        ? `market = ${placeholderOf('market')}`
+        : `market_id = ${placeholderOf('marketId')}`,
+    )
+  }
+  if (storage.condition !== undefined) conditions.push(storage.condition)
+  for (const filter of filters) {
+    if (filter === storage.runs?.filter || selection[filter] === undefined) continue
+    conditions.push(`${FILTER_COLUMNS[filter]} = ${placeholderOf(filter)}`)
+  }
+  return conditions
+}
+
+function where(scan: Scan, slots: Slots, run?: string): string {
+  const { resource, selection } = scan
+  const { storage } = resource
+  const conditions = selectionConditions(scan, (name) =>
+    slots.add(({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
+  )
+  if (storage.runs !== undefined) {
+    const { filter } = storage.runs
+    // As a literal: the planner is to know that it is one value.
+    conditions.push(`${FILTER_COLUMNS[filter]} = ${run ?? String(selection[filter])}`)
   }
   // A column that a filter fixes to the cursor's value takes no part in the comparison.
   const compared = resource.key.flatMap(({ column, filter }, index) =>
@@ -172,7 +258,7 @@ function where(scan: Scan, table: PageTable, slots: Slots, run?: string): string
 }
 
 /** With the table's name before each column: a bare one could mean an output column, of another type. */
-function orderBy({ resource, descending }: Scan, table?: string): string {
+function orderBy({ resource, descending }: Pick<Scan, 'resource' | 'descending'>, table?: string): string {
   const prefix = table === undefined ? '' : `${table}.`
   return resource.key.map(({ column }) => `${prefix}${column}${descending ? ' desc' : ''}`).join(', ')
 }
@@ -183,33 +269,62 @@ type Inputs = { scan: Scan; limit: number }
 /** Gives the value of a placeholder. */
 type Slot = (inputs: Inputs) => KeyValue
 
-/** Names in the tables' SQL that stand for something else than a value of the selection. */
-const NAMED: Record<string, Slot> = {
-  edgeBegin: ({ scan }) => pointEdgeBegin(scan),
-  edgeBetween: ({ scan }) => `"},${pointEdgeBegin(scan)}`,
-  cursorBegin: ({ scan }) => `"},"cursor":"${pointCursorHead(scan.selection.marketId!)}`,
+/** A page's statements on PostgreSQL, in one: see {@link columnsText}. */
+export type PageScans = {
+  page: Scan
+  /** What stands at or before the cursor; null without one. */
+  behind: Scan | null
 }
 
-function pointEdgeBegin({ selection }: Scan): string {
-  return `{"node":{"marketId":"${selection.marketId}","seq":"`
+/**
+ * The statement that answers a page on PostgreSQL: the columns of its first `limit` rows and their number, whether
+ * anything stands at or before the cursor, the id of the market whose number is given (null for none), then what
+ * `state` gives. One statement is one snapshot.
+ */
+export function columnsStatement({ page, behind }: PageScans, limit: number, state: string): Statement {
+  const rows = templateOf('columns', page, (slots) => columnsText(page, slots))({ scan: page, limit })
+  const values = [...rows.values]
+  const shifted = (statement: Statement) => {
+    const text = statement.text.replaceAll(
+      /\$(\d+)/g,
+      (_, number: string) => `$${Number(number) + values.length}`,
+    )
+    values.push(...statement.values)
+    return text
+  }
+  const isBehind = behind === null ? 'false' : `(${shifted(existsStatement(behind))})`
+  const known =
+    page.market === null
+      ? 'null'
+      : `(${shifted({ text: 'select market_id from markets where market = $1', values: [page.market] })})`
+  const shape = `${rows.text}|${isBehind}|${known}`
+  let text = joined.get(shape)
+  if (text === undefined) {
+    text = `select page.*, ${isBehind}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
+    joined.set(shape, text)
+  }
+  return { text, values }
 }
+
+const joined = new Map<string, string>()
 
 const templates = new Map<string, (inputs: Inputs) => Statement>()
 
-/** The statement for every scan of the same shape: its text is put together once. */
-function templateOf(
+/**
+ * The statement for every scan of the same shape: its text is put together once.
+ *
+ * @param kind tells it from the other statements of such a scan
+ */
+export function templateOf(
   kind: string,
   scan: Scan,
-  dialect: Dialect | null,
   build: (slots: Slots) => string,
 ): (inputs: Inputs) => Statement {
-  const { resource, selection, lower, upper, descending } = scan
-  const { marketId, partyId, source, seq } = selection
-  const shape = `${kind} ${dialect?.merge} ${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive} ${marketId === undefined} ${partyId === undefined} ${source} ${seq === undefined}`
+  const shape = `${kind} ${shapeOf(scan)}`
   let template = templates.get(shape)
   if (template === undefined) {
     const slots = new Slots()
-    const text = slots.number(build(slots))
+    const text = build(slots)
     const { list } = slots
     template = (inputs) => ({ text, values: list.map((slot) => slot(inputs)) })
     templates.set(shape, template)
@@ -217,28 +332,35 @@ function templateOf(
   return template
 }
 
+/** What tells the statements of scans apart. */
+export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
+  const { marketId, partyId, source, seq } = selection
+  return `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive} ${marketId === undefined} ${partyId === undefined} ${source} ${seq === undefined}`
+}
+
 /** Collects where the values of a statement come from, and numbers their placeholders. */
-class Slots {
-  readonly list: Slot[] = []
+export class Slots {
+  readonly list: Slot[]
+  readonly #parts = new Map<string, string>()
+
+  constructor(list: Slot[] = []) {
+    this.list = list
+  }
 
   add(slot: Slot): string {
     return `$${this.list.push(slot)}`
   }
 
-  /** Turns each `:name` into the placeholder of its value. */
-  number(text: string): string {
-    return numberNames(text, (name) =>
-      this.add(NAMED[name] ?? (({ scan }) => scan.selection[name as keyof Selection]!)),
-    )
+  /** The SQL of a part of a row's text: a text that depends on the market in scope is bound, once for all uses. */
+  part(part: SqlPart): string {
+    if ('sql' in part) return part.sql
+    const [one, other] = [part.constant('a'), part.constant('b')]
+    if (one === other) return sqlText(one)
+    let known = this.#parts.get(one)
+    if (known === undefined) {
+      known = `cast(${this.add(({ scan }) => part.constant(scan.selection.marketId!))} as text)`
+      this.#parts.set(one, known)
+    }
+    return known
   }
-}
-
-/** Turns each `:name` into a placeholder, the same name into the same one. */
-function numberNames(text: string, placeholderOf: (name: string) => string): string {
-  const known = new Map<string, string>()
-  return text.replaceAll(/:([a-z]\w*)/gi, (_, name: string) => {
-    const placeholder = known.get(name) ?? placeholderOf(name)
-    known.set(name, placeholder)
-    return placeholder
-  })
 }

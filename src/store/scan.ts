@@ -1,25 +1,25 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import type { Key, KeyValue, Selection } from '../resources/resource.ts'
-import type { Bound, Scan } from './page-statement.ts'
+import type { Bound, PageScans, Scan } from './page-statement.ts'
 import type { PageQuery } from './store.ts'
 
 /** First and last value of the first key column among the rows that a selection can have. */
 export type Span = { first: bigint; last: bigint }
 
-/** The scans that answer a page: the page's own rows, and what stands at or before its cursor. */
-export type PageScans = { page: Scan; behind: Scan | null }
-
 /**
  * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
  * joined to one lower and one upper end, so that the database walks the page's rows and no others.
+ *
+ * @param market the number of the market in scope, where rows name it by that
  */
-export function pageScans(query: PageQuery, span: Span | null): PageScans {
+export function pageScans(query: PageQuery, span: Span | null, market: bigint | null): PageScans {
   const { resource, selection, descending, cursor } = query
   const from = later(selection.from, span?.first)
   const to = earlier(selection.to, span === null || span.last === MAX_INT64 ? undefined : span.last + 1n)
   const whole: Scan = {
     resource,
     selection,
+    market,
     lower: from === undefined ? null : { key: firstKeyOf(resource.key.length, from), inclusive: true },
     upper: to === undefined ? null : { key: firstKeyOf(resource.key.length, to), inclusive: false },
     descending,

@@ -73,22 +73,27 @@ export type GapSummary = {
   timestamp: bigint
 }
 
+/** How many rows of a market there are, and the times of the first and the last. */
+export type HeldOfMarket = { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }
+
+/** How much there is of each resource; numbers are text. Of those that are not named here, how many rows. */
+export type HeldRows = {
+  /** Times are those of the blocks that they came in. */
+  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
+  fundingPeriodDataPoints: HeldOfMarket[]
+  /** Times are those at which periods began. */
+  fundingPeriods: HeldOfMarket[]
+  instruments: { count: string }
+  /** `atBlock` is the block of the market's latest list. */
+  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
+}
+
 /** What a store holds, in counts and ends; numbers are text. */
-export type Holdings = {
+export type Holdings = HeldRows & {
   /** With the gaps that were asked for. */
   coverage: Coverage
   /** Where the rest of gaps and markets begins; null where this is all. */
   next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
-  /** Times are those of the blocks that they came in. */
-  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
-  fundingPeriodDataPoints: {
-    marketId: string
-    count: string
-    firstTimestamp: string
-    lastTimestamp: string
-  }[]
-  /** `atBlock` is the block of the market's latest list. */
-  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
   /** Null where nothing has been taken out. */
   prunedBefore: PrunedBefore | null
 }

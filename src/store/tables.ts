@@ -1,17 +1,42 @@
 /** How a column's values are written as text: integers in decimal, booleans as 0 and 1. */
 export type ColumnType = 'integer' | 'text' | 'boolean'
 
-export type Column = { name: string; type: ColumnType }
+/**
+ * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest, or
+ * their sum.
+ */
+export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum'
 
-/** A table as far as every store has it; its key is its first columns. */
-export type Table = { name: string; columns: readonly Column[]; keyLength: number }
+export type Column = { name: string; type: ColumnType; merge: MergeRule }
+
+/** A table as every store has it; its key is its first columns. */
+export type Table = {
+  name: string
+  columns: readonly Column[]
+  keyLength: number
+  /**
+   * Whether a row that is there is written only where another value differs: rows that come again with each block as
+   * they were keep the place where they last changed.
+   */
+  onlyIfDifferent?: true
+  /**
+   * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
+   * joined with them. The first machine alone holds the table where nothing is said.
+   */
+  spread?: 'market' | 'market_id' | 'everywhere'
+}
 
 /** A value of any column, as text; null where there is none. */
 export type Cell = string | null
 
-const integer = (name: string): Column => ({ name, type: 'integer' })
-const text = (name: string): Column => ({ name, type: 'text' })
-const boolean = (name: string): Column => ({ name, type: 'boolean' })
+const columnOf =
+  (type: ColumnType) =>
+  (name: string, merge: MergeRule = 'newer'): Column => ({ name, type, merge })
+const integer = columnOf('integer')
+const text = columnOf('text')
+const boolean = columnOf('boolean')
+
+/** The event that a row comes from: the last columns of every table whose rows come from one. */
 const place = [integer('height'), integer('event_index')]
 
 /** Every table that holds what a store holds; the position in the stream is the last. */
@@ -21,7 +46,7 @@ export const TABLES: readonly Table[] = [
     columns: [integer('at_block'), text('hash'), text('block_hash'), integer('block_timestamp'), ...place],
     keyLength: 2,
   },
-  { name: 'markets', columns: [integer('market'), text('market_id')], keyLength: 1 },
+  { name: 'markets', columns: [integer('market'), text('market_id')], keyLength: 1, spread: 'everywhere' },
   {
     name: 'funding_period_data_points',
     columns: [
@@ -29,33 +54,37 @@ export const TABLES: readonly Table[] = [
       ...[text('price'), text('twap'), ...place],
     ],
     keyLength: 4,
+    spread: 'market',
   },
   {
     name: 'funding_period_spans',
     columns: [
-      ...[integer('market'), integer('seq'), integer('first_timestamp'), integer('last_timestamp')],
-      integer('points'),
+      ...[integer('market'), integer('seq'), integer('first_timestamp', 'least')],
+      ...[integer('last_timestamp', 'greatest'), integer('points', 'sum')],
     ],
     keyLength: 2,
+    spread: 'market',
   },
   {
     name: 'funding_period_block_spans',
-    columns: [integer('market'), integer('blocks'), integer('first_timestamp'), integer('last_timestamp')],
-    keyLength: 2,
-  },
-  {
-    name: 'funding_periods',
     columns: [
-      ...[text('market_id'), integer('seq'), integer('start_timestamp'), integer('end_timestamp')],
-      ...[
-        text('funding_payment'),
-        text('funding_rate'),
-        text('internal_twap'),
-        text('external_twap'),
-        ...place,
-      ],
+      ...[integer('market'), integer('blocks')],
+      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
     ],
     keyLength: 2,
+    spread: 'market',
+  },
+  {
+    // The start is the earliest event's, all else the latest's.
+    name: 'funding_periods',
+    columns: [
+      ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
+      ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],
+      ...[integer('end_timestamp'), text('funding_payment'), text('funding_rate')],
+      ...[text('internal_twap'), text('external_twap'), ...place],
+    ],
+    keyLength: 2,
+    spread: 'market_id',
   },
   {
     name: 'auctions',
@@ -64,17 +93,51 @@ export const TABLES: readonly Table[] = [
       ...[integer('start_timestamp'), integer('end_timestamp')],
     ],
     keyLength: 3,
+    spread: 'market_id',
+  },
+  {
+    name: 'instruments',
+    columns: [
+      ...[text('market_id'), text('code'), text('name'), integer('product'), text('quote_name')],
+      ...[integer('decimal_places'), integer('position_decimal_places'), integer('state')],
+      ...[integer('trading_mode'), text('settlement_asset'), text('interest_rate')],
+      ...[text('clamp_lower_bound'), text('clamp_upper_bound'), text('scaling_factor')],
+      ...[text('rate_lower_bound'), text('rate_upper_bound'), ...place],
+    ],
+    keyLength: 1,
+    spread: 'everywhere',
+  },
+  {
+    name: 'assets',
+    columns: [
+      ...[text('asset_id'), text('name'), text('symbol'), integer('decimals'), integer('status'), ...place],
+    ],
+    keyLength: 1,
+    spread: 'everywhere',
   },
   {
     name: 'liquidity_provisions',
     columns: [text('provision_id'), text('market_id'), text('party_id'), integer('status'), ...place],
     keyLength: 1,
+    spread: 'everywhere',
   },
-  { name: 'liquidity_provider_lists', columns: [text('market_id'), ...place], keyLength: 1 },
+  {
+    name: 'liquidity_provider_lists',
+    columns: [text('market_id'), ...place],
+    keyLength: 1,
+    spread: 'market_id',
+  },
   {
     name: 'liquidity_providers',
-    columns: [text('market_id'), text('party_id'), text('fee_share'), text('sla')],
+    columns: [text('market_id'), text('party_id'), text('fee_share'), text('sla'), ...place],
     keyLength: 2,
+    onlyIfDifferent: true,
+    spread: 'market_id',
+  },
+  {
+    name: 'kept_from',
+    columns: [text('resource'), integer('height')],
+    keyLength: 1,
   },
   {
     name: 'pruned',
@@ -85,17 +148,62 @@ export const TABLES: readonly Table[] = [
   {
     name: 'stream',
     columns: [
-      integer('id'),
-      text('chain_id'),
-      integer('first_height'),
-      integer('height'),
-      integer('timestamp'),
-      integer('began_height'),
-      text('block_one_hashes'),
+      ...[integer('id'), text('chain_id'), integer('first_height'), integer('height')],
+      ...[integer('timestamp'), integer('began_height'), text('block_one_hashes')],
     ],
     keyLength: 1,
   },
 ]
+
+const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
+
+/**
+ * The table of a name.
+ *
+ * @throws {TypeError} where there is none.
+ */
+export function tableOf(name: string): Table {
+  const table = BY_NAME.get(name)
+  if (table === undefined) throw new TypeError(`store/tables.ts describes no table ${name}`)
+  return table
+}
+
+/** Whether the rows of a table come from events, whose places they keep. */
+export function keepsPlaces({ columns }: Table): boolean {
+  return columns.some(({ name }) => name === 'event_index')
+}
+
+/** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
+export function onConflict(table: Table): string {
+  const { name, columns, keyLength } = table
+  const key = columns.slice(0, keyLength).map((column) => column.name)
+  const others = columns.slice(keyLength)
+  const head = `on conflict (${key.join(', ')}) do update set`
+  const isNewer = `(excluded.height, excluded.event_index) >= (${name}.height, ${name}.event_index)`
+  const all = others.map((column) => `${column.name} = excluded.${column.name}`).join(', ')
+  const hasPlaceInKey = key.includes('height')
+  if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
+    return `${head} ${all}`
+  if (table.onlyIfDifferent) {
+    const values = others.filter((column) => !place.some((known) => known.name === column.name))
+    const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
+    return `${head} ${all} where ${isNewer} and (${differs.join(' or ')})`
+  }
+  if (others.every(({ merge }) => merge === 'newer')) return `${head} ${all} where ${isNewer}`
+  const isEarlier = `(excluded.start_height, excluded.start_index) < (${name}.start_height, ${name}.start_index)`
+  const rules: Record<MergeRule, (given: string, known: string) => string> = {
+    newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
+    earliest: (given, known) => `case when ${isEarlier} then ${given} else ${known} end`,
+    least: (given, known) => `case when ${given} < ${known} then ${given} else ${known} end`,
+    greatest: (given, known) => `case when ${given} > ${known} then ${given} else ${known} end`,
+    sum: (given, known) => `${known} + ${given}`,
+  }
+  const sets = others.map(
+    (column) =>
+      `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
+  )
+  return `${head} ${sets.join(', ')}`
+}
 
 /** Rows of a table whose keys lie behind `after` and not behind `upTo`; null: from the first, to the last. */
 export type RowRange = { after: readonly Cell[] | null; upTo: readonly Cell[] | null }

@@ -1,13 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Cell, keyOf, type RowRange, TABLES, type Table, type TableReader } from './tables.ts'
+import { type Cell, keyOf, type RowRange, type Table, type TableReader } from './tables.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 5_000
-
-/** A table by its name. */
-export function tableOf(name: string): Table {
-  return TABLES.find((table) => table.name === name)!
-}
 
 /** A row by the names of its columns. */
 export type NamedRow = Record<string, Cell>

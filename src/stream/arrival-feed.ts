@@ -42,7 +42,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   /** Those who have had more than there is here wait for the feed to come on: one look at the store for all. */
   const waiting = new Map<Follower, () => void>()
 
-  const cursorOf = (lacks: Lacks) => encodeStreamCursor(resource, selection, { lacks })
+  const cursorOf = (lacks: Lacks) => encodeStreamCursor(resource, selection, lacks)
 
   /** Reads one chunk of what is lacked; null where it cannot be had. */
   async function readChunk(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null) {
@@ -151,7 +151,6 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       if (follower.isClosed) return
       await pulls.settled()
       if (start !== 'now') {
-        if (!('lacks' in start || 'behind' in start)) return
         const lacks = 'lacks' in start ? start.lacks : lacksBehind(start.behind, level!.coverage)
         if ((await catchUp(follower, lacks)) === null) return
       }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Place } from '../domain/lacks.ts'
+import type { Lacks, Place } from '../domain/lacks.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { Progress } from './stream-cursor.ts'
 
 /** Bytes that are sent at a time, at most: but for a single row that is longer. */
 export const MAX_PIECE_BYTES = 256 * 1024
@@ -24,7 +23,7 @@ export type Follower = {
 }
 
 /** Where a follower begins: behind what it has had, behind a place of the stream, or with what comes from now on. */
-export type Start = Progress | { behind: Place } | 'now'
+export type Start = { lacks: Lacks } | { behind: Place } | 'now'
 
 /** The rows of one selection as they come, for any number of followers: read once, sent to all. */
 export type Feed = {

@@ -4,8 +4,6 @@ import { createArrivalFeed } from './arrival-feed.ts'
 import type { Feed, Follower, Start } from './feed.ts'
 import type { ReadingTurns } from './reading-turns.ts'
 import { selectionKey } from './room.ts'
-import { createStateFeed } from './state-feed.ts'
-import { keepsPlace } from './stream-cursor.ts'
 
 /** How often the store is asked whether there is more, while anyone follows. */
 const POLL_INTERVAL_MS = 100
@@ -102,10 +100,9 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   }
 
   function createFeed(resource: Resource, selection: Selection): Feed {
-    const options = { resource, selection }
-    return keepsPlace(resource)
-      ? createArrivalFeed(options, (query, lane) => turns(lane, () => reader.arrivals(query)))
-      : createStateFeed(options, (query) => turns('live', () => reader.page(query)))
+    return createArrivalFeed({ resource, selection }, (query, lane) =>
+      turns(lane, () => reader.arrivals(query)),
+    )
   }
 
   function leave(follower: Follower): void {

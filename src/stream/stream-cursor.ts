@@ -7,67 +7,53 @@ import type { Resource, Selection } from '../resources/resource.ts'
 /*
  * A stream's cursor is text of the characters of all cursors: the resource's tag; where the resource is bound to a
  * scope, a fingerprint of its id; what the follower has had; a check sum. Its parts are joined by `_`, numbers are
- * of base 36. What has been had is either the first height, a place of the stream and the gaps before it
- * (domain/lacks.ts), or, of rows that keep no place, the height up to which they have been looked at and a hash of each row.
+ * of base 36. What has been had is the first height, a place of the stream, and the gaps before it (domain/lacks.ts).
  */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
-const ROW_HASH_CHARACTERS = 8
 
-/** Rows whose hashes a cursor holds; of longer lists it holds the height alone. */
-export const MAX_HASHES = 256
+/** The tag of the providers. */
+const PROVIDERS_TAG = 3
 
-/** What a follower of a stream has had. */
-export type Progress = { lacks: Lacks } | { height: bigint; rows: ReadonlySet<string> | null }
+/** How version 0.1.0 wrote the cursors of providers: a height, and hashes of rows. */
+const OF_ROW_HASHES = /^[0-9a-z]{1,13}_(?:r[A-Za-z0-9_-]{0,2048})?$/
 
-/** The cursor of a follower's progress. */
-export function encodeStreamCursor(resource: Resource, selection: Selection, progress: Progress): string {
+/** What the holder of such a cursor is taken to lack: all rows are sent once. */
+const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+
+/** The cursor of one who follows a stream, and lacks some of it. */
+export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
   const parts = headOf(resource, selection)
-  if ('lacks' in progress) {
-    const { first, tail, gaps } = progress.lacks
-    if (first !== null) parts.push(digits(first))
-    parts.push([tail.height, BigInt(tail.index)].map(digits).join('-'))
-    for (const { height, index, to } of gaps) {
-      parts.push([height, BigInt(index), to - height].map(digits).join('-'))
-    }
-  } else {
-    parts.push(digits(progress.height), progress.rows === null ? '' : `r${[...progress.rows].join('')}`)
+  const { first, tail, gaps } = lacks
+  if (first !== null) parts.push(digits(first))
+  parts.push([tail.height, BigInt(tail.index)].map(digits).join('-'))
+  for (const { height, index, to } of gaps) {
+    parts.push([height, BigInt(index), to - height].map(digits).join('-'))
   }
   const text = parts.join('_')
   return `${text}_${checkSum(text)}`
 }
 
 /**
- * What the follower has had who holds a cursor; null for what is no cursor of such a stream. A check sum is no
+ * What the follower lacks who holds a cursor; null for what is no cursor of such a stream. A check sum is no
  * secret: anybody can make one, so that a cursor is taken only if this service could have written it.
  */
-export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Progress | null {
+export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
   const end = text.length - CHECK_CHARACTERS - 1
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
   const head = `${headOf(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
   const body = text.slice(head.length, end)
-  if (keepsPlace(resource)) return placeProgress(body.split('_'))
-  return stateProgress(body)
+  return lacksOf(body.split('_')) ?? (resource.tag === PROVIDERS_TAG && OF_ROW_HASHES.test(body) ? ALL : null)
 }
 
-/** Whether rows of a resource keep the event that they come from. */
-export function keepsPlace({ name }: Resource): boolean {
-  return name !== 'liquidityProviders'
-}
-
-/** The hash of a row, as a cursor holds it. */
-export function rowHash(json: string): string {
-  return hash('sha256', json, 'base64url').slice(0, ROW_HASH_CHARACTERS)
-}
-
-function headOf({ cursorTag, scope }: Resource, selection: Selection): string[] {
-  const tag = `s${cursorTag}`
+function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): string[] {
+  const tag = `s${resourceTag}`
   return scope === null ? [tag] : [tag, fingerprintOf(selection[scope]!)]
 }
 
-function placeProgress(parts: string[]): Progress | null {
+function lacksOf(parts: string[]): Lacks | null {
   // A cursor of version 0.1.0 does not name the first height.
   const [head] = numbers(parts[0]!) ?? []
   const first = parts[0]!.includes('-') || head === undefined ? null : head
@@ -80,7 +66,7 @@ function placeProgress(parts: string[]): Progress | null {
     ranges.push({ height, index: Number(index), to: height + length })
   }
   const lacks: Lacks = { first, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
-  return isSound(lacks) ? { lacks } : null
+  return isSound(lacks) ? lacks : null
 }
 
 /**
@@ -97,19 +83,6 @@ function isSound({ first, gaps, tail }: Lacks): boolean {
     end = to
   }
   return end < tail.height
-}
-
-function stateProgress(body: string): Progress | null {
-  const mark = body.indexOf('_')
-  if (mark === -1) return null
-  const [height, ...others] = numbers(body.slice(0, mark)) ?? []
-  if (height === undefined || others.length > 0 || height > MAX_INT64) return null
-  const rows = body.slice(mark + 1)
-  if (rows === '') return { height, rows: null }
-  const hashes = rows.slice(1)
-  if (rows[0] !== 'r' || hashes.length % ROW_HASH_CHARACTERS !== 0) return null
-  if (hashes.length / ROW_HASH_CHARACTERS > MAX_HASHES || !/^[A-Za-z0-9_-]*$/.test(hashes)) return null
-  return { height, rows: new Set(hashes.match(new RegExp(`.{${ROW_HASH_CHARACTERS}}`, 'g'))) }
 }
 
 function digits(value: bigint): string {

@@ -5,17 +5,18 @@ import type { Logger } from 'pino'
 import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
 import { takeIn } from '../intake/take-in.ts'
 import type { EventInput } from '../records/event-paths.ts'
+import { describeCutOff, noEventsError } from '../records/read-records.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import { tableOf } from '../store/tables.ts'
 import {
   compareKeys,
   describeRow,
   type NamedRow,
   namedRow,
   RowQueue,
-  tableOf,
   walkTable,
 } from '../store/walk-table.ts'
 import type { StoreCheck } from './check-store.ts'
@@ -90,11 +91,17 @@ async function takeFilesIn(
   onStep?.('the event files')
   const writer = await files.openWriter()
   try {
-    const { report, failure } = await takeIn({ input, writer, log, allowGap: true, strict: false, signal })
+    const { report, failure: stopped } = await takeIn({
+      input,
+      writer,
+      log,
+      allowGap: true,
+      strict: false,
+      signal,
+    })
+    const failure = stopped ?? noEventsError(input.files, report)
     if (failure !== null) problems.add('event files', failure.message)
-    for (const { source, offset } of report.cutOff) {
-      notes.push(`${source} ends within a record, at offset ${offset}`)
-    }
+    notes.push(...report.cutOff.map(describeCutOff))
   } finally {
     await writer.close()
   }

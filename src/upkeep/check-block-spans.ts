@@ -1,6 +1,7 @@
 import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
 import type { Cell, TableReader } from '../store/tables.ts'
-import { type NamedRow, namedRow, tableOf, walkTable } from '../store/walk-table.ts'
+import { tableOf } from '../store/tables.ts'
+import { type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import type { Problems } from './problems.ts'
 
 const BLOCK_SPANS = tableOf('funding_period_block_spans')

@@ -1,5 +1,5 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
-import { DECIMAL } from '../events/decode.ts'
+import { DECIMAL } from '../events/left-out.ts'
 import type { Table } from '../store/tables.ts'
 import type { NamedRow } from '../store/walk-table.ts'
 

@@ -91,10 +91,13 @@ function parseMetrics(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const match = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line)
     if (match === null) return []
-    const labels = [...(match[2] ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, value]) => [
-      name!,
-      value!.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
-    ])
+    // A label's name is tried from its first character alone: the line may be of any length.
+    const labels = [...(match[2] ?? '').matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(
+      ([, name, value]) => [
+        name!,
+        value!.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
+      ],
+    )
     return [{ name: match[1]!, labels: Object.fromEntries(labels), value: Number(match[3]) }]
   })
 }

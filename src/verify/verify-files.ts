@@ -2,12 +2,11 @@ import type { Logger } from 'pino'
 import type { Block } from '../blocks/block.ts'
 import { BlockAssembler } from '../blocks/block-assembler.ts'
 import type { LeftOutReason } from '../events/decode.ts'
-import { explainReadError, leftOutLogger } from '../intake/take-in.ts'
+import { leftOutLogger } from '../intake/take-in.ts'
 import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
 import type { EventInput } from '../records/event-paths.ts'
-import { readAhead } from '../records/read-ahead.ts'
-import { RecordFramer } from '../records/record-framer.ts'
+import { type CutOffNotice, noEventsError, readRecords } from '../records/read-records.ts'
 import type { TwapMethod } from '../twap/market-verifier.ts'
 import { MarketRun } from './market-run.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
@@ -21,8 +20,8 @@ export type VerifyFilesOptions = {
   onProgress?: VerifyProgress
 }
 
-/** What has come out, and what stopped the reading, where something did. */
-export type VerifyFilesResult = { report: VerifyReport; failure: Error | null }
+/** What has come out, which files were cut off, and what stopped the reading, where something did. */
+export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
 /** Reasons for which an event is left out that no TWAP depends on. */
 const HARMLESS: readonly LeftOutReason[] = [
@@ -106,30 +105,25 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   })
   const reading: ReadProgress = { bytesRead: 0 }
 
-  async function readFile(path: string): Promise<void> {
-    const framer = new RecordFramer(path, (bytes, start, end, place) =>
-      assembler.accept(bytes, start, end, place),
-    )
-    try {
-      for await (const chunk of readAhead(path, reading, signal)) {
-        framer.push(chunk)
-        options.onProgress?.(tally.report)
-        if (signal.aborted) return
-      }
-    } catch (error) {
-      throw explainReadError(error, framer.place)
-    }
-    const rest = framer.end()
-    if (rest !== null) log.warn(`${path}: ends within a record, at offset ${rest.offset}`)
-  }
-
+  const cutOff: CutOffNotice[] = []
+  let failure: Error | null = null
   try {
     for (const { path } of await orderEventFiles(input.files, signal)) {
       if (signal.aborted) break
-      await readFile(path)
+      const end = await readRecords({
+        path,
+        progress: reading,
+        sink: (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
+        log,
+        signal,
+        onChunk: () => options.onProgress?.(tally.report),
+      })
+      if (end.cutOff !== null) cutOff.push(end.cutOff)
     }
+    const { records } = assembler.counts
+    failure = noEventsError(input.files, { records, interrupted: signal.aborted })
   } catch (error) {
-    return { report: tally.report, failure: error as Error }
+    failure = error as Error
   }
-  return { report: tally.report, failure: null }
+  return { report: tally.report, cutOff, failure }
 }

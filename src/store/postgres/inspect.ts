@@ -28,6 +28,12 @@ const READ_INVALID_INDEXES = `
     join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
   where nspname = $1 and not (indisvalid and indisready) order by relname`
 
+/** Triggers that are not the server's own. */
+const READ_TRIGGERS = `
+  select tgname, relname from pg_trigger
+    join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
+  where nspname = $1 and not tgisinternal order by 2, 1`
+
 const READ_COLUMNS = `
   select table_name || '.' || column_name from information_schema.columns where table_schema = $1`
 
@@ -83,6 +89,11 @@ export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> 
           problems.push(`the schema: column ${table.name}.${name} is missing`)
         }
       }
+    }
+    for (const [trigger, table] of await rowsOf(client, READ_TRIGGERS, [address.schema])) {
+      problems.push(
+        `the schema: trigger ${trigger} of ${table} is not one that this program makes; it may change what is written`,
+      )
     }
     for (const [index] of await rowsOf(client, READ_INVALID_INDEXES, [address.schema])) {
       problems.push(`the index ${index} is not valid; run: reindex index ${address.schema}.${index}`)

@@ -1,23 +1,17 @@
+import { LRUCache } from 'lru-cache'
 import { Pool, type PoolClient } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
+import { type Resource, type Row, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
-import { cutEdges, cutRows } from '../edges.ts'
+import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import {
-  edgesStatement,
-  existsStatement,
-  pageStatement,
-  type Scan,
-  type Statement,
-  spanStatement,
-} from '../page-statement.ts'
+import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
-  READ_CHECKPOINT_HOLDINGS,
   READ_CURRENT_GAPS,
   READ_GAPS,
   READ_POSITION,
@@ -39,7 +33,6 @@ import {
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
-import { POSTGRES_DIALECT } from './dialect.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
 import { MIGRATIONS } from './schema.ts'
@@ -71,6 +64,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     throw explainPostgresError(address.name, error)
   }
 
+  const markets: Markets = new LRUCache({ max: MAX_MARKETS_KNOWN })
+
   /** Asks on one connection; once more on a new one where that one proves lost. */
   async function ask<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -89,13 +84,21 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   }
 
   return {
-    page: (query) => ask((client) => readPage(client, query)),
+    page: (query) => ask((client) => readPage(client, query, markets)),
     position: () => ask(readPosition),
     freshness: (since) => ask((client) => readFreshness(client, since)),
     arrivals: (query) => ask((client) => snapshot(client, () => arrivalsOf(client, query))),
     placeOf: (resource, selection, key) =>
-      ask(async (client) => placeOf((await rows(client, placeStatement(resource, selection, key)))[0])),
-    openSnapshot: () => openPostgresSnapshot(address, { page: readPageWithin, position: readPosition }),
+      ask(async (client) => {
+        const market = await marketOf(client, resource, selection, markets)
+        if (market === undefined) return null
+        return placeOf((await rows(client, placeStatement(resource, selection, key, market)))[0])
+      }),
+    openSnapshot: () =>
+      openPostgresSnapshot(address, {
+        page: (client, query) => readPageWithin(client, query, markets),
+        position: readPosition,
+      }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
@@ -105,47 +108,78 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
 
 const NOTHING = { rows: [], edges: null, more: false, behind: false }
 
-async function readPage(client: Queryable, query: PageQuery): Promise<Page> {
-  if (selectsNothing(query.selection)) return { ...NOTHING, ...(await readState(client)) }
-  return snapshot(client, () => readPageWithin(client, query))
+/** Numbers of markets by id, kept while they are asked for: they never change, but a schema may be made anew. */
+type Markets = LRUCache<string, bigint>
+
+const MAX_MARKETS_KNOWN = 10_000
+
+async function readPage(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
+  const { resource, selection } = query
+  const { span } = resource.storage
+  // A span is read by a statement of its own: both are of one snapshot.
+  const isInSteps = span !== undefined && selection[span.filter] !== undefined
+  const read = () => readPageWithin(client, query, markets)
+  return isInSteps ? snapshot(client, read) : read()
 }
 
-/** A page, within the caller's transaction. */
-async function readPageWithin(client: Queryable, query: PageQuery): Promise<Page> {
-  if (selectsNothing(query.selection)) return { ...NOTHING, ...(await readState(client)) }
-  const spanOf = spanStatement(query.resource, query.selection)
-  let span: Span | null = null
-  if (spanOf !== null) {
-    const [found] = await rows(client, spanOf)
-    if (found === undefined) return { ...NOTHING, ...(await readState(client)) }
-    span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
+/** A page, within the caller's transaction where it has one. */
+async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
+  const { resource, selection, limit } = query
+  const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readState(client)) })
+  if (selectsNothing(selection)) return nothing()
+  for (;;) {
+    const market = await marketOf(client, resource, selection, markets)
+    if (market === undefined) return nothing()
+    const spanOf = spanStatement(resource, selection, market)
+    let span: Span | null = null
+    if (spanOf !== null) {
+      const [found] = await rows(client, spanOf)
+      if (found === undefined) return nothing()
+      span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
+    }
+    const [found] = await rows(
+      client,
+      columnsStatement(pageScans(query, span, market), limit + 1, READ_STATE),
+    )
+    const width = resource.storage.columns.length
+    const [count, behind, marketId, ...state] = found!.slice(width)
+    if (market !== null && marketId !== scopeOf(resource, selection)) {
+      markets.delete(scopeOf(resource, selection)!)
+      continue
+    }
+    const read = rowsOfColumns(resource, found!.slice(0, width) as (string | null)[], Number(count))
+    return { ...cutRows(read, limit), edges: null, behind: (behind as unknown) === true, ...stateOf(state) }
   }
-  const scans = pageScans(query, span)
-  // Sent at once, answered one after another.
-  const [found, behind, state] = await Promise.all([
-    readEdges(client, query, scans.page) ?? readRows(client, query, scans.page),
-    scans.behind === null ? [] : rows(client, existsStatement(scans.behind)),
-    readState(client),
-  ])
-  return { ...found, behind: (behind[0]?.[0] as unknown) === true, ...state }
 }
 
-type Found = Pick<Page, 'rows' | 'edges' | 'more'>
-
-function readEdges(client: Queryable, { limit, edges: order }: PageQuery, scan: Scan): Promise<Found> | null {
-  if (order === undefined) return null
-  const reversed = order === 'reversed'
-  const statement = edgesStatement(scan, limit + 1, reversed, POSTGRES_DIALECT)
+/** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
+async function marketOf(
+  client: Queryable,
+  resource: Resource,
+  selection: Selection,
+  markets: Markets,
+): Promise<bigint | null | undefined> {
+  const statement = marketStatement(resource, selection)
   if (statement === null) return null
-  return rows(client, statement).then(([found]) => {
-    const [text, count] = found as [string | null, string]
-    return { rows: [], ...cutEdges(Buffer.from(text ?? ''), Number(count), limit, reversed) }
-  })
+  const id = scopeOf(resource, selection)!
+  const known = markets.get(id)
+  if (known !== undefined) return known
+  const [found] = await rows(client, statement)
+  if (found === undefined) return undefined
+  markets.set(id, BigInt(found[0]!))
+  return BigInt(found[0]!)
 }
 
-async function readRows(client: Queryable, { limit }: PageQuery, scan: Scan): Promise<Found> {
-  const found = await rows(client, pageStatement(scan, limit + 1, POSTGRES_DIALECT))
-  return { ...cutRows(found, limit), edges: null }
+/** Rows from the texts of their columns: see columnsText in ../page-statement.ts. */
+function rowsOfColumns({ storage }: Resource, texts: readonly (string | null)[], count: number): Row[] {
+  if (count === 0) return []
+  const columns = storage.columns.map(({ type }, index): readonly (string | number | null)[] => {
+    const text = texts[index]!
+    if (type === 'text') return JSON.parse(text) as (string | null)[]
+    const values = text.split('\n')
+    return type === 'small' ? values.map(Number) : values.map((value) => (value === '' ? null : value))
+  })
+  return Array.from({ length: count }, (_, row) => columns.map((values) => values[row]!))
 }
 
 /** Runs `read` in one snapshot. */
@@ -184,15 +218,13 @@ async function readGaps(client: Queryable, most: number): Promise<GapSummary | n
 
 async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
   const statements = holdingsStatements(query)
-  const [stream, gaps, checkpoints, points, providers, pruned] = await Promise.all([
+  const [stream, gaps, pruned, ...resources] = await Promise.all([
     rowsOf(client, READ_STREAM),
     rows(client, statements.gaps),
-    rowsOf(client, READ_CHECKPOINT_HOLDINGS),
-    rows(client, statements.points),
-    rows(client, statements.providers),
     rowsOf(client, READ_PRUNED),
+    ...statements.resources.map((statement) => rows(client, statement)),
   ])
-  return holdingsOf(query, { stream: stream[0] ?? null, gaps, checkpoints, points, providers, pruned })
+  return holdingsOf(query, { stream: stream![0] ?? null, gaps: gaps!, pruned: pruned!, resources })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {

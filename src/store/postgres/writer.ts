@@ -6,11 +6,12 @@ import { changesOf } from '../changes.ts'
 import { streamValues } from '../coverage-rows.ts'
 import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
+import type { MarketNumbers } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
 import { readCoverage } from './reader.ts'
-import { type MarketNumbers, writeBatch } from './write-batch.ts'
+import { writeBatch } from './write-batch.ts'
 
 /** How often a standby looks whether the writer before it is gone. */
 const STANDBY_INTERVAL_MS = 500

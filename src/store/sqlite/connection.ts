@@ -112,7 +112,7 @@ export class Connection {
   }
 
   /** The rows of a statement, each an array of its columns. Integers must be within JavaScript's numbers. */
-  rows(text: string, values: readonly KeyValue[] = []): (string | number | null)[][] {
+  rows(text: string, values: readonly (KeyValue | null)[] = []): (string | number | null)[][] {
     return this.#prepare(text).all(...values) as unknown as (string | number | null)[][]
   }
 

@@ -19,28 +19,22 @@ export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges }
 
 /**
  * Reads the edges of a page in pieces, and rests between them: a thread that reads on and on keeps others from a
- * processor for milliseconds, however low its priority. Null where the edges are none that the database writes.
+ * processor for milliseconds, however low its priority.
  *
  * @param read reads a piece: the same page, from another cursor on, with another limit
  */
-export function readEdgesInPieces(
-  query: PageQuery,
-  read: (piece: PageQuery) => ReadEdges | null,
-): ReadEdges | null {
+export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => ReadEdges): ReadEdges {
   const { resource, selection } = query
-  const scope = resource.scope === null ? null : selection[resource.scope]!
   const reversed = query.edges === 'reversed'
   const pieces: WrittenEdges[] = []
   let { cursor, limit: left } = query
   for (;;) {
-    const found = read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
-    if (found === null) return null
-    const { edges, more } = found
+    const { edges, more } = read({ ...query, cursor, limit: Math.min(left, PIECE_ROWS) })
     pieces.push(edges)
     left -= PIECE_ROWS
     if (left <= 0 || !more) return { edges: join(pieces, reversed), more }
     const { startCursor, endCursor } = cursorsOf(edges)
-    cursor = decodeCursor(resource, scope, reversed ? startCursor : endCursor) as Key
+    cursor = decodeCursor(resource, selection, reversed ? startCursor : endCursor) as Key
     rest()
   }
 }

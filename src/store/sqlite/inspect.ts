@@ -70,6 +70,13 @@ function schemaProblems(connection: Connection): string[] {
     else if (withoutComments(object.sql) !== withoutComments(sql))
       problems.push(`the schema: ${type} ${name} is not as this program makes it`)
   }
+  for (const { type, name } of found) {
+    // An index that someone has added changes no row.
+    if (type === 'index' || expected.some((other) => other.name === name)) continue
+    problems.push(
+      `the schema: ${type} ${name} is not one that this program makes; it may change what is written`,
+    )
+  }
   return problems
 }
 

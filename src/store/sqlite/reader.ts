@@ -1,11 +1,13 @@
 import type { Coverage } from '../../domain/coverage.ts'
+import type { Resource, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
-import { cutEdges, cutRows } from '../edges.ts'
+import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import {
   edgesStatement,
   existsStatement,
+  marketStatement,
   pageStatement,
   type Scan,
   spanStatement,
@@ -13,7 +15,6 @@ import {
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
-  READ_CHECKPOINT_HOLDINGS,
   READ_CURRENT_GAPS,
   READ_GAPS,
   READ_POSITION,
@@ -33,7 +34,6 @@ import {
   StoreError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'
-import { SQLITE_DIALECT } from './dialect.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -82,7 +82,9 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     arrivals: (query) => snapshot((from) => arrivalsOf(from, query)),
     placeOf: (resource, selection, key) =>
       snapshot((from) => {
-        const { text, values } = placeStatement(resource, selection, key)
+        const market = readMarket(from, resource, selection)
+        if (market === undefined) return null
+        const { text, values } = placeStatement(resource, selection, key, market)
         return placeOf(from.row(text, values) ?? undefined)
       }),
     openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, position: readPosition }),
@@ -95,30 +97,45 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
 }
 
 function readPage(connection: Connection, query: PageQuery, rests = false): Page {
+  const { resource, selection } = query
   const state = readState(connection)
   const none = { rows: [], edges: null, more: false, behind: false, ...state }
-  if (selectsNothing(query.selection)) return none
-  const spanOf = spanStatement(query.resource, query.selection)
+  if (selectsNothing(selection)) return none
+  const market = readMarket(connection, resource, selection)
+  if (market === undefined) return none
+  const spanOf = spanStatement(resource, selection, market)
   let span: Span | null = null
   if (spanOf !== null) {
     const found = connection.row(spanOf.text, spanOf.values)
     if (found === null) return none
     span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
   }
-  const scans = pageScans(query, span)
-  const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span).page)
-  const written = rests ? readEdgesInPieces(query, readPiece) : readEdges(connection, query, scans.page)
-  const found = written === null ? readRows(connection, query, scans.page) : { rows: [], ...written }
+  const scans = pageScans(query, span, market)
+  const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
+  const found =
+    query.edges === undefined
+      ? readRows(connection, query, scans.page)
+      : { rows: [], ...(rests ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return { ...found, behind: scans.behind !== null && exists(connection, scans.behind), ...state }
 }
 
-function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges | null {
-  if (order === undefined) return null
-  const reversed = order === 'reversed'
-  const statement = edgesStatement(scan, limit + 1, reversed, SQLITE_DIALECT)
+/** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
+function readMarket(
+  connection: Connection,
+  resource: Resource,
+  selection: Selection,
+): bigint | null | undefined {
+  const statement = marketStatement(resource, selection)
   if (statement === null) return null
-  const [text, count] = connection.values(statement.text, statement.values) as [Uint8Array | null, number]
-  const bytes = text === null ? Buffer.alloc(0) : Buffer.from(text.buffer, text.byteOffset, text.length)
+  const found = connection.row(statement.text, statement.values)
+  return found === null ? undefined : BigInt(found[0]!)
+}
+
+function readEdges(connection: Connection, { limit, edges: order }: PageQuery, scan: Scan): ReadEdges {
+  const reversed = order === 'reversed'
+  const { text, values } = edgesStatement(scan, limit + 1, reversed, HEAD_ROOM)
+  const [edges, count] = connection.values(text, values) as [Uint8Array | null, number]
+  const bytes = edges === null ? Buffer.alloc(0) : Buffer.from(edges.buffer, edges.byteOffset, edges.length)
   return cutEdges(bytes, count, limit, reversed)
 }
 
@@ -127,7 +144,7 @@ function readRows(
   { limit }: PageQuery,
   scan: Scan,
 ): Pick<Page, 'rows' | 'edges' | 'more'> {
-  const { text, values } = pageStatement(scan, limit + 1, SQLITE_DIALECT)
+  const { text, values } = pageStatement(scan, limit + 1, 'lazy')
   return { ...cutRows(connection.rows(text, values), limit), edges: null }
 }
 
@@ -157,13 +174,11 @@ function readGaps(connection: Connection, most: number): GapSummary | null {
 }
 
 function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | null {
-  const { gaps, points, providers } = holdingsStatements(query)
+  const { gaps, resources } = holdingsStatements(query)
   return holdingsOf(query, {
     stream: connection.row(READ_STREAM),
     gaps: connection.rows(gaps.text, gaps.values),
-    checkpoints: connection.rows(READ_CHECKPOINT_HOLDINGS),
-    points: connection.rows(points.text, points.values),
-    providers: connection.rows(providers.text, providers.values),
+    resources: resources.map(({ text, values }) => connection.rows(text, values)),
     pruned: connection.rows(READ_PRUNED),
   })
 }

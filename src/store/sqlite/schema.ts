@@ -169,5 +169,58 @@ export const MIGRATIONS: readonly string[] = [
   alter table stream add column began_height integer not null default 0;
   alter table stream add column block_one_hashes text;
   update stream set began_height = first_height;
+
+  -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
+  alter table funding_periods add column start_height integer not null default 0;
+  alter table funding_periods add column start_index integer not null default 0;
+  update funding_periods set start_height = height, start_index = event_index;
+  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
+  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
+
+  -- Where a provider's row last changed. Before this the place of the market's latest list was kept alone.
+  alter table liquidity_providers add column height integer not null default 0;
+  alter table liquidity_providers add column event_index integer not null default 1;
+  update liquidity_providers set (height, event_index) = (
+    select lists.height, lists.event_index from liquidity_provider_lists as lists
+    where lists.market_id = liquidity_providers.market_id);
+
+  create table instruments (
+    market_id text not null primary key,
+    code text not null,
+    name text not null,
+    product integer not null,
+    quote_name text not null,
+    decimal_places integer not null,
+    position_decimal_places integer not null,
+    state integer not null,
+    trading_mode integer not null,
+    settlement_asset text,
+    interest_rate text,
+    clamp_lower_bound text,
+    clamp_upper_bound text,
+    scaling_factor text,
+    rate_lower_bound text,
+    rate_upper_bound text,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+
+  create table assets (
+    asset_id text not null primary key,
+    name text not null,
+    symbol text not null,
+    decimals integer not null,
+    status integer not null,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+
+  -- From which height on a resource is kept, where that is not the first: of blocks ingested by versions that did not
+  -- know it. No row: it is kept from the first height on.
+  create table kept_from (
+    resource text not null primary key,
+    height integer not null
+  ) strict, without rowid;
+  insert into kept_from select 'instruments', height + 1 from stream;
   `,
 ]

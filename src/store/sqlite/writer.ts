@@ -1,79 +1,15 @@
 import type { Coverage } from '../../domain/coverage.ts'
-import { type Batch, type LiquidityProviderList, spanKey } from '../../projections/batch.ts'
-import { liquidityProviderRows } from '../../projections/liquidity-providers.ts'
-import { blockSpansOf } from '../block-spans.ts'
+import type { Batch, BatchCell } from '../../projections/batch.ts'
+import type { Row } from '../../resources/resource.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { streamValues } from '../coverage-rows.ts'
-import {
-  CLAIM_PROVIDER_LIST,
-  DELETE_AUCTIONS_AFTER,
-  DELETE_GAPS,
-  DELETE_PROVIDER,
-  FIND_MARKET,
-  INSERT_GAP,
-  ON_CONFLICT_AUCTION,
-  ON_CONFLICT_BLOCK_SPAN,
-  ON_CONFLICT_CHECKPOINT,
-  ON_CONFLICT_FUNDING_PERIOD,
-  ON_CONFLICT_PROVIDER,
-  ON_CONFLICT_PROVISION,
-  ON_CONFLICT_SPAN,
-  READ_PROVIDER_PARTIES,
-  WRITE_STREAM,
-} from '../statements.ts'
+import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
+import { onConflict, type Table } from '../tables.ts'
+import { type MarketNumbers, type WriteStep, writeSteps } from '../write-batch.ts'
 import { Connection, explained } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { readCoverage } from './reader.ts'
-
-const INSERT_CHECKPOINT = `
-  insert into checkpoints (at_block, hash, block_hash, block_timestamp, height, event_index)
-  values ($1, $2, $3, $4, $5, $6)
-  ${ON_CONFLICT_CHECKPOINT}`
-
-const INSERT_MARKET = 'insert into markets (market_id) values ($1)'
-
-const INSERT_DATA_POINT = `
-  insert into funding_period_data_points
-    (market, source, timestamp, seq, price, twap, height, event_index)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
-  on conflict do nothing`
-
-const UPDATE_DATA_POINT = `
-  update funding_period_data_points set price = $5, twap = $6, height = $7, event_index = $8
-  where market = $1 and source = $2 and timestamp = $3 and seq = $4 and ($7, $8) >= (height, event_index)`
-
-const INSERT_SPAN = `
-  insert into funding_period_spans (market, seq, first_timestamp, last_timestamp, points)
-  values ($1, $2, $3, $4, $5)
-  ${ON_CONFLICT_SPAN}`
-
-const INSERT_BLOCK_SPAN = `
-  insert into funding_period_block_spans (market, blocks, first_timestamp, last_timestamp)
-  values ($1, $2, $3, $4)
-  ${ON_CONFLICT_BLOCK_SPAN}`
-
-const INSERT_FUNDING_PERIOD = `
-  insert into funding_periods
-    (market_id, seq, start_timestamp, end_timestamp, funding_payment, funding_rate, internal_twap,
-      external_twap, height, event_index)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-  ${ON_CONFLICT_FUNDING_PERIOD}`
-
-const INSERT_AUCTION = `
-  insert into auctions
-    (market_id, height, event_index, opening_auction, leave, start_timestamp, end_timestamp)
-  values ($1, $2, $3, $4, $5, $6, $7)
-  ${ON_CONFLICT_AUCTION}`
-
-const INSERT_PROVISION = `
-  insert into liquidity_provisions (provision_id, market_id, party_id, status, height, event_index)
-  values ($1, $2, $3, $4, $5, $6)
-  ${ON_CONFLICT_PROVISION}`
-
-const INSERT_PROVIDER = `
-  insert into liquidity_providers (market_id, party_id, fee_share, sla) values ($1, $2, $3, $4)
-  ${ON_CONFLICT_PROVIDER}`
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -102,113 +38,16 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   const connection = Connection.openForWriting(path)
   if (durable) connection.flushEveryCommit()
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
-  const markets = new Map<string, bigint>()
+  const markets: MarketNumbers = new Map()
   let known = explained(path, readKnown)
   /** The log's size at which it is to be copied to the file. */
   let copyAt = MAX_LOG_BYTES
   let retryAt = 0
 
-  function marketNumber(marketId: string): bigint {
-    let market = markets.get(marketId)
-    if (market === undefined) {
-      if (connection.row(FIND_MARKET, [marketId]) === null) connection.run(INSERT_MARKET, [marketId])
-      market = BigInt(connection.row(FIND_MARKET, [marketId])![0]!)
-      markets.set(marketId, market)
-    }
-    return market
-  }
-
-  function writeProviderList({ event, height, eventIndex }: LiquidityProviderList): void {
-    const { marketId } = event
-    if (connection.row(CLAIM_PROVIDER_LIST, [marketId, height, BigInt(eventIndex)]) === null) return
-    const providers = liquidityProviderRows(event)
-    const parties = new Set(providers.map(({ partyId }) => partyId))
-    for (const [party] of connection.rows(READ_PROVIDER_PARTIES, [marketId])) {
-      if (!parties.has(party as string)) connection.run(DELETE_PROVIDER, [marketId, party as string])
-    }
-    for (const { partyId, feeShare, sla } of providers) {
-      connection.run(INSERT_PROVIDER, [marketId, partyId, feeShare, sla])
-    }
-  }
-
-  function writeDataPoints(batch: Batch): void {
-    const inserted = new Map<string, bigint>()
-    for (const row of batch.fundingPeriodDataPoints) {
-      const values = [
-        marketNumber(row.marketId),
-        BigInt(row.source),
-        row.timestamp,
-        row.seq,
-        row.price,
-        row.twap,
-        row.height,
-        BigInt(row.eventIndex),
-      ]
-      if (connection.run(INSERT_DATA_POINT, values) === 0) connection.run(UPDATE_DATA_POINT, values)
-      else {
-        const span = spanKey(row)
-        inserted.set(span, (inserted.get(span) ?? 0n) + 1n)
-      }
-    }
-    for (const [key, { marketId, seq, first, last }] of batch.fundingPeriodSpans) {
-      connection.run(INSERT_SPAN, [marketNumber(marketId), seq, first, last, inserted.get(key) ?? 0n])
-    }
-    for (const { marketId, blocks, first, last } of blockSpansOf(batch.fundingPeriodDataPoints)) {
-      connection.run(INSERT_BLOCK_SPAN, [marketNumber(marketId), blocks, first, last])
-    }
-  }
-
   function writeRows(batch: Batch): void {
-    for (const { height, eventIndex } of batch.replaced) {
-      connection.run(DELETE_AUCTIONS_AFTER, [height, BigInt(eventIndex)])
-    }
-    for (const row of batch.checkpoints) {
-      connection.run(INSERT_CHECKPOINT, [
-        row.atBlock,
-        row.hash,
-        row.blockHash,
-        row.blockTimestamp,
-        row.height,
-        BigInt(row.eventIndex),
-      ])
-    }
-    writeDataPoints(batch)
-    for (const row of batch.fundingPeriods) {
-      connection.run(INSERT_FUNDING_PERIOD, [
-        row.marketId,
-        row.seq,
-        row.start,
-        row.end,
-        row.fundingPayment,
-        row.fundingRate,
-        row.internalTwap,
-        row.externalTwap,
-        row.height,
-        BigInt(row.eventIndex),
-      ])
-    }
-    for (const row of batch.auctions) {
-      connection.run(INSERT_AUCTION, [
-        row.marketId,
-        row.height,
-        BigInt(row.eventIndex),
-        row.openingAuction ? 1n : 0n,
-        row.leave ? 1n : 0n,
-        row.start,
-        row.end,
-      ])
-    }
-    for (const row of batch.liquidityProvisions.values()) {
-      connection.run(INSERT_PROVISION, [
-        row.provisionId,
-        row.marketId,
-        row.partyId,
-        BigInt(row.status),
-        row.height,
-        BigInt(row.eventIndex),
-      ])
-    }
-    for (const list of batch.liquidityProviderLists.values()) writeProviderList(list)
+    const steps = writeSteps(batch, markets)
+    let step = steps.next()
+    while (!step.done) step = steps.next(runStep(connection, step.value))
   }
 
   function writeCoverage(coverage: Coverage): void {
@@ -303,4 +142,49 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
       connection.close()
     },
   }
+}
+
+function runStep(connection: Connection, step: WriteStep): Row[][] {
+  if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
+  const { table, rows, countsNew } = step
+  const insert = insertOf(table)
+  if (!countsNew) {
+    for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
+    return []
+  }
+  const counts = new Map<string, [market: string, seq: string, count: number]>()
+  const seqAt = table.columns.findIndex(({ name }) => name === 'seq')
+  for (const row of rows) {
+    const values = row.map(bound)
+    if (connection.run(insert.orNothing, values) === 0) connection.run(insert.orUpdate, values)
+    else {
+      const key = `${row[0]} ${row[seqAt]}`
+      const known = counts.get(key)
+      if (known === undefined) counts.set(key, [String(row[0]), String(row[seqAt]), 1])
+      else known[2]++
+    }
+  }
+  return [[...counts.values()]]
+}
+
+type Inserts = { orUpdate: string; orNothing: string }
+
+const inserts = new Map<string, Inserts>()
+
+/** The statements that insert a row of a table: in place of an older one, or where there is none. */
+function insertOf(table: Table): Inserts {
+  let known = inserts.get(table.name)
+  if (known === undefined) {
+    const names = table.columns.map(({ name }) => name)
+    const text = `insert into ${table.name} (${names.join(', ')})
+      values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
+    known = { orUpdate: `${text} ${onConflict(table)}`, orNothing: `${text} on conflict do nothing` }
+    inserts.set(table.name, known)
+  }
+  return known
+}
+
+/** A number binds as one with a fraction, and a boolean not at all. */
+function bound(cell: BatchCell): bigint | string | null {
+  return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
 }

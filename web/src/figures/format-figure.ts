@@ -5,7 +5,14 @@ export function groupDigits(text: string): string {
   const match = /^([+-]?)(\d+)(\.\d+)?$/.exec(text)
   if (match === null) return text
   const [, sign, whole, fraction = ''] = match
-  return `${sign}${whole!.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction}`
+  return `${sign}${inThrees(whole!)}${fraction}`
+}
+
+/** Digits with a comma before each group of three, in time linear in their number. */
+function inThrees(digits: string): string {
+  const groups = [digits.slice(0, digits.length % 3 || 3)]
+  for (let at = groups[0]!.length; at < digits.length; at += 3) groups.push(digits.slice(at, at + 3))
+  return groups.join(',')
 }
 
 /** As {@link groupDigits}, with a sign in front of positive numbers too. */
@@ -39,5 +46,8 @@ export function formatBasisPoints(left: string, right: string): string | null {
 }
 
 function trimZeros(text: string): string {
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+  if (!text.includes('.')) return text
+  let end = text.length
+  while (text[end - 1] === '0') end--
+  return text.slice(0, text[end - 1] === '.' ? end - 1 : end)
 }

@@ -1,5 +1,6 @@
 import type { Coverage, Readiness } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
+import { printable } from '../../../src/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
@@ -78,7 +79,7 @@ function Tiles({ coverage }: { coverage: Coverage }) {
     rates === null || count === undefined ? '–' : `${perMinute(count, rates.overMs)} / min`
   return (
     <dl class="tiles">
-      <Tile name="Chain">{coverage.chainId}</Tile>
+      <Tile name="Chain">{printable(coverage.chainId)}</Tile>
       <Tile name="Last block" more={`${formatTime(lastTime)} UTC`}>
         {groupDigits(lastHeight(coverage))}
       </Tile>

@@ -1,3 +1,4 @@
+import { printable } from '../../../src/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { connection } from '../service/connection.ts'
 import { coverageError, lastHeight, latestCoverage } from '../service/coverage.ts'
@@ -16,7 +17,7 @@ export function Position() {
         </span>
       ) : (
         <span>
-          <span class="chain">{coverage.chainId}</span> <span class="visually-hidden">block</span>
+          <span class="chain">{printable(coverage.chainId)}</span> <span class="visually-hidden">block</span>
           <span class="height">#{groupDigits(lastHeight(coverage))}</span>
         </span>
       )}

@@ -1,0 +1,18 @@
+/** Controls of terminals, and those that turn the direction of text around: both can make one text look like another. */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
+
+/**
+ * A text with its control characters written as `\u001b`, line breaks too. For whatever comes from events, on its way
+ * to a terminal or a log.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(
+    CONTROLS,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** As {@link printable}, for a text of several lines that are the program's own. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}

@@ -1,0 +1,32 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Addresses that may dial in. */
+export type AllowList = {
+  /** Whether an address, as a socket names it, is one of them. */
+  allows(address: string): boolean
+}
+
+/**
+ * Addresses and networks that may dial in, each `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`; none: all may.
+ *
+ * @throws {RangeError} for a text that is neither, with the text.
+ */
+export function createAllowList(networks: readonly string[]): AllowList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address, prefix, ...rest] = network.split('/')
+    const version = isIP(address!)
+    const bits = version === 6 ? 128 : 32
+    const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits)
+    if (version === 0 || !isPrefix || rest.length > 0) throw new RangeError(network)
+    list.addSubnet(address!, Number(prefix ?? bits), version === 6 ? 'ipv6' : 'ipv4')
+  }
+  return {
+    allows: (address) => {
+      if (networks.length === 0) return true
+      // An IPv4 peer of a socket that listens on `::` is named in IPv6's notation; a link's address with its zone.
+      const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+      return list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import type { ReadProgress } from './event-file.ts'
+import { type EventPath, EventPathError, explainPathError } from './event-paths.ts'
+import { CompressionError } from './gunzip.ts'
+import { EventStreamError, type Place } from './place.ts'
+import { readAhead } from './read-ahead.ts'
+import { RecordFramer, type RecordSink } from './record-framer.ts'
+
+export type ReadRecordsOptions = {
+  /** The file; `-` for standard input. */
+  path: string
+  /** Counts the bytes of all files that are read with it. */
+  progress: ReadProgress
+  sink: RecordSink
+  log: Logger
+  signal?: AbortSignal | undefined
+  /** Called after every chunk of the file; reading waits for it. */
+  onChunk: () => Promise<void> | void
+}
+
+/** A source that ends within a record, or within a gzip stream: `bytes` are left over after the last whole record. */
+export type CutOffNotice = { source: string; offset: number; bytes: number }
+
+/** How a source ended. */
+export type SourceEnd = {
+  records: number
+  /** Null where the source ends with a whole record. */
+  cutOff: CutOffNotice | null
+  /** Times the sequence number did not go up by one. */
+  sequenceBreaks: number
+}
+
+/**
+ * Reads one event file to its end, or until `signal` is aborted, and logs how it ended where that is not with a whole
+ * record: the one loop for everything that reads event files.
+ *
+ * @throws {EventPathError} for a file that cannot be read.
+ * @throws {EventStreamError} for bytes that are no records, and damaged compression; and what `sink` throws. What came
+ *   before has been handed on.
+ */
+export async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
+  const { path, progress, log, signal, onChunk } = options
+  log.debug(`${path}: reading`)
+  const framer = new RecordFramer(path, options.sink)
+  try {
+    for await (const chunk of readAhead(path, progress, signal)) {
+      framer.push(chunk)
+      await onChunk()
+      if (signal?.aborted) break
+    }
+  } catch (error) {
+    throw explainReadError(error, framer.place)
+  }
+  const records = framer.place.record
+  const { sequenceBreaks } = framer
+  if (signal?.aborted) return { records, cutOff: null, sequenceBreaks }
+  const rest = framer.end() ?? (progress.isCutShort ? { offset: framer.offset, bytes: 0 } : null)
+  const cutOff = rest === null ? null : { source: path, ...rest }
+  if (cutOff !== null) log.warn(describeCutOff(cutOff))
+  else if (records === 0) log.warn(`${path}: the file is empty`)
+  if (sequenceBreaks > 0) log.warn(`${path}: ${sequenceBreaks} times a sequence number does not follow on`)
+  return { records, cutOff, sequenceBreaks }
+}
+
+/** How a source ends that does not end with a whole record, in one line. */
+export function describeCutOff({ source, offset, bytes }: CutOffNotice): string {
+  return bytes > 0
+    ? `${source}: ends within a record, at offset ${offset} (${bytes} bytes left over)`
+    : `${source}: the gzip stream is cut short after a whole record, at offset ${offset}`
+}
+
+/**
+ * The error for input of which no record was read: another file was meant, or the file was never written. Null where
+ * one was, or the reading was interrupted.
+ */
+export function noEventsError(
+  files: readonly EventPath[],
+  { records, interrupted }: { records: number; interrupted: boolean },
+): EventPathError | null {
+  if (records > 0 || interrupted) return null
+  const others = files.length === 1 ? '' : ` and ${files.length - 1} more`
+  return new EventPathError(
+    `${files[0]?.path}${others}: the input holds no whole event; name event files of the core (.evts, .evt, .bevt, gzipped or not)`,
+  )
+}
+
+/** File errors and damaged compression, with the place in the file. */
+function explainReadError(error: unknown, place: Place): unknown {
+  if (error instanceof CompressionError) {
+    return new EventStreamError(error.message, { ...place }, { cause: error })
+  }
+  return explainPathError(place.source, error)
+}

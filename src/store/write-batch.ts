@@ -1,0 +1,194 @@
+import {
+  type Batch,
+  type BatchCell,
+  type BatchRow,
+  isNotOlder,
+  type StreamPlace,
+} from '../projections/batch.ts'
+import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
+import type { Row } from '../resources/resource.ts'
+import { spansOf } from './block-spans.ts'
+import { TABLES, type Table, tableOf } from './tables.ts'
+
+/*
+ * What a commit writes, in one order on every store: each step is yielded to the store's own writer, and wants its
+ * rows.
+ */
+
+/** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
+export type WriteStep =
+  | {
+      table: Table
+      rows: readonly BatchRow[]
+      /** Asks for the number of rows that were not there, by market and seq: `[market, seq, count]`. */
+      countsNew: boolean
+    }
+  | { each: string; values: readonly BatchRow[] }
+
+const POINTS = 'funding_period_data_points'
+
+const FIND_MARKET = 'select market from markets where market_id = $1'
+
+/** A subquery among `values` is none that a cluster takes. */
+const INSERT_MARKET = `
+  insert into markets (market, market_id)
+  select coalesce(max(market), 0) + 1, cast($1 as text) from markets where true
+  on conflict (market_id) do nothing`
+
+/** Auctions are told apart by their places, which those of a block that is replaced have lost. */
+const DELETE_AUCTIONS_AFTER = 'delete from auctions where height = $1 and event_index > $2'
+
+const READ_PROVISION = `
+  select market_id, party_id, status, cast(height as text), event_index
+  from liquidity_provisions where provision_id = $1`
+
+/** A provider is shown again once it has a live provision: for those who follow it is a change of the row. */
+const TOUCH_PROVIDER = `
+  update liquidity_providers set height = $3, event_index = $4
+  where market_id = $1 and party_id = $2 and (height, event_index) < ($3, $4)`
+
+/** Returns a row where the market's list may be replaced. */
+const CLAIM_PROVIDER_LIST = `
+  insert into liquidity_provider_lists (market_id, height, event_index) values ($1, $2, $3)
+  on conflict (market_id) do update set height = excluded.height, event_index = excluded.event_index
+    where (excluded.height, excluded.event_index)
+      >= (liquidity_provider_lists.height, liquidity_provider_lists.event_index)
+  returning market_id`
+
+const READ_PROVIDER_PARTIES = 'select party_id from liquidity_providers where market_id = $1'
+
+const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 and party_id = $2'
+
+/** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
+const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
+
+/** Numbers of the markets seen, by id: they never change. */
+export type MarketNumbers = Map<string, bigint>
+
+type Writing<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
+
+/** The steps that write a batch's rows, within the caller's transaction. */
+export function* writeSteps(batch: Batch, markets: MarketNumbers): Writing {
+  if (batch.replaced.length > 0) {
+    yield { each: DELETE_AUCTIONS_AFTER, values: batch.replaced.map(placeCells) }
+  }
+  for (const name of batch.rows.keys()) tableOf(name)
+  for (const table of TABLES) {
+    const rows = batch.rows.get(table.name)
+    if (rows === undefined) continue
+    if (table.name === POINTS) yield* writePoints(table, rows, markets)
+    else if (table.name === 'liquidity_provisions') yield* writeProvisions(table, rows)
+    else yield { table, rows, countsNew: false }
+  }
+  yield* writeProviderLists(batch)
+}
+
+function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
+  const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
+  if (unknown.length > 0) {
+    // One after another: each takes the next number.
+    for (const id of unknown) yield { each: INSERT_MARKET, values: [[id]] }
+    const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
+    for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
+  }
+  const points = rows.map(([marketId, ...others]): BatchRow => [markets.get(marketId as string)!, ...others])
+  const [counts = []] = yield { table, rows: points, countsNew: true }
+  const spans = spansOf(
+    points,
+    new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+  )
+  yield { table: tableOf('funding_period_spans'), rows: spans.periods, countsNew: false }
+  yield { table: tableOf('funding_period_block_spans'), rows: spans.blocks, countsNew: false }
+}
+
+function* writeProvisions(table: Table, rows: readonly BatchRow[]): Writing {
+  const ids = [...new Set(rows.map(([id]) => id!))].map((id): BatchRow => [id])
+  const before = yield { each: READ_PROVISION, values: ids }
+  yield { table, rows, countsNew: false }
+  const after = yield { each: READ_PROVISION, values: ids }
+  const shown = after.flatMap(([now], index): BatchRow[] => {
+    const was = before[index]![0]
+    const [marketId, partyId, status, height, eventIndex] = now!
+    const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
+    const isLive = LIVE_STATUSES.includes(Number(status))
+    if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) return []
+    return [[marketId!, partyId!, BigInt(height!), eventIndex!]]
+  })
+  if (shown.length > 0) yield { each: TOUCH_PROVIDER, values: shown }
+}
+
+function* writeProviderLists({ liquidityProviderLists }: Batch): Writing {
+  const lists = [...liquidityProviderLists.values()]
+  if (lists.length === 0) return
+  const claims = yield {
+    each: CLAIM_PROVIDER_LIST,
+    values: lists.map(({ event, ...place }) => [event.marketId, ...placeCells(place)]),
+  }
+  const claimed = lists.filter((_, index) => claims[index]!.length > 0)
+  if (claimed.length === 0) return
+  const known = yield { each: READ_PROVIDER_PARTIES, values: claimed.map(({ event }) => [event.marketId]) }
+  const rows: BatchRow[] = []
+  const gone: BatchRow[] = []
+  for (const [index, { event, ...place }] of claimed.entries()) {
+    const providers = liquidityProviderRows(event)
+    const parties = new Set(providers.map(({ partyId }) => partyId))
+    for (const [party] of known[index]!) {
+      if (!parties.has(party as string)) gone.push([event.marketId, party!])
+    }
+    for (const { partyId, feeShare, sla } of providers) {
+      rows.push([event.marketId, partyId, feeShare, sla, ...placeCells(place)])
+    }
+  }
+  if (gone.length > 0) yield { each: DELETE_PROVIDER, values: gone }
+  yield { table: tableOf('liquidity_providers'), rows, countsNew: false }
+}
+
+const placeCells = ({ height, eventIndex }: StreamPlace): BatchCell[] => [height, BigInt(eventIndex)]
+
+/** The key of a table's row, as text. */
+export function keyText({ keyLength }: Table, row: BatchRow): string {
+  return row.slice(0, keyLength).join(' ')
+}
+
+/** One row for each key: a statement cannot write a row twice. What stands of two is what upserts of both leave. */
+export function mergeRows(table: Table, rows: readonly BatchRow[]): readonly BatchRow[] {
+  const byKey = new Map<string, BatchRow>()
+  for (const row of rows) {
+    const key = keyText(table, row)
+    const known = byKey.get(key)
+    byKey.set(key, known === undefined ? row : mergeTwo(table, known, row))
+  }
+  return byKey.size === rows.length ? rows : [...byKey.values()]
+}
+
+function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
+  const { columns } = table
+  const at = (name: string) => columns.findIndex((column) => column.name === name)
+  const placeOf = (row: BatchRow, height: string, index: string): StreamPlace => ({
+    height: row[at(height)] as bigint,
+    eventIndex: Number(row[at(index)]),
+  })
+  const isNewer =
+    at('event_index') < 0 ||
+    isNotOlder(placeOf(given, 'height', 'event_index'), placeOf(known, 'height', 'event_index'))
+  const isEarlier =
+    at('start_index') >= 0 &&
+    !isNotOlder(placeOf(given, 'start_height', 'start_index'), placeOf(known, 'start_height', 'start_index'))
+  return columns.map(({ merge }, index) => {
+    const [a, b] = [known[index]!, given[index]!]
+    switch (merge) {
+      case 'newer':
+        return isNewer ? b : a
+      case 'earliest':
+        return isEarlier ? b : a
+      case 'least':
+        return b < a ? b : a
+      case 'greatest':
+        return b > a ? b : a
+      case 'sum':
+        return (a as bigint) + (b as bigint)
+      default:
+        return merge satisfies never
+    }
+  })
+}

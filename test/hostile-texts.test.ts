@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { printable } from '../src/domain/printable.ts'
+import { TEXT_FORMATS } from '../src/export/text-formats.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { busEvent, checkpoint, frame, idOf, message } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+/** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
+const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
+const ESCAPED = 'a\\u001b[2J\\u000d\\u000ab\\u202ec\\u009bd'
+
+/** Whether a text holds a control character that is not the end of a line. */
+const RAW = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u
+
+/** A stream of one block, of a chain and a checkpoint. */
+function stream(chain: string, hash: string): Buffer {
+  const contents = [
+    { kind: 148, body: message({ 1: 7, 2: 1, 3: 'BABE' }) },
+    checkpoint({ hash, atBlock: 7 }),
+    { kind: 149, body: message({ 1: 7 }) },
+  ]
+  return frame(contents.map(({ kind, body }, index) => busEvent({ id: `7-${index + 1}`, kind, chain }, body)))
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`texts of events that are meant for a terminal or a spreadsheet (${kind.name})`, () => {
+    test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
+      const store = kind.create(t)
+      const path = join(temporaryFolder(t), 'some.evts')
+      writeFileSync(path, stream(HOSTILE, 'cafe'))
+      await ingestWhole(store, path)
+      const status = await runLyra(t, ['status', '--store', store])
+      assert.ok(status.stdout.includes(ESCAPED), status.stdout)
+      const check = await runLyra(t, ['check', '--store', store, SAMPLE])
+      assert.equal(check.code, 1)
+      assert.ok(check.stdout.includes(ESCAPED), check.stdout)
+      const ingest = await runLyra(t, ['ingest', '--store', store, SAMPLE])
+      assert.equal(ingest.code, 1)
+      assert.match(ingest.stderr, /the store holds chain/)
+      for (const { stdout, stderr } of [status, check, ingest]) {
+        assert.doesNotMatch(stdout, RAW)
+        assert.doesNotMatch(stderr, RAW)
+      }
+    })
+
+    test('that begin as a formula does are text in CSV, and as they are in ndjson', async (t) => {
+      for (const hash of ['=1+1', '+1-x', '-1+x', '@sum(1)', '\tx', '\r=x']) {
+        const store = kind.create(t)
+        const path = join(temporaryFolder(t), 'some.evts')
+        writeFileSync(path, stream('test-chain', hash))
+        await ingestWhole(store, path)
+        const base = await serve(t, store)
+        const csv = (await send(base, `${CHECKPOINTS}?format=csv`)).text
+        const cell = hash.includes('\r') ? `"'${hash}"` : `'${hash}`
+        assert.ok(csv.includes(`\r\n7,${cell},`), csv)
+        const ndjson = (await send(base, `${CHECKPOINTS}?format=ndjson`)).text
+        assert.equal((JSON.parse(ndjson) as { hash: string }).hash, hash)
+      }
+    })
+
+    test('longer than is kept now are still served by a store that has them, and pass check', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const price = '7'.repeat(5_000)
+      await runSql(store, `update funding_period_data_points set price = '${price}'`)
+      await runSql(store, `update checkpoints set block_hash = '${'f'.repeat(5_000)}'`)
+      const base = await serve(t, store)
+      const points = (await send(base, `${POINTS}?pagination.first=1`)).text
+      assert.ok(points.includes(`"${price}"`), points.slice(0, 300))
+      assert.ok((await send(base, CHECKPOINTS)).text.includes('f'.repeat(5_000)))
+      assert.equal((await runLyra(t, ['check', '--store', store])).code, 0)
+    })
+
+    test('a trigger that is not the store’s own is found by check', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      await runSql(
+        store,
+        kind.name === 'sqlite'
+          ? `create trigger "own\x1b[2J" after insert on checkpoints begin delete from checkpoints; end`
+          : `create function nothing() returns trigger language plpgsql as 'begin return null; end';
+             create trigger "own\x1b[2J" before insert on checkpoints for each row execute function nothing()`,
+      )
+      const { code, stdout } = await runLyra(t, ['check', '--store', store])
+      assert.equal(code, 1)
+      assert.match(stdout, /the schema: trigger own\\u001b\[2J.* is not one that this program makes/)
+      assert.doesNotMatch(stdout, RAW)
+    })
+  })
+}
+
+test('a view in a SQLite file that is not the store’s own is found by check', async (t) => {
+  const store = join(temporaryFolder(t), 'a.db')
+  await ingestWhole(store, SAMPLE)
+  await runSql(store, 'create view mine as select 1; create index own on checkpoints (hash)')
+  const { code, stdout } = await runLyra(t, ['check', '--store', store])
+  assert.equal(code, 1)
+  assert.match(stdout, /the schema: view mine is not one/)
+  assert.match(stdout, /One thing is wrong/)
+})
+
+test('numbers never change in CSV, those below zero and lists of them neither', () => {
+  const { liquidityProviders } = RESOURCES
+  const share = {
+    party: idOf('b'),
+    equityLikeShare: '-0.5',
+    averageEntryValuation: '+1',
+    averageScore: '-1e-7',
+  }
+  const sla = {
+    hysteresisPeriodFeePenalties: ['-0.1', '0.2'],
+    requiredLiquidity: '=1',
+    notionalVolumeBuys: '-x',
+  }
+  const row = [idOf('a'), idOf('b'), JSON.stringify({ ...share, virtualStake: '-' }), JSON.stringify(sla)]
+  const line = TEXT_FORMATS.csv.line({ row, cursor: 'c' }, liquidityProviders, {})
+  assert.match(line, /,-0\.5,\+1,-1e-7,'-,/)
+  assert.match(line, /,"-0\.1,0\.2",'=1,'-x,/)
+})
+
+test('what is printable stays as it is', () => {
+  assert.equal(printable('Größe 1 – 日本 🙂'), 'Größe 1 – 日本 🙂')
+  assert.equal(printable(HOSTILE), ESCAPED)
+})

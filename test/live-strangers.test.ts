@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createAllowList } from '../src/live/allow-list.ts'
+import { EventBuffer } from '../src/live/event-buffer.ts'
+import { MAX_BLOCK_BYTES } from '../src/live/incoming-check.ts'
+import { listenPair } from '../src/live/pair-socket.ts'
+import { dial, type TestCore } from './fixtures/core.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { busEvent, dataPoint, message } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import {
+  blocksOf,
+  type LiveService,
+  readyOf,
+  startLive,
+  stop,
+  untilHeight,
+  untilNotReady,
+  untilReady,
+} from './fixtures/live.ts'
+import { runLyra } from './fixtures/program.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const blocks = await blocksOf(SAMPLE)
+const last = blocks.length
+const CHAIN = 'core-scenarios'
+
+const replaced = (event: Buffer, from: string, to: string) =>
+  Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
+
+/** An event of the sample's chain, in a block that has begun. */
+function event(height: number, index: number, kind: number, body: Uint8Array, chain = CHAIN): Buffer {
+  return Buffer.from(busEvent({ id: `${height}-${index}`, kind, chain }, body))
+}
+
+const beginBlock = (height: number) => ({ body: message({ 1: height, 2: 1, 3: 'BABE' }) })
+const endBlock = (height: number) => ({ body: message({ 1: height }) })
+
+/** Sends what is refused; resolves once the connection is closed for it. */
+async function sendRefused(service: LiveService, messages: readonly Buffer[]): Promise<void> {
+  const core = await dial(service.corePort)
+  const closed = new Promise((resolve) => core.socket.once('close', resolve))
+  core.socket.resume()
+  await core.send(messages).catch(() => {})
+  await closed
+}
+
+/** Whether everything can go on: what a core sends afterwards makes the same store as a plain ingest. */
+async function assertGoesOn(
+  t: TestContext,
+  service: LiveService,
+  store: string,
+  plain: string,
+): Promise<void> {
+  const core = await dial(service.corePort)
+  await core.send(blocks.flat())
+  await untilHeight(service, last)
+  await untilReady(service)
+  await core.close()
+  await stop(service)
+  await ingestWhole(plain, SAMPLE)
+  assert.deepEqual(await digestStore(store), await digestStore(plain))
+  t.diagnostic('goes on')
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`a message that the store would refuse (${kind.name})`, () => {
+    const second = blocks[2]!
+    const bad: [what: string, messages: Buffer[], reason: RegExp][] = [
+      ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], /not an event/],
+      [
+        'of a malformed body',
+        [second[0]!, event(3, 2, 160, Buffer.from([0x0a, 0x7f]))],
+        /longer than its message/,
+      ],
+      ['of no id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
+      ['of 5 MB', [second[0]!, event(3, 2, 160, Buffer.alloc(5_000_000))], /at most 4194304/],
+      ['of no chain', [event(7, 1, 148, beginBlock(7).body, '')], /a chain id of/],
+      [
+        'of another chain',
+        [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
+        /chain .*core-elsewhere/,
+      ],
+      ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
+    ]
+    for (const [what, messages, reason] of bad) {
+      test(`${what} is refused before it is kept, and all goes on, also after a restart`, async (t) => {
+        const store = kind.create(t)
+        const buffer = temporaryFolder(t)
+        const service = await startLive(t, store, buffer)
+        await sendRefused(service, messages)
+        await untilNotReady(service, reason)
+        await stop(service)
+        for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
+        await assertGoesOn(t, await startLive(t, store, buffer), store, kind.create(t))
+      })
+    }
+
+    test('keeps readiness from being well until a block that came afterwards is committed', async (t) => {
+      const store = kind.create(t)
+      const service = await startLive(t, store, temporaryFolder(t))
+      const core = await dial(service.corePort)
+      await core.send(blocks.slice(0, 50).flat())
+      await untilHeight(service, 50)
+      await core.close()
+      await sendRefused(service, [...blocks[50]!.slice(0, 2), Buffer.from('no event')])
+      await untilNotReady(service, /not an event/)
+      const again = await dial(service.corePort)
+      await again.send([...blocks.slice(40, 50).flat(), ...blocks[50]!.slice(0, -1)])
+      await sleep(300)
+      assert.match((await readyOf(service)).text, /not an event/)
+      await again.send([blocks[50]!.at(-1)!, ...blocks[51]!])
+      await untilHeight(service, 51)
+      await untilReady(service)
+      await again.close()
+      await assertGoesOn(t, service, store, kind.create(t))
+    })
+
+    test('on an empty store another chain comes first and ends no block: the core is welcome', async (t) => {
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const service = await startLive(t, store, buffer)
+      for (const messages of [
+        // Half a block, an end without a beginning, and a whole block 1, which waits for block 2.
+        [event(7, 1, 148, beginBlock(7).body, 'evil')],
+        [event(7, 1, 149, endBlock(7).body, 'evil')],
+        [event(1, 1, 148, beginBlock(1).body, 'evil'), event(1, 2, 149, endBlock(1).body, 'evil')],
+      ]) {
+        const stranger = await dial(service.corePort)
+        await stranger.send(messages)
+        await stranger.close()
+      }
+      await assertGoesOn(t, service, store, kind.create(t))
+    })
+
+    test('--chain pins the chain of an empty store, and must be that of a store that is not', async (t) => {
+      const store = kind.create(t)
+      const service = await startLive(t, store, temporaryFolder(t), ['--chain', CHAIN])
+      await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
+      await untilNotReady(service, /an event of chain .*evil.*--chain names .*core-scenarios/)
+      await assertGoesOn(t, service, store, kind.create(t))
+      const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
+      const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
+      assert.equal(code, 1)
+      assert.match(stderr, /--chain is "other", and .* holds chain "core-scenarios"/)
+    })
+
+    test('a block without an end is dropped at the limit, on disk too', async (t) => {
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const service = await startLive(t, store, buffer)
+      const core = await dial(service.corePort)
+      await core.send(blocks.slice(0, 3).flat())
+      await untilHeight(service, 3)
+      await core.close()
+      const begin = event(4, 1, 148, beginBlock(4).body)
+      const size = 16 * 1024 * 1024
+      const large = Array.from({ length: MAX_BLOCK_BYTES / size + 1 }, (_, index) =>
+        event(4, index + 2, 104, Buffer.alloc(size)),
+      )
+      await sendRefused(service, [begin, ...large])
+      await untilNotReady(service, /more than 128 MiB without the end of a block/)
+      const bytes = () =>
+        readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
+      for (let waited = 0; bytes() > 1_000_000 && waited < 20_000; waited += 50) await sleep(50)
+      assert.ok(bytes() < 1_000_000, `${bytes()} bytes are left of it`)
+      await assertGoesOn(t, service, store, kind.create(t))
+    })
+  })
+}
+
+describe('a price that takes long to refuse', () => {
+  test('does not hold up a stop', async (t) => {
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
+    const core = await dial(service.corePort)
+    const price = `${'1'.repeat(1_000_000)}x`
+    await core.send([event(7, 1, 148, beginBlock(7).body), event(7, 2, 160, dataPoint({ price }).body)])
+    await sleep(100)
+    const startedAt = performance.now()
+    await stop(service)
+    assert.ok(performance.now() - startedAt < 8_000)
+  })
+})
+
+describe('the place of the core', () => {
+  type Heard = { faults: string[]; messages: string[]; connected: number }
+
+  async function listen(t: TestContext, silenceMs?: number, networks: string[] = []) {
+    const heard: Heard = { faults: [], messages: [], connected: 0 }
+    const socket = await listenPair(
+      { host: '127.0.0.1', port: 0, allowed: createAllowList(networks), silenceMs: silenceMs ?? 10_000 },
+      {
+        onConnected: () => heard.connected++,
+        onDisconnected: () => {},
+        onMessage: (message) => heard.messages.push(message.toString()),
+        onFault: (fault) => heard.faults.push(fault),
+      },
+    )
+    t.after(() => socket.close())
+    return { ...socket, heard }
+  }
+
+  async function until(condition: () => boolean): Promise<void> {
+    for (let waited = 0; !condition(); waited += 10) {
+      assert.ok(waited < 5_000, 'it never came')
+      await sleep(10)
+    }
+  }
+
+  test('is not taken by those who only connect, however many', async (t) => {
+    const { port, heard } = await listen(t)
+    const probes = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+    t.after(() => probes.map((probe) => probe.destroy()))
+    await Promise.all(probes.map((probe) => once(probe, 'connect')))
+    const core = await dial(port)
+    await core.send([Buffer.from('a')])
+    await until(() => heard.messages.length === 1)
+    assert.equal(heard.connected, 1)
+  })
+
+  test('is lost by one who is silent, once another dials in; not by one who sends', async (t) => {
+    const { port, heard } = await listen(t, 300)
+    const silent = await dial(port)
+    await sleep(400)
+    const core = await dial(port)
+    await core.send([Buffer.from('a')])
+    await until(() => heard.messages.length === 1)
+    assert.deepEqual(heard.faults, ['silent core'])
+    await until(() => silent.socket.destroyed)
+    const sending = setInterval(() => void core.send([Buffer.from('b')]), 50)
+    t.after(() => clearInterval(sending))
+    await sleep(400)
+    const late = connect(port, '127.0.0.1').on('error', () => {})
+    late.resume()
+    await once(late, 'close')
+    assert.deepEqual(heard.faults, ['silent core', 'second core'])
+    await core.close()
+  })
+
+  test('is only for addresses of --listen-from', async (t) => {
+    const { port, heard } = await listen(t, undefined, ['10.0.0.0/8', 'fd00::/8'])
+    const stranger = connect(port, '127.0.0.1').on('error', () => {})
+    stranger.resume()
+    await once(stranger, 'close')
+    assert.deepEqual(heard.faults, ['address not allowed'])
+    const { allows } = createAllowList(['10.0.0.0/8', 'fd00::/8', '192.0.2.7'])
+    const cases: [string, boolean][] = [
+      ['10.200.3.4', true],
+      ['::ffff:10.1.1.1', true],
+      ['11.0.0.1', false],
+      ['192.0.2.7', true],
+      ['192.0.2.8', false],
+      ['fd12::1', true],
+      ['fe80::1%eth0', false],
+    ]
+    for (const [address, expected] of cases) assert.equal(allows(address), expected, address)
+    assert.ok(createAllowList([]).allows('192.0.2.8'))
+  })
+
+  test('that many want to take makes a few lines of log, and no failure', async (t) => {
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
+    const core: TestCore = await dial(service.corePort)
+    await core.send(blocks.slice(0, 20).flat())
+    await untilHeight(service, 20)
+    for (let round = 0; round < 20; round++) {
+      const all = Array.from({ length: 25 }, () =>
+        connect(service.corePort, '127.0.0.1').on('error', () => {}),
+      )
+      await Promise.all(all.map((socket) => once(socket.resume(), 'close')))
+    }
+    assert.equal((await readyOf(service)).status, 200)
+    const metrics = (await send(service.base, '/metrics')).text
+    assert.match(metrics, /lyra_live_connection_faults\{reason="second core"\} 500/)
+    await core.close()
+    await stop(service)
+    const lines = service.program.output.stderr.split('\n').filter((line) => line.includes('another core'))
+    assert.equal(lines.length, 2, lines.join('\n'))
+    assert.match(lines[1]!, /499 connections more closed in \d+ s for the same reason \(second core\)/)
+  })
+
+  const wrong: [string, RegExp][] = [
+    ['10.0.0.0/33', /10\.0\.0\.0\/33" is not an address or network/],
+    ['core.example', /core\.example" is not an address/],
+  ]
+  for (const [value, message] of wrong) {
+    test(`--listen-from ${value} is told in one line`, async (t) => {
+      const { code, stderr } = await runLyra(t, ['serve', '--listen-from', value])
+      assert.equal(code, 2)
+      assert.match(stderr, message)
+    })
+  }
+})
+
+test('a block that is taken back leaves nothing in the buffer, whatever was being written', async (t) => {
+  for (let round = 0; round < 30; round++) {
+    const folder = temporaryFolder(t)
+    const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, onNotice: () => {} })
+    const expected: string[] = []
+    for (let block = 0; block < 10; block++) {
+      buffer.append(Buffer.from(`whole ${block} a`), false)
+      if ((round + block) % 3 === 0) await buffer.drained()
+      buffer.append(Buffer.from(`whole ${block} b`), true)
+      expected.push(`whole ${block} a`, `whole ${block} b`)
+      if ((round + block) % 4 === 0) await buffer.drained()
+      buffer.append(Buffer.from('half'.repeat(100 * (block + 1))), false)
+      if ((round + block) % 2 === 0) await buffer.drained()
+      else if ((round + block) % 5 === 0) await sleep(0)
+      buffer.dropOpenBlock()
+    }
+    await buffer.close()
+    const [name] = readdirSync(folder)
+    const bytes = readFileSync(join(folder, name!))
+    const found: string[] = []
+    for (let at = 0, sequence = 0n; at < bytes.length; sequence++) {
+      const end = at + 4 + bytes.readUInt32BE(at)
+      assert.equal(bytes.readBigUInt64BE(at + 4), sequence)
+      found.push(bytes.toString('utf8', at + 12, end))
+      at = end
+    }
+    assert.deepEqual(found, expected, `round ${round}`)
+  }
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { idOf, readRecording } from './fixtures/event-stream.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+describe('input without a single event', () => {
+  const inputs: [what: string, bytes: Uint8Array][] = [
+    ['an empty file', Buffer.alloc(0)],
+    ['a file of three bytes', Buffer.from('pc\n')],
+    ['a record that is cut off', readRecording(SAMPLE).subarray(0, 40)],
+    ['an empty gzip stream', gzipSync('')],
+    ['a gzip stream that is cut off', gzipSync(readRecording(SAMPLE)).subarray(0, 12)],
+  ]
+  for (const [what, bytes] of inputs) {
+    test(`is an error of ingest, verify and check: ${what}`, async (t) => {
+      const folder = temporaryFolder(t)
+      const path = join(folder, 'some.evts')
+      const store = join(folder, 'a.db')
+      writeFileSync(path, bytes)
+      const message = /some\.evts: the input holds no whole event; name event files/
+      for (const args of [
+        ['ingest', '--store', store, path],
+        ['verify', path],
+      ]) {
+        const { code, stderr } = await runLyra(t, args)
+        assert.match(stderr, message, args.join(' '))
+        assert.equal(code, 1, args.join(' '))
+      }
+      await ingestWhole(store, SAMPLE)
+      const check = await runLyra(t, ['check', '--store', store, path])
+      assert.match(check.stdout, message)
+      assert.equal(check.code, 1)
+    })
+  }
+
+  test('is told of a file among others, which are ingested', async (t) => {
+    const folder = temporaryFolder(t)
+    const empty = join(folder, 'empty.evts')
+    writeFileSync(empty, '')
+    const { code, stderr, stdout } = await runLyra(t, [
+      'ingest',
+      '--store',
+      join(folder, 'a.db'),
+      empty,
+      SAMPLE,
+    ])
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /empty\.evts: the file is empty/)
+    assert.match(stdout, /^905 blocks/)
+  })
+
+  test('makes a service that was to ingest it not ready', async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'some.evts')
+    writeFileSync(path, '')
+    const service = startLyra(t, ['serve', '--port', '0', '--store', join(folder, 'a.db'), path])
+    await service.printed(/intake stopped: .*some\.evts: the input holds no whole event/)
+  })
+})
+
+describe('a gzip stream that is cut at the boundary of a record', () => {
+  test('is told by ingest, verify and check in the same words', async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'cut.evts.gz')
+    const store = join(folder, 'a.db')
+    const whole = readRecording(SAMPLE)
+    // All but the check sum at the end is there: the last record is whole.
+    writeFileSync(path, gzipSync(whole).subarray(0, -8))
+    const words = `${path}: the gzip stream is cut short after a whole record, at offset ${whole.length}`
+    for (const args of [
+      ['ingest', '--store', store, path],
+      ['verify', path],
+      ['check', '--store', store, path],
+    ]) {
+      const { code, stdout, stderr } = await runLyra(t, args)
+      assert.equal(code, 0, `${args[0]}: ${stdout}${stderr}`)
+      assert.ok(stdout.includes(words), `${args[0]}: ${stdout}`)
+      assert.ok(stderr.includes(words), `${args[0]}: ${stderr}`)
+    }
+    const { cutOff } = JSON.parse((await runLyra(t, ['verify', '--json', path])).stdout) as {
+      cutOff: unknown
+    }
+    assert.deepEqual(cutOff, [{ source: path, offset: whole.length, bytes: 0 }])
+  })
+})
+
+for (const kind of STORE_KINDS) {
+  describe(`an export without rows (${kind.name})`, () => {
+    test('of a market that no table knows is an error, and leaves no file', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const out = join(temporaryFolder(t), 'points.csv')
+      for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
+        const args = ['export', resource, '--store', store, '--market', idOf('9')]
+        const { code, stdout, stderr } = await runLyra(t, [...args, '--out', out])
+        assert.equal(code, 1)
+        assert.equal(stdout, '')
+        assert.match(
+          stderr,
+          new RegExp(`nothing is known of market ${idOf('9')}; lyra status lists the markets`),
+        )
+        assert.ok(!existsSync(out))
+      }
+    })
+
+    test('of one that is known is said, and no error', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const args = [
+        'export',
+        'funding-period-data-points',
+        '--store',
+        store,
+        '--market',
+        MARKET,
+        '--seq',
+        '999',
+      ]
+      const { code, stdout, stderr } = await runLyra(t, args)
+      assert.equal(code, 0)
+      assert.equal(stdout, '')
+      assert.match(
+        stderr,
+        new RegExp(`no funding period data points of market ${MARKET} in this selection: 0 rows`),
+      )
+    })
+  })
+}
