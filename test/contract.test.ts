@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { send } from './fixtures/http.ts'
+import { query, send } from './fixtures/http.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import {
   type GoldenCase,
@@ -13,14 +13,6 @@ import {
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 type Edge = { node: object; cursor: string }
-
-/** A query of a golden case: a name that holds an escape is sent as it is. */
-function queryOf(params: readonly [string, string][]): string {
-  const parts = params.map(
-    ([name, value]) => `${name.includes('%') ? name : encodeURIComponent(name)}=${encodeURIComponent(value)}`,
-  )
-  return parts.length === 0 ? '' : `?${parts.join('&')}`
-}
 
 /** Recordings that there are with events of markets and assets besides (`-named`): all answers stay the same. */
 const NAMED = ['perps-calm', 'perps-long']
@@ -65,7 +57,8 @@ for (const store of STORE_KINDS) {
 
         for (const asked of golden.cases) {
           const params = asked.params.map(([key, value]): [string, string] => [key, paramText(value)])
-          const target = `${asked.path}${queryOf(params)}`
+          // A name may be percent-encoded already.
+          const target = `${asked.path}${query(params).replaceAll(/%25(?=[0-9A-F]{2}[^=&]*=)/g, '%')}`
           const answer = await send(base, target)
           const where = `${asked.id}: ${target}\n${answer.text.slice(0, 500)}`
           assert.equal(answer.status, asked.status, where)
