@@ -172,7 +172,14 @@ describe('ranges and gaps', () => {
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
     }
     const none = { count: '0', firstTimestamp: null, lastTimestamp: null }
-    const rows = { fundingPeriodDataPoints: [], liquidityProviders: [], prunedBefore: null, next: null }
+    const rows = {
+      fundingPeriodDataPoints: [],
+      fundingPeriods: [],
+      instruments: { count: '0' },
+      liquidityProviders: [],
+      prunedBefore: null,
+      next: null,
+    }
     return coverageBody({ coverage, checkpoints: none, ...rows }).coverage.blocks.ranges.map(
       ({ from, to }) => `${from}-${to}`,
     )

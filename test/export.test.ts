@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { createBatch } from '../src/projections/batch.ts'
+import { projectFundingPeriodDataPoint } from '../src/projections/funding-period-data-points.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
@@ -245,14 +246,14 @@ for (const kind of STORE_KINDS) {
 /** Data points of one market, a second apart, committed many at a time. */
 async function writePoints(store: string, count: number): Promise<void> {
   const writer = await openStore(store).openWriter()
-  const { kind: _, ...point } = pointAt(1)
+  const point = pointAt(1)
   for (let start = 0; start < count; start += 20_000) {
     const batch = createBatch()
     const height = BigInt(start / 20_000 + 1)
     for (let index = start; index < Math.min(count, start + 20_000); index++) {
       const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
       const row = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
-      batch.fundingPeriodDataPoints.push({ ...row, height, eventIndex: (index % 20_000) + 2 })
+      projectFundingPeriodDataPoint(batch, row, { height, eventIndex: (index % 20_000) + 2 })
     }
     await writer.commit(batch, coverageUpTo(height))
   }
