@@ -14,12 +14,39 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 
 type Edge = { node: object; cursor: string }
 
+/** Recordings that there are with events of markets and assets besides (`-named`): all answers stay the same. */
+const NAMED = ['perps-calm', 'perps-long']
+
+/** Each variant of the recording of a golden file. */
+function withVariants(name: string): [name: string, variant: '' | '-named'][] {
+  const isNamed = NAMED.includes(name.split('/').at(-1)!)
+  return isNamed
+    ? [
+        [name, ''],
+        [name, '-named'],
+      ]
+    : [[name, '']]
+}
+
+test('the answers for funding periods are all there', () => {
+  const names = goldenNames().filter((name) => name.startsWith('funding-periods/'))
+  assert.deepEqual(
+    names.map((name) => name.split('/')[1]),
+    ['four-periods', 'perps-calm', 'perps-long', 'synthetic'],
+  )
+  assert.equal(
+    names.reduce((sum, name) => sum + readGolden(name)!.cases.length, 0),
+    8_429,
+  )
+})
+
 for (const store of STORE_KINDS) {
   describe(`the right answers on the recordings (${store.name})`, () => {
-    for (const name of goldenNames()) {
-      test(`every case of ${name}`, async (t) => {
+    for (const [name, variant] of goldenNames().flatMap(withVariants)) {
+      test(`every case of ${name}${variant}`, async (t) => {
         const golden = readGolden(name)
-        const recording = golden === null ? null : recordingPath(golden.events)
+        const recording =
+          golden === null ? null : recordingPath(golden.events.replace('.evts.gz', `${variant}.evts.gz`))
         if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
         const place = store.create(t)
         await ingestWhole(place, recording)

@@ -12,7 +12,7 @@ import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
-import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { CHECKPOINTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
@@ -40,8 +40,21 @@ const RESOURCES: { path: string; params: [string, string][]; args: string[] }[] 
       ...['--from', '2023-10-05T10:01:40Z', '--to', '1696500700000000000'],
     ],
   },
+  { path: PERIODS, params: [], args: ['funding-periods', '--market', MARKET] },
   { path: PROVIDERS, params: [['marketId', MARKET]], args: ['liquidity-providers', '--market', MARKET] },
 ]
+
+/** Types of columns that are not of text. */
+const TYPES: Record<string, string> = {
+  atBlock: 'BIGINT',
+  seq: 'BIGINT',
+  timestamp: 'TIMESTAMP_NS',
+  start: 'TIMESTAMP_NS',
+  end: 'TIMESTAMP_NS',
+}
+
+/** What a funding period may lack. */
+const RUNNING = { end: null, fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null }
 
 type Exported = { node: Record<string, unknown>; cursor: string }
 
@@ -74,6 +87,7 @@ function cellsOf({ node, cursor }: Exported): Record<string, string | null> {
     feeShare?: Record<string, string>
     sla?: Record<string, string | string[]> | null
   }
+  if ('start' in flat) return { ...RUNNING, ...flat, cursor }
   if (feeShare === undefined) return { ...flat, cursor }
   const { party: _, ...share } = feeShare
   const names = [
@@ -170,7 +184,7 @@ for (const kind of STORE_KINDS) {
           paged.map((row) => partOf(cellsOf(row))),
         )
         for (const [name, type] of Object.entries(types)) {
-          const expected = { atBlock: 'BIGINT', seq: 'BIGINT', timestamp: 'TIMESTAMP_NS' }[name] ?? 'VARCHAR'
+          const expected = TYPES[name] ?? 'VARCHAR'
           assert.equal(type, expected, name)
         }
       }

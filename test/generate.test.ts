@@ -10,12 +10,12 @@ import type {
   MarketDataEvent,
   MarketEvent,
 } from '../src/events/event.ts'
+import { createMarketVerifier, type MarketVerifier } from '../src/funding/market-verifier.ts'
 import { ByteWriter } from '../src/generate/byte-writer.ts'
 import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
 import { writeTo } from '../src/generate/write-to.ts'
-import { createMarketVerifier, type MarketVerifier } from '../src/twap/market-verifier.ts'
 import { type DecodedEvent, decodedEvents } from './decoded-events.ts'
 
 /** A field as it stands in a message: its number, and its value as a number, text or bytes. */
@@ -343,6 +343,7 @@ describe('the markets of a generated stream', () => {
       const judged = { 'data-point': 0, 'period-closed': 0, 'period-opened': 0 }
       for (const { event, blockTime } of decoded) {
         if (event.kind === 'checkpoint' || event.kind === 'liquidity-provision') continue
+        if (event.kind === 'market' || event.kind === 'asset') continue
         const verifier = verifiers.get(event.marketId) ?? createMarketVerifier(method)
         verifiers.set(event.marketId, verifier)
         if (event.kind === 'market-data') {
@@ -496,7 +497,9 @@ describe('the markets of a generated stream', () => {
 })
 
 function byMarket(decoded: DecodedEvent[]) {
-  const events = decoded.map(({ event }) => event).filter((event) => event.kind !== 'checkpoint')
+  const events = decoded
+    .map(({ event }) => event)
+    .filter((event) => event.kind !== 'checkpoint' && event.kind !== 'asset')
   return Map.groupBy(events, ({ marketId }) => marketId)
 }
 

@@ -6,7 +6,7 @@ import { openApiDocument } from '../src/api/openapi.ts'
 import { KNOWN_PATHS } from '../src/api/paths.ts'
 import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
-import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
@@ -31,6 +31,7 @@ const NEED_MARKET: ReadonlySet<string> = new Set([
   PROVIDERS,
   '/api/v2/stream/liquidity-providers',
   '/api/v2/stream/funding-period-data-points',
+  '/api/v2/stream/funding-periods',
 ])
 
 /** Headers that stand in an answer only where there is something to say. */
@@ -184,6 +185,14 @@ const TARGETS = [
   POINTS.replace(MARKET, ''),
   POINTS.replace(MARKET, 'x'),
   POINTS.replace(MARKET, 'f'.repeat(64)),
+  PERIODS,
+  `${PERIODS}?dateRange.startTimestamp=0&source=x`,
+  PERIODS.replace(MARKET, ''),
+  PERIODS.replace(MARKET, 'data-points'),
+  PERIODS.replace(`/${MARKET}`, ''),
+  INSTRUMENTS,
+  `${INSTRUMENTS}?marketId=${MARKET}`,
+  `${INSTRUMENTS}?marketId=`,
   PROVIDERS,
   `${PROVIDERS}?marketId=${MARKET}`,
   `${PROVIDERS}?partyId=network`,
@@ -231,6 +240,8 @@ for (const kind of STORE_KINDS) {
       const targets: Record<string, string> = {
         [CHECKPOINTS]: CHECKPOINTS,
         '/api/v2/funding-periods/data-points/{marketId}': POINTS,
+        '/api/v2/funding-periods/{marketId}': PERIODS,
+        [INSTRUMENTS]: `${INSTRUMENTS}?market_id=${MARKET}`,
         [PROVIDERS]: `${PROVIDERS}?market_id=${MARKET}`,
       }
       const listedBy = (path: string) =>

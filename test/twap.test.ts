@@ -4,7 +4,6 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../src/events/event.ts'
-import { readEventFile } from '../src/records/event-file.ts'
 import {
   type Auctions,
   enterAuction,
@@ -13,12 +12,13 @@ import {
   leaveAuction,
   noAuctions,
   timeOutsideAuctions,
-} from '../src/twap/auctions.ts'
-import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '../src/twap/market-verifier.ts'
-import { createPlainTwap } from '../src/twap/plain-formula.ts'
-import { carriedOver, type PricePoint, placementOf } from '../src/twap/point-list.ts'
-import { createRunningSum } from '../src/twap/running-sum.ts'
-import type { Period, SourceTwap } from '../src/twap/source-twap.ts'
+} from '../src/funding/auctions.ts'
+import { createMarketVerifier, type MarketVerifier, type TwapMethod } from '../src/funding/market-verifier.ts'
+import { createPlainTwap } from '../src/funding/plain-formula.ts'
+import { carriedOver, type PricePoint, placementOf } from '../src/funding/point-list.ts'
+import { createRunningSum } from '../src/funding/running-sum.ts'
+import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
+import { readEventFile } from '../src/records/event-file.ts'
 import { decodedEvents } from './decoded-events.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
@@ -555,6 +555,7 @@ async function agreement(path: string, method: TwapMethod) {
     if (event.kind === 'market-data') verifierOf(event.marketId).marketDataSent(blockTime)
     if (!('marketId' in event) || event.kind === 'market-data' || event.kind === 'liquidity-provision')
       continue
+    if (event.kind === 'market') continue
     const verdict = verifierOf(event.marketId).take(event)
     if (event.kind === 'funding-period-data-point') {
       points.sent++

@@ -1,22 +1,15 @@
-import { type ConnectionOptions, createConnection } from './connection.ts'
-import type {
-  Checkpoint,
-  Coverage,
-  FundingPeriodDataPoint,
-  Health,
-  LiquidityProvider,
-  Readiness,
-  ResourceName,
-} from './nodes.ts'
+import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
+import { type PageOptions, pageTarget } from './requests.ts'
 import {
+  type FilteredName,
   type Filters,
-  type FundingPeriodDataPointFilters,
-  type LiquidityProviderFilters,
-  type PageOptions,
-  pageTarget,
+  type Nodes,
+  PATHS,
+  type ResourceName,
   type StreamFilters,
-} from './requests.ts'
+} from './resources.ts'
+import type { Coverage, Health, Readiness } from './service.ts'
 import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
 
 type Signalled = { signal?: AbortSignal | undefined }
@@ -27,51 +20,40 @@ type CoverageOptions = Signalled & { marketId?: string | undefined; after?: stri
 /** The rows of a list, to be walked with `for await`. */
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
 
+/** Filters and options; filters may be left out where none must be given. */
+type Arguments<Name extends ResourceName, Given, Options> = Name extends FilteredName
+  ? [filters: Given, options?: Options]
+  : [filters?: Given, options?: Options]
+
+/** Every row of a resource, page by page: `checkpoints`, ... */
+type Walks = {
+  [Name in keyof Nodes]: (...asked: Arguments<Name, Filters[Name], WalkOptions>) => Rows<Nodes[Name]>
+}
+
+/** One page of a resource: `checkpointsPage`, ... */
+type Pages = {
+  [Name in keyof Nodes as `${Name}Page`]: (
+    ...asked: Arguments<Name, Filters[Name], PageOptions & Signalled>
+  ) => Promise<Page<Nodes[Name]>>
+}
+
+/**
+ * Each row of a resource as it comes, and again whenever it changes, until the signal ends it: `streamCheckpoints`, ...
+ */
+type Streams = {
+  [Name in keyof Nodes as `stream${Capitalize<Name>}`]: (
+    ...asked: Arguments<Name, StreamFilters[Name], StreamOptions>
+  ) => Rows<StreamRow<Nodes[Name]>>
+}
+
 /**
  * A Lyra service. Rows are the API's own JSON: integers are digits, times Unix nanoseconds, prices decimal
  * numbers, all of them text. Everything rejects with LyraApiError for an answer that is no success, and with
  * LyraConnectionError where there is none, after it has been tried again where that may help.
  */
-export type LyraClient = {
-  /** Every checkpoint, page by page. */
-  checkpoints(filters?: Filters['checkpoints'], options?: WalkOptions): Rows<Checkpoint>
-  /** The data points of a market's funding periods, page by page. */
-  fundingPeriodDataPoints(
-    filters: FundingPeriodDataPointFilters,
-    options?: WalkOptions,
-  ): Rows<FundingPeriodDataPoint>
-  /** The liquidity providers of a market, a party, or both, page by page. */
-  liquidityProviders(filters: LiquidityProviderFilters, options?: WalkOptions): Rows<LiquidityProvider>
+export type LyraClient = Walks & Pages & Streams & Service
 
-  checkpointsPage(
-    filters?: Filters['checkpoints'],
-    options?: PageOptions & Signalled,
-  ): Promise<Page<Checkpoint>>
-  fundingPeriodDataPointsPage(
-    filters: FundingPeriodDataPointFilters,
-    options?: PageOptions & Signalled,
-  ): Promise<Page<FundingPeriodDataPoint>>
-  liquidityProvidersPage(
-    filters: LiquidityProviderFilters,
-    options?: PageOptions & Signalled,
-  ): Promise<Page<LiquidityProvider>>
-
-  /** Each checkpoint as it comes, until the signal ends it. */
-  streamCheckpoints(
-    filters?: StreamFilters['checkpoints'],
-    options?: StreamOptions,
-  ): Rows<StreamRow<Checkpoint>>
-  /** Each data point of a market as it comes. */
-  streamFundingPeriodDataPoints(
-    filters: StreamFilters['fundingPeriodDataPoints'],
-    options?: StreamOptions,
-  ): Rows<StreamRow<FundingPeriodDataPoint>>
-  /** Each provider as it comes, and again whenever its figures change. */
-  streamLiquidityProviders(
-    filters: LiquidityProviderFilters,
-    options?: StreamOptions,
-  ): Rows<StreamRow<LiquidityProvider>>
-
+type Service = {
   /** What the service holds, and what it lacks: of one market, or from the `next` of an earlier answer on. */
   coverage(options?: CoverageOptions): Promise<Coverage>
   health(options?: Signalled): Promise<Health>
@@ -90,21 +72,7 @@ export type LyraClient = {
 export function createLyraClient(options: ConnectionOptions): LyraClient {
   const connection = createConnection(options)
   return {
-    checkpoints: (filters = {}, walk) => walkPages(connection, 'checkpoints', filters, walk),
-    fundingPeriodDataPoints: (filters, walk) =>
-      walkPages(connection, 'fundingPeriodDataPoints', filters, walk),
-    liquidityProviders: (filters, walk) => walkPages(connection, 'liquidityProviders', filters, walk),
-
-    checkpointsPage: (filters = {}, page) => readPage(connection, 'checkpoints', filters, page),
-    fundingPeriodDataPointsPage: (filters, page) =>
-      readPage(connection, 'fundingPeriodDataPoints', filters, page),
-    liquidityProvidersPage: (filters, page) => readPage(connection, 'liquidityProviders', filters, page),
-
-    streamCheckpoints: (filters = {}, stream) => followStream(connection, 'checkpoints', filters, stream),
-    streamFundingPeriodDataPoints: (filters, stream) =>
-      followStream(connection, 'fundingPeriodDataPoints', filters, stream),
-    streamLiquidityProviders: (filters, stream) =>
-      followStream(connection, 'liquidityProviders', filters, stream),
+    ...resourceMethods(connection),
 
     coverage: async ({ marketId, after, signal } = {}) => {
       const given = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
@@ -119,4 +87,20 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
     url: (resource, filters, { format, ...page } = {}) =>
       connection.address(pageTarget(resource, filters, page, format)),
   }
+}
+
+/** The methods of every resource. */
+function resourceMethods(connection: Connection): Walks & Pages & Streams {
+  const methods: Record<string, unknown> = {}
+  for (const name of Object.keys(PATHS) as ResourceName[]) {
+    methods[name] = (filters: Filters[typeof name] = {}, options?: WalkOptions) =>
+      walkPages(connection, name, filters, options)
+    methods[`${name}Page`] = (filters: Filters[typeof name] = {}, options?: PageOptions & Signalled) =>
+      readPage(connection, name, filters, options)
+    methods[`stream${name[0]!.toUpperCase()}${name.slice(1)}`] = (
+      filters: StreamFilters[typeof name] = {},
+      options?: StreamOptions,
+    ) => followStream(connection, name, filters, options)
+  }
+  return methods as Walks & Pages & Streams
 }

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
-import type { Nodes, ResourceName } from './nodes.ts'
-import { type Filters, type PageOptions, pageTarget } from './requests.ts'
+import { type PageOptions, pageTarget } from './requests.ts'
+import type { Filters, Nodes, ResourceName } from './resources.ts'
 
 /** A row with the cursor of its place in the order. */
 export type PageRow<Node> = { node: Node; cursor: string }

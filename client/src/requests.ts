@@ -1,36 +1,4 @@
-import type { DataPointSource, ResourceName } from './nodes.ts'
-
-/** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
-export type Time = bigint | string | Date
-
-/** What a list of data points is restricted to. */
-export type FundingPeriodDataPointFilters = {
-  marketId: string
-  source?: DataPointSource | undefined
-  /** The funding period. */
-  seq?: string | bigint | number | undefined
-  /** Points from this time on, inclusive. */
-  from?: Time | undefined
-  /** Points before this time. */
-  to?: Time | undefined
-}
-
-/** What a list of providers is restricted to; at least one of the two. */
-export type LiquidityProviderFilters = { marketId?: string | undefined; partyId?: string | undefined }
-
-/** The filters of each resource. */
-export type Filters = {
-  checkpoints: Record<string, never>
-  fundingPeriodDataPoints: FundingPeriodDataPointFilters
-  liquidityProviders: LiquidityProviderFilters
-}
-
-/** The filters of each stream: those of the resource, without times. */
-export type StreamFilters = {
-  checkpoints: Record<string, never>
-  fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
-  liquidityProviders: LiquidityProviderFilters
-}
+import { type Filters, PATHS, type ResourceName, type StreamFilters, type Time } from './resources.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
 export type PageOptions = {
@@ -51,22 +19,19 @@ export type StreamStart = {
 }
 
 /** Every filter that some resource has. */
-type AnyFilters = Partial<Omit<FundingPeriodDataPointFilters, 'marketId'> & LiquidityProviderFilters>
+type AnyFilters = {
+  marketId?: string | undefined
+  partyId?: string | undefined
+  source?: string | undefined
+  seq?: string | bigint | number | undefined
+  from?: Time | undefined
+  to?: Time | undefined
+}
+
+/** What stands for the market in a path. */
+const MARKET = ':marketId'
 
 type Params = [name: string, value: string | undefined][]
-
-const path: Record<ResourceName, (filters: { marketId?: string | undefined }) => string> = {
-  checkpoints: () => '/api/v2/checkpoints',
-  fundingPeriodDataPoints: ({ marketId }) =>
-    `/api/v2/funding-periods/data-points/${encodeURIComponent(marketId ?? '')}`,
-  liquidityProviders: () => '/api/v2/liquidity/providers',
-}
-
-const streamPath: Record<ResourceName, string> = {
-  checkpoints: '/api/v2/stream/checkpoints',
-  fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
-  liquidityProviders: '/api/v2/stream/liquidity-providers',
-}
 
 /** The target of a request for a page, or of an export of all rows where a format is named. */
 export function pageTarget<Name extends ResourceName>(
@@ -76,8 +41,10 @@ export function pageTarget<Name extends ResourceName>(
   format?: 'ndjson' | 'csv',
 ): string {
   const { marketId, from, to, ...rest }: AnyFilters = filters
-  return target(path[resource](filters), [
-    ['marketId', resource === 'fundingPeriodDataPoints' ? undefined : marketId],
+  const { pages } = PATHS[resource]
+  const isInPath = pages.includes(MARKET)
+  return target(isInPath ? pages.replace(MARKET, encodeURIComponent(marketId ?? '')) : pages, [
+    ['marketId', isInPath ? undefined : marketId],
     ...restParams(rest),
     ['dateRange.startTimestamp', nanoseconds(from)],
     ['dateRange.endTimestamp', nanoseconds(to)],
@@ -97,7 +64,7 @@ export function streamTarget<Name extends ResourceName>(
   { after, afterBlock }: StreamStart,
 ): string {
   const { marketId, ...rest }: AnyFilters = filters
-  return target(streamPath[resource], [
+  return target(PATHS[resource].stream, [
     ['marketId', marketId],
     ...restParams(rest),
     ['after', after],

@@ -1,8 +1,8 @@
 import { type Connection, mayPass } from './connection.ts'
 import { LyraApiError } from './errors.ts'
 import { createEventStreamReader } from './event-stream.ts'
-import type { Nodes, ResourceName } from './nodes.ts'
-import { type StreamFilters, type StreamStart, streamTarget } from './requests.ts'
+import { type StreamStart, streamTarget } from './requests.ts'
+import type { Nodes, ResourceName, StreamFilters } from './resources.ts'
 import { backOffMs, wait } from './wait.ts'
 
 /** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */

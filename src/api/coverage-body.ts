@@ -1,5 +1,5 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
-import { ALL_HOLDINGS, type HeldRows, type Holdings, type HoldingsQuery } from '../store/store.ts'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '../store/store.ts'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
 /** Heights, both ends included, as text. */
@@ -16,10 +16,9 @@ export type CoverageBody = {
       gaps: (BlockRange & { kind: Gap['kind'] })[]
       lastTimestamp: string
     }
-    prunedBefore: Holdings['prunedBefore']
     /** What to ask the rest with, where gaps or markets go on; null where this is all. */
     next: string | null
-  } & HeldRows
+  } & Omit<Holdings, 'coverage' | 'next'>
 }
 
 /**

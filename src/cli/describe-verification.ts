@@ -1,5 +1,6 @@
 import { formatTime } from '../domain/time.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
+import type { FundingDifference, FundingReport, FundingUnknownReason } from '../verify/funding-tally.ts'
 import type { Counts, Difference, UnknownReason, VerifyReport } from '../verify/tally.ts'
 import { table } from './table.ts'
 
@@ -19,6 +20,15 @@ const REASONS: Record<UnknownReason, string> = {
 }
 
 const number = (value: number) => value.toLocaleString('en')
+
+/** Why payments, rates and estimates are unknown, in words, where it is for another reason than TWAPs are. */
+const FUNDING_REASONS: Record<Exclude<FundingUnknownReason, UnknownReason>, string> = {
+  'parameters not known':
+    "the market's funding parameters are not known: give files with its market event, or flags (--interest-rate, ...)",
+  'parameters may have changed':
+    "events are missing that may have changed the market's funding parameters; give them by flags",
+  'not a number': 'a parameter, a TWAP or an estimate is not a number to calculate with',
+}
 
 /** What a verification has come to, for people. */
 export function describeVerification(report: VerifyReport, method: TwapMethod): string {
@@ -48,7 +58,44 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
   for (const difference of report.differences) lines.push('', ...describeDifference(difference))
   const hidden = report.differenceCount - report.differences.length
   if (hidden > 0) lines.push('', `and ${number(hidden)} periods and sources more that differ`)
+  lines.push(...describeFunding(report.funding, row))
   return lines.join('\n')
+}
+
+/** Payments, rates and estimates; nothing where the input has none. */
+function describeFunding(report: FundingReport, row: (title: string, counts: Counts) => string[]): string[] {
+  const { paidPeriods, estimates, differences, differenceCount } = report
+  const kinds: [string, Counts][] = [
+    ['payments and rates of periods', paidPeriods],
+    ['estimates in market data', estimates],
+  ]
+  const rows = kinds.filter(([, { agree, differ, unknown }]) => agree + differ + unknown > 0)
+  if (rows.length === 0) return []
+  const head = ['funding', 'agree', 'differ', 'unknown']
+  const lines = ['', ...table([head, ...rows.map(([title, counts]) => row(title, counts))], [1, 2, 3])]
+  const reasons = Object.entries(report.unknownReasons)
+  if (reasons.length > 0) lines.push('')
+  for (const [reason, times] of reasons) {
+    lines.push(
+      `unknown: ${number(times)}, ${{ ...REASONS, ...FUNDING_REASONS }[reason as FundingUnknownReason]}`,
+    )
+  }
+  for (const difference of differences) lines.push('', ...describeFundingDifference(difference))
+  const hidden = differenceCount - differences.length
+  if (hidden > 0) lines.push('', `and ${number(hidden)} periods more that differ in funding`)
+  return lines
+}
+
+function describeFundingDifference(difference: FundingDifference): string[] {
+  const { marketId, seq, of, timestamp, height, eventIndex, values, further } = difference
+  return [
+    `market ${marketId}, funding period ${seq}`,
+    `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`,
+    ...values.map(
+      ({ name, sent, expected }) => `  ${name}: sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}`,
+    ),
+    ...(further > 0 ? [`  ${number(further)} more of the period differ`] : []),
+  ]
 }
 
 function describeDifference(difference: Difference): string[] {

@@ -2,12 +2,15 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { printable } from '../domain/printable.ts'
+import type { FundingParameters } from '../events/event.ts'
+import { parseDecimal } from '../funding/decimal.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
+import { type GivenParameters, withGiven } from '../verify/parameters.ts'
 import type { VerifyProgress, VerifyReport } from '../verify/tally.ts'
 import { verifyFiles } from '../verify/verify-files.ts'
 import { verifyStore } from '../verify/verify-store.ts'
@@ -33,6 +36,11 @@ auctions and the last event of each period. When market data were sent is not ke
 a period ends that is dated before its last point, and such a one is unknown where it is not as expected. What lies
 behind a gap, or behind points that were taken out, is unknown until a whole period has begun.
 
+Payments and rates of funding are made anew from what their period's last event carries, where the market's parameters
+are known: from market events in the files, or from the flags. A flag counts in every market that is verified, in place
+of its own value; where any is given, a parameter that neither has is none. Event files hold the core's own estimates
+of running periods too (in market data), which are compared likewise.
+
 Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
 
 type VerifyCommandOptions = CommonOptions & {
@@ -40,13 +48,25 @@ type VerifyCommandOptions = CommonOptions & {
   seq: bigint | null
   method: TwapMethod
   json: boolean
-}
+} & { [flag in keyof typeof PARAMETERS]: string | null }
+
+/** Flags that give funding parameters: each names a field, and says what it is. */
+const PARAMETERS = {
+  interestRate: ['interestRate', 'interest a year, such as 0.1'],
+  clampLowerBound: ['clampLowerBound', 'least that interest adds, as a share of the external TWAP'],
+  clampUpperBound: ['clampUpperBound', 'most that interest adds, as a share of the external TWAP'],
+  scalingFactor: ['scalingFactor', 'factor of every payment'],
+  rateLowerBound: ['lowerBound', 'least funding rate'],
+  rateUpperBound: ['upperBound', 'greatest funding rate'],
+} as const satisfies Record<string, readonly [keyof FundingParameters, string]>
 
 /** `lyra verify`: recomputes every TWAP. */
 export function verifyCommand(): Command {
-  return new Command('verify')
-    .summary('recompute every TWAP, from event files or a store')
-    .description('Recomputes the TWAP of every data point and funding period, from event files or a store.')
+  const command = new Command('verify')
+    .summary('recompute every TWAP and funding payment, from event files or a store')
+    .description(
+      'Recomputes the TWAP of every data point and funding period, and the payments and rates of funding, from event files or a store.',
+    )
     .argument('[path...]', 'event files, directories of them, or - for standard input; none: the store')
     .addOption(storeOption())
     .addOption(
@@ -67,10 +87,37 @@ export function verifyCommand(): Command {
         .choices(METHODS)
         .default('running-sum'),
     )
+  for (const [name, [, description]] of Object.entries(PARAMETERS)) {
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const variable = `LYRA_VERIFY_${flag.replaceAll('-', '_').toUpperCase()}`
+    command.addOption(
+      new Option(`--${flag} <number>`, description)
+        .env(variable)
+        .default(null, "the market's own")
+        .argParser(parseParameter),
+    )
+  }
+  return command
     .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(verify)
+}
+
+function parseParameter(text: string): string {
+  if (parseDecimal(text) === null)
+    throw new InvalidArgumentError('It must be a decimal number, such as -0.0001.')
+  return text
+}
+
+/** The funding parameters that flags give. */
+function givenParameters(options: VerifyCommandOptions): GivenParameters {
+  const given: GivenParameters = {}
+  for (const [flag, [parameter]] of Object.entries(PARAMETERS)) {
+    const text = options[flag as keyof typeof PARAMETERS]
+    if (text !== null) given[parameter] = text
+  }
+  return given
 }
 
 function parseMarket(text: string): string {
@@ -92,11 +139,13 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   const log = createLogger(options.logLevel)
   const signal = stopOnSignals()
   const { method, json } = options
+  const parameters = givenParameters(options)
   const filter = { marketId: options.market, seq: options.seq }
   let shownAt = performance.now()
-  const onProgress: VerifyProgress = ({ dataPoints, differenceCount }) => {
+  const onProgress: VerifyProgress = ({ dataPoints, differenceCount: ofTwaps, funding }) => {
     if (performance.now() - shownAt < PROGRESS_INTERVAL_MS) return
     shownAt = performance.now()
+    const differenceCount = ofTwaps + funding.differenceCount
     const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
     log.info(`${points.toLocaleString('en')} data points so far, ${differenceCount} differences`)
   }
@@ -105,12 +154,16 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   let cutOff: CutOffNotice[] = []
   try {
     if (paths.length === 0) {
+      // A store keeps no instruments: parameters are those that are given.
+      const parametersOf = withGiven(() => null, parameters)
       const store = findStore(options.store)
-      report = await watchingLog(store, log, () => verifyStore(store, { method, filter, signal, onProgress }))
+      report = await watchingLog(store, log, () =>
+        verifyStore(store, { method, filter, parametersOf, signal, onProgress }),
+      )
     } else {
       const input = findEventFiles(paths)
       for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
-      const result = await verifyFiles({ input, method, filter, log, signal, onProgress })
+      const result = await verifyFiles({ input, method, filter, parameters, log, signal, onProgress })
       report = result.report
       failure = result.failure
       cutOff = result.cutOff
@@ -126,7 +179,8 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
   else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))
   if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
-  if (report.differenceCount > 0 || failure !== null) process.exitCode = EXIT.failure
+  if (report.differenceCount + report.funding.differenceCount > 0 || failure !== null)
+    process.exitCode = EXIT.failure
   else if (signal.aborted) process.exitCode = EXIT.interrupted
 }
 

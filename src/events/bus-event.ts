@@ -3,8 +3,11 @@ import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.ts'
 /** Field numbers of `BusEvent`'s oneof, for the kinds that are read (docs/events.md, envelope). */
 export const EVENT_KIND = {
   marketData: 111,
+  marketCreated: 116,
+  asset: 117,
   auction: 121,
   liquidityProvision: 124,
+  marketUpdated: 125,
   checkpoint: 135,
   beginBlock: 148,
   endBlock: 149,

@@ -10,9 +10,11 @@ import type {
   MarketEvent,
   ProvisionStatus,
 } from './event.ts'
+import { decodeAsset, decodeInstrument } from './instruments.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import {
   isKeptNumber,
+  isKey,
   isStorable,
   type LeftOutReason,
   type LeftOutSink,
@@ -22,9 +24,6 @@ import { decodeMarketData } from './market-data.ts'
 import { bytesOf, uint, WireReader } from './wire-reader.ts'
 
 export type { LeftOutReason } from './left-out.ts'
-
-/** Hashes and provision ids are keys; what is longer than any real one would not fit a database's index. */
-const MAX_KEY_LENGTH = 256
 
 const reader = new WireReader()
 
@@ -49,6 +48,11 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
       return decodeProvision(leaveOut)
     case EVENT_KIND.auction:
       return decodeAuction(leaveOut)
+    case EVENT_KIND.marketCreated:
+    case EVENT_KIND.marketUpdated:
+      return decodeInstrument(reader, leaveOut)
+    case EVENT_KIND.asset:
+      return decodeAsset(reader, leaveOut)
     default:
       return null
   }
@@ -186,10 +190,6 @@ function decodeProvision(leaveOut: LeftOutSink): LiquidityProvisionEvent | null 
     partyId,
     status: status as ProvisionStatus,
   }
-}
-
-function isKey(text: string): boolean {
-  return text.length <= MAX_KEY_LENGTH && isStorable(text)
 }
 
 /** Why a number is left out that is not one to be kept: its length goes first, whatever it holds. */

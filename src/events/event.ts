@@ -2,7 +2,7 @@
  * The events the service keeps something of, as plain values. Nothing past this stage knows protobuf.
  *
  * Market, party and provision ids are lower case; a market or provision id is 64 hex digits, a party id
- * is the same or `network`. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
+ * is the same or `network`. An asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
  */
 
 /** Where a data point comes from: 0 unspecified, 1 external (oracle), 2 internal (mark price). */
@@ -90,6 +90,64 @@ export type MarketDataEvent = {
   slas: ProviderSla[]
 }
 
+/** What a market's instrument is; spot markets have no settlement asset but a quote asset. */
+export type Product = 'PRODUCT_UNSPECIFIED' | 'PRODUCT_FUTURE' | 'PRODUCT_SPOT' | 'PRODUCT_PERPETUAL'
+
+/** A market as it was created or updated. Texts are `""` where the event had none. */
+export type InstrumentEvent = {
+  kind: 'market'
+  marketId: string
+  code: string
+  name: string
+  product: Product
+  /** `""` for a spot market. */
+  quoteName: string
+  decimalPlaces: bigint
+  /** Below 0 where the smallest position is more than one unit. */
+  positionDecimalPlaces: bigint
+  /** `Market.State`, 0 to 10. */
+  state: number
+  /** `Market.TradingMode`, 0 to 8. */
+  tradingMode: number
+  /** The id of the settlement asset, of a spot market of its quote asset; null where the market names none. */
+  settlementAsset: string | null
+  /** The funding parameters of a perpetual market, as sent, be they numbers or not; null for other products. */
+  funding: FundingParameters | null
+}
+
+/** The parameters that a perpetual market's funding payments are made with (docs/funding.md), as texts. */
+export type FundingParameters = {
+  /** Interest a year; `""` is 0, as in the clamps. */
+  interestRate: string
+  clampLowerBound: string
+  clampUpperBound: string
+  /** Null where the market sets none. */
+  scalingFactor: string | null
+  lowerBound: string | null
+  upperBound: string | null
+}
+
+/** An asset: its name, and by how many decimals its amounts are scaled. */
+export type AssetEvent = {
+  kind: 'asset'
+  assetId: string
+  name: string
+  symbol: string
+  decimals: bigint
+  /** `Asset.Status`: 0 unspecified, 1 proposed, 2 rejected, 3 pending listing, 4 enabled. */
+  status: number
+}
+
+/** What the core says of a running funding period in market data; texts and numbers as sent, null where unset. */
+export type PerpetualData = {
+  fundingPayment: string | null
+  fundingRate: string | null
+  internalTwap: string | null
+  externalTwap: string | null
+  seq: bigint
+  start: bigint
+}
+
 export type MarketEvent =
   | CheckpointEvent
   | FundingPeriodEvent
@@ -97,3 +155,5 @@ export type MarketEvent =
   | AuctionEvent
   | LiquidityProvisionEvent
   | MarketDataEvent
+  | InstrumentEvent
+  | AssetEvent

@@ -2,8 +2,13 @@
 export type LeftOutReason =
   | 'invalid market ID'
   | 'invalid party ID'
+  | 'invalid asset ID'
   | 'unknown source'
   | 'unknown provision status'
+  | 'unknown market state'
+  | 'unknown trading mode'
+  | 'unknown asset status'
+  | 'decimal places of 2^63 or more'
   | 'seq of 2^63 or more'
   | 'height of 2^63 or more'
   | 'price is no decimal number'
@@ -11,6 +16,7 @@ export type LeftOutReason =
   | 'number of more than 256 characters'
   | 'payment or rate is not a decimal number'
   | 'more than 1,024 penalties in a list'
+  | 'text of more than 1,024 characters'
   | 'text that cannot be kept'
 
 /** Is told of everything that is left out. */
@@ -18,6 +24,9 @@ export type LeftOutSink = (reason: LeftOutReason) => void
 
 /** Characters of a number that is kept: prices, TWAPs, payments, rates, and the quantities of providers. */
 export const MAX_NUMBER_LENGTH = 256
+
+/** Characters of any other text that is kept: names, codes, symbols. */
+export const MAX_TEXT_LENGTH = 1024
 
 /** Elements of the one list that an element of a list holds: many times the epochs that a market may set. */
 export const MAX_PENALTIES = 1024
@@ -36,4 +45,12 @@ export function isKeptNumber(text: string): boolean {
 /** PostgreSQL's texts hold no NUL; both stores keep the same. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0')
+}
+
+/** Hashes, provision and asset ids are keys; what is longer than any real one would not fit a database's index. */
+const MAX_KEY_LENGTH = 256
+
+/** Whether a text can be the key of a row. */
+export function isKey(text: string): boolean {
+  return text.length <= MAX_KEY_LENGTH && isStorable(text)
 }

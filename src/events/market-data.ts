@@ -1,5 +1,5 @@
 import { PARTY_ID } from '../domain/ids.ts'
-import type { FeeShare, MarketDataEvent, ProviderSla } from './event.ts'
+import type { FeeShare, MarketDataEvent, PerpetualData, ProviderSla } from './event.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
@@ -10,11 +10,15 @@ import {
   MAX_NUMBER_LENGTH,
   MAX_PENALTIES,
 } from './left-out.ts'
-import { bytesOf, LENGTH_DELIMITED, WireReader } from './wire-reader.ts'
+import { bytesOf, LENGTH_DELIMITED, uint, WireReader } from './wire-reader.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
 const SLA = bytesOf(32)
+
+/** The data of the product, and in it those of a perpetual: its only member. */
+const PRODUCT_DATA = bytesOf(31)
+const PERPETUAL = bytesOf(31)
 
 /** The first field of both kinds of list elements. */
 const PARTY = bytesOf(1)
@@ -73,6 +77,12 @@ class ReceivedMarketData implements MarketDataEvent {
     return this.#decoded().slas
   }
 
+  /** See {@link perpetualDataOf}. */
+  perpetualData(): PerpetualData | null {
+    reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
+    return decodePerpetualData()
+  }
+
   #decoded(): Lists {
     if (this.#lists === null) {
       this.#lists = { feeShares: [], slas: [] }
@@ -82,6 +92,16 @@ class ReceivedMarketData implements MarketDataEvent {
     }
     return this.#lists
   }
+}
+
+/**
+ * What market data say of the running funding period; null where they say nothing, as of markets that are not
+ * perpetual. It is decoded at each call: no other use of market data pays for it.
+ *
+ * @throws {MalformedMessageError} where that part of the bytes is malformed; ingestion does not look at it.
+ */
+export function perpetualDataOf(event: MarketDataEvent): PerpetualData | null {
+  return event instanceof ReceivedMarketData ? event.perpetualData() : null
 }
 
 /** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
@@ -224,4 +244,51 @@ function decodeSla(end: number): ProviderSla {
     else reader.skip(tag)
   }
   return sla
+}
+
+/** Decodes the reader's message; null where it has no data of a perpetual. */
+function decodePerpetualData(): PerpetualData | null {
+  const data: PerpetualData = {
+    fundingPayment: null,
+    fundingRate: null,
+    internalTwap: null,
+    externalTwap: null,
+    seq: 0n,
+    start: 0n,
+  }
+  let isPerpetual = false
+  const { end } = reader
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag !== PRODUCT_DATA) {
+      reader.skip(tag)
+      continue
+    }
+    const productEnd = reader.enter()
+    while (reader.at < productEnd) {
+      const productTag = reader.tag()
+      if (productTag !== PERPETUAL) {
+        reader.skip(productTag)
+        continue
+      }
+      isPerpetual = true
+      decodePerpetual(reader.enter(), data)
+      reader.leave(productEnd)
+    }
+    reader.leave(end)
+  }
+  return isPerpetual ? data : null
+}
+
+function decodePerpetual(end: number, data: PerpetualData): void {
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) data.fundingPayment = reader.text() || null
+    else if (tag === bytesOf(2)) data.fundingRate = reader.text() || null
+    else if (tag === bytesOf(3)) data.internalTwap = reader.text() || null
+    else if (tag === bytesOf(4)) data.externalTwap = reader.text() || null
+    else if (tag === uint(5)) data.seq = reader.uint64()
+    else if (tag === uint(6)) data.start = reader.int64()
+    else reader.skip(tag)
+  }
 }

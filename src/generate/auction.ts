@@ -1,4 +1,4 @@
-import { enterAuction, leaveAuction } from '../twap/auctions.ts'
+import { enterAuction, leaveAuction } from '../funding/auctions.ts'
 import { nanoseconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'

@@ -1,4 +1,5 @@
-import type { PricePoint } from '../twap/point-list.ts'
+import { divide, ofInteger, textOf } from '../funding/decimal.ts'
+import type { PricePoint } from '../funding/point-list.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
 import type { Funding, Market } from './market.ts'
@@ -52,16 +53,7 @@ export function writeDataPoint(
   context.out.end()
 }
 
-const RATE_DECIMALS = 16
-
-/** Payment by external TWAP as the core's decimal text: 16 decimals, half away from zero, no trailing zeros. */
+/** Payment by external TWAP as the core's decimal text. */
 export function fundingRate(payment: bigint, externalTwap: bigint): string {
-  if (externalTwap === 0n) return '0'
-  const magnitude = payment < 0n ? -payment : payment
-  const scaled = (magnitude * 10n ** BigInt(RATE_DECIMALS) * 2n + externalTwap) / (externalTwap * 2n)
-  const digits = scaled.toString().padStart(RATE_DECIMALS + 1, '0')
-  const fraction = digits.slice(-RATE_DECIMALS).replace(/0+$/, '')
-  const whole = digits.slice(0, -RATE_DECIMALS)
-  const text = fraction === '' ? whole : `${whole}.${fraction}`
-  return payment < 0n && scaled > 0n ? `-${text}` : text
+  return externalTwap === 0n ? '0' : textOf(divide(ofInteger(payment), ofInteger(externalTwap)))
 }

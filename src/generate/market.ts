@@ -1,5 +1,5 @@
-import { type Auctions, noAuctions } from '../twap/auctions.ts'
-import type { Period, SourceTwap } from '../twap/source-twap.ts'
+import { type Auctions, noAuctions } from '../funding/auctions.ts'
+import type { Period, SourceTwap } from '../funding/source-twap.ts'
 import type { Random } from './random.ts'
 
 /** A market's funding period going on. */

@@ -4,6 +4,7 @@ import type { Batch, StreamPlace } from './batch.ts'
 import { projectCheckpoint } from './checkpoints.ts'
 import { projectFundingPeriodDataPoint } from './funding-period-data-points.ts'
 import { projectFundingPeriod } from './funding-periods.ts'
+import { projectAsset, projectInstrument } from './instruments.ts'
 import { projectLiquidityProvision, projectMarketData } from './liquidity-providers.ts'
 
 /** Adds what a block changes to a batch. */
@@ -31,6 +32,12 @@ export function projectBlock(batch: Batch, block: Block): void {
         break
       case 'liquidity-provision':
         projectLiquidityProvision(batch, event, place)
+        break
+      case 'market':
+        projectInstrument(batch, event, place)
+        break
+      case 'asset':
+        projectAsset(batch, event, place)
         break
       default:
         event satisfies never

@@ -1,11 +1,20 @@
-import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../events/event.ts'
-import type { StreamPlace } from '../projections/batch.ts'
+import type {
+  AuctionEvent,
+  FundingPeriodDataPointEvent,
+  FundingPeriodEvent,
+  MarketDataEvent,
+} from '../events/event.ts'
+import { perpetualDataOf } from '../events/market-data.ts'
+import { MalformedMessageError } from '../events/wire-reader.ts'
 import {
   createMarketVerifier,
   type MarketVerifier,
   type TwapMethod,
   type TwapVerdict,
-} from '../twap/market-verifier.ts'
+} from '../funding/market-verifier.ts'
+import type { StreamPlace } from '../projections/batch.ts'
+import { FundingRun } from './funding-run.ts'
+import type { ParameterSource } from './parameters.ts'
 import type { Judgement, Tally, UnknownReason } from './tally.ts'
 
 export type MarketRunOptions = {
@@ -14,6 +23,8 @@ export type MarketRunOptions = {
   tally: Tally
   /** Whether it is told of every market data that the core has sent. */
   knowsMarketData: boolean
+  /** Where the market's funding parameters come from. */
+  parametersOf: ParameterSource
 }
 
 /** What is remembered of a source in the current period. */
@@ -38,6 +49,7 @@ const CAUSES = {
 export class MarketRun {
   readonly #options: MarketRunOptions
   readonly #verifier: MarketVerifier
+  readonly #funding: FundingRun
   #period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
   /** Whether it is known if an auction was going on when the period began. */
   #knowsAuctions = false
@@ -50,6 +62,8 @@ export class MarketRun {
   constructor(options: MarketRunOptions) {
     this.#options = options
     this.#verifier = createMarketVerifier(options.method)
+    const { marketId, tally, parametersOf } = options
+    this.#funding = new FundingRun({ marketId, tally: tally.funding, parametersOf })
   }
 
   auction(event: AuctionEvent): void {
@@ -85,6 +99,8 @@ export class MarketRun {
   close(event: FundingPeriodEvent, place: StreamPlace): void {
     const verdict = this.#verifier.take(event)
     this.#judgePeriod(event, place, 'closing TWAP', verdict?.of === 'period-closed' ? verdict : null)
+    const doubt = this.#knowsAuctions ? null : 'auctions not known'
+    this.#funding.closed(event, place, this.#verifier.running(), doubt)
   }
 
   point(event: FundingPeriodDataPointEvent, place: StreamPlace): void {
@@ -120,8 +136,17 @@ export class MarketRun {
   }
 
   /** The core sent market data in a block of this time (Unix nanoseconds). */
-  marketDataSent(blockTime: bigint): void {
+  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: StreamPlace): void {
     this.#verifier.marketDataSent(blockTime)
+    const running = this.#verifier.running()
+    const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
+    try {
+      const data = perpetualDataOf(event)
+      if (data !== null) this.#funding.estimated(data, { blockTime, place }, running, doubt)
+    } catch (error) {
+      if (!(error instanceof MalformedMessageError)) throw error
+      this.#funding.unreadable(place, blockTime, running)
+    }
   }
 
   /** Events are missing here. */

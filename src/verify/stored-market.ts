@@ -5,12 +5,13 @@ import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
 } from '../events/event.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import { isNotOlder, type StreamPlace } from '../projections/batch.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
 import { type NamedRow, namedRow, RowQueue, walkTable } from '../store/walk-table.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
 import { MarketRun } from './market-run.ts'
+import type { ParameterSource } from './parameters.ts'
 import type { Tally, UnknownReason } from './tally.ts'
 import type { StoredStream } from './verify-store.ts'
 
@@ -27,6 +28,8 @@ export type StoredMarketOptions = {
   number: string | null
   method: TwapMethod
   tally: Tally
+  /** Where the market's funding parameters come from. */
+  parametersOf: ParameterSource
   signal: AbortSignal
 }
 
@@ -52,9 +55,9 @@ export class StoredMarket {
   #sawOpeningAuction = false
 
   constructor(options: StoredMarketOptions) {
-    const { reader, marketId, method, tally, signal } = options
+    const { reader, marketId, method, tally, parametersOf, signal } = options
     this.#options = options
-    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false })
+    this.#run = new MarketRun({ marketId, method, tally, knowsMarketData: false, parametersOf })
     this.#auctions = new RowQueue(walkTable(reader, AUCTIONS, ofMarket(AUCTIONS, marketId), signal))
   }
 

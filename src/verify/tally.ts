@@ -1,5 +1,6 @@
+import type { TwapVerdict } from '../funding/market-verifier.ts'
 import { SOURCES } from '../resources/funding-period-data-points.ts'
-import type { TwapVerdict } from '../twap/market-verifier.ts'
+import { type FundingReport, FundingTally } from './funding-tally.ts'
 
 /** What a TWAP is of: a data point, or a period that ends or begins. */
 export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
@@ -63,6 +64,8 @@ export type VerifyReport = {
   differences: Difference[]
   /** How many there are, those beyond the limit with them. */
   differenceCount: number
+  /** Of payments, rates and estimates; it has its own differences. */
+  funding: FundingReport
 }
 
 /** Is told, every now and then, what has come out so far. */
@@ -79,21 +82,26 @@ type PeriodState = { seq: bigint; agreed: [number, number]; first: [Difference |
 
 /** Counts judgements, and keeps the first that differs of each market, period and source. */
 export class Tally {
-  readonly report: VerifyReport = {
-    markets: 0,
-    dataPoints: noCounts(),
-    closingTwaps: noCounts(),
-    openingTwaps: noCounts(),
-    closingTwapsOfNoLength: noCounts(),
-    unknownReasons: {},
-    differences: [],
-    differenceCount: 0,
-  }
+  readonly report: VerifyReport
+  /** Counts payments and estimates, in the same report. */
+  readonly funding: FundingTally
   readonly #filter: VerifyFilter
   readonly #periods = new Map<string, PeriodState>()
 
   constructor(filter: VerifyFilter) {
     this.#filter = filter
+    this.funding = new FundingTally(filter)
+    this.report = {
+      markets: 0,
+      dataPoints: noCounts(),
+      closingTwaps: noCounts(),
+      openingTwaps: noCounts(),
+      closingTwapsOfNoLength: noCounts(),
+      unknownReasons: {},
+      differences: [],
+      differenceCount: 0,
+      funding: this.funding.report,
+    }
   }
 
   add(judgement: Judgement): void {

@@ -1,16 +1,19 @@
 import type { Gap } from '../domain/coverage.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
 import { type PrunedBefore, type Store, StoreError } from '../store/store.ts'
 import type { TableReader } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
 import { namedRow, walkTable } from '../store/walk-table.ts'
-import type { TwapMethod } from '../twap/market-verifier.ts'
+import type { ParameterSource } from './parameters.ts'
 import { StoredMarket } from './stored-market.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
   filter: VerifyFilter
+  /** Where funding parameters come from; by default none are known. */
+  parametersOf?: ParameterSource
   signal: AbortSignal
   onProgress?: VerifyProgress
 }
@@ -37,7 +40,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
       `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
     )
   }
-  const { method, filter, signal, onProgress } = options
+  const { method, filter, signal, onProgress, parametersOf = () => null } = options
   const tally = new Tally(filter)
   const reader = await store.openTableReader()
   try {
@@ -45,7 +48,16 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
     if (stream === null) return tally.report
     for (const [marketId, number] of await marketsOf(reader, filter)) {
       tally.report.markets++
-      const market = new StoredMarket({ reader, stream, marketId, number, method, tally, signal })
+      const market = new StoredMarket({
+        reader,
+        stream,
+        marketId,
+        number,
+        method,
+        tally,
+        parametersOf,
+        signal,
+      })
       await market.verify(filter.seq)
       onProgress?.(tally.report)
     }

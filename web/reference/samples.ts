@@ -29,6 +29,8 @@ export function curlSample(asked: Asked): string {
 const CALLS: Record<string, { name: string; page: boolean }> = {
   '/api/v2/checkpoints': { name: 'checkpointsPage', page: true },
   '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', page: true },
+  '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', page: true },
+  '/api/v2/instruments': { name: 'instrumentsPage', page: true },
   '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', page: true },
   '/api/v2/coverage': { name: 'coverage', page: false },
   '/health': { name: 'health', page: false },
@@ -38,6 +40,8 @@ const CALLS: Record<string, { name: string; page: boolean }> = {
 const STREAMS: Record<string, string> = {
   '/api/v2/stream/checkpoints': 'streamCheckpoints',
   '/api/v2/stream/funding-period-data-points': 'streamFundingPeriodDataPoints',
+  '/api/v2/stream/funding-periods': 'streamFundingPeriods',
+  '/api/v2/stream/instruments': 'streamInstruments',
   '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
 }
 

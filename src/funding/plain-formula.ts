@@ -1,5 +1,5 @@
-import { inAuction, timeOutsideAuctions } from './auctions.ts'
-import { indexAfter, meanStart, type PricePoint, placementOf } from './point-list.ts'
+import { inAuction, timeOutsideAuctions, timesOutsideAuctions } from './auctions.ts'
+import { meanStart, type PricePoint, placePoint } from './point-list.ts'
 import type { Period, SourceTwap } from './source-twap.ts'
 
 /**
@@ -14,11 +14,12 @@ export function plainMean(points: readonly PricePoint[], period: Period, time: b
   if (time === start) return inAuction(period.auctions, time) ? 0n : first.price
   const outside = timeOutsideAuctions(period.auctions, start, time)
   if (outside === 0n) return 0n
+  const outsideOf = timesOutsideAuctions(period.auctions)
   let sum = 0n
   for (let i = 0; i < points.length && points[i]!.time < time; i++) {
     const from = i === 0 ? start : points[i]!.time
     const next = points[i + 1]?.time ?? time
-    sum += points[i]!.price * timeOutsideAuctions(period.auctions, from, next < time ? next : time)
+    sum += points[i]!.price * outsideOf(from, next < time ? next : time)
   }
   return sum / outside
 }
@@ -28,20 +29,15 @@ export function createPlainTwap(period: Period): SourceTwap {
   const points: PricePoint[] = []
 
   function add(point: PricePoint): bigint | null {
-    switch (placementOf(points, period.start, point.time)) {
+    switch (placePoint(points, period.start, point)) {
       case 'only':
       case 'first':
-        points.unshift(point)
-        return point.price
       case 'instead-of-first':
-        points[0] = point
         return point.price
       case 'last':
-      case 'between': {
-        const twap = plainMean(points, period, point.time)
-        points.splice(indexAfter(points, point.time), 0, point)
-        return twap
-      }
+      case 'between':
+        // The point itself has held for no time yet: this is the mean of those before it.
+        return plainMean(points, period, point.time)
       case 'duplicate':
       case 'too-old':
         return null

@@ -32,6 +32,8 @@ export type MarketVerifier = {
    * second. It matters to the running sum only.
    */
   marketDataSent(blockTime: bigint): void
+  /** The period that runs, or that the last event has closed; null where none was seen to open. */
+  running(): CurrentPeriod | null
   /** Events are missing here: nothing is said until the next period opens. */
   forget(): void
 }
@@ -41,7 +43,8 @@ const METHODS: Record<TwapMethod, (period: Period) => SourceTwap> = {
   'running-sum': createRunningSum,
 }
 
-type CurrentPeriod = Period & { seq: bigint; internal: SourceTwap; external: SourceTwap }
+/** The period that runs, with the points and means of its two sources. */
+export type CurrentPeriod = Period & { seq: bigint; internal: SourceTwap; external: SourceTwap }
 
 /**
  * Creates the verifier of one perpetual market. The events may come from event files or from stored rows, as
@@ -131,7 +134,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
     early = []
   }
 
-  return { take, marketDataSent, forget }
+  return { take, marketDataSent, running: () => current, forget }
 }
 
 /** The TWAP at the start of a period, of the points that it takes along from the one before. */

@@ -26,6 +26,33 @@ export function indexAfter(points: readonly PricePoint[], time: bigint): number 
   return index
 }
 
+/**
+ * Puts a point that arrives into the list of a source's points, or leaves it out where the core refuses it; says what
+ * has become of it.
+ */
+export function placePoint(points: PricePoint[], periodStart: bigint, point: PricePoint): Placement {
+  const placement = placementOf(points, periodStart, point.time)
+  switch (placement) {
+    case 'only':
+    case 'first':
+      points.unshift(point)
+      break
+    case 'instead-of-first':
+      points[0] = point
+      break
+    case 'last':
+    case 'between':
+      points.splice(indexAfter(points, point.time), 0, point)
+      break
+    case 'duplicate':
+    case 'too-old':
+      break
+    default:
+      placement satisfies never
+  }
+  return placement
+}
+
 /** The points that a new period starting at `start` takes along: those later than it and the last one that is not. */
 export function carriedOver(points: readonly PricePoint[], start: bigint): PricePoint[] {
   return points.slice(Math.max(0, indexAfter(points, start) - 1))

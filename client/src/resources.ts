@@ -1,0 +1,287 @@
+/*
+ * Made from the descriptions of the resources (src/resources) by `npm run build:client-types`; not to be edited.
+ */
+
+/** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
+export type Time = bigint | string | Date
+
+/** A checkpoint of the network. */
+export type Checkpoint = {
+  /** Hash of the checkpoint. */
+  hash: string
+  /** Hash of the block at which the checkpoint is made. */
+  blockHash: string
+  /** Height of the block at which the checkpoint is made. Digits. */
+  atBlock: string
+}
+
+/** Where the price comes from. */
+export type DataPointSource = 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
+
+/** A data point of one of a perpetual market's funding periods. */
+export type FundingPeriodDataPoint = {
+  /** The market. */
+  marketId: string
+  /** The funding period that the point belongs to. Digits. */
+  seq: string
+  /** Where the price comes from. */
+  dataPointType: DataPointSource
+  /** Price as the point sees it, in the settlement asset's decimals. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  price: string
+  /** Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  timestamp: string
+  /** Time-weighted average price of the source up to the point. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  twap: string
+}
+
+/** A funding period of a perpetual market. What its latest event did not set is left out. */
+export type FundingPeriod = {
+  /** The market. */
+  marketId: string
+  /** Number of the period within its market. Digits. */
+  seq: string
+  /** When it began, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  start: string
+  /** When it ended, Unix nanoseconds; not there while it runs. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  end?: string
+  /** What one whole unit of position pays at the period's end, in the settlement asset's decimals: above zero long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  fundingPayment?: string
+  /** The payment by the external TWAP, for this period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  fundingRate?: string
+  /** Time-weighted average price of the market's own mark prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  internalTwap?: string
+  /** Time-weighted average price of the oracle's prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  externalTwap?: string
+}
+
+/** What is traded. */
+export type Product = 'PRODUCT_UNSPECIFIED' | 'PRODUCT_FUTURE' | 'PRODUCT_SPOT' | 'PRODUCT_PERPETUAL'
+
+/** State of the market. */
+export type MarketState =
+  | 'STATE_UNSPECIFIED'
+  | 'STATE_PROPOSED'
+  | 'STATE_REJECTED'
+  | 'STATE_PENDING'
+  | 'STATE_CANCELLED'
+  | 'STATE_ACTIVE'
+  | 'STATE_SUSPENDED'
+  | 'STATE_CLOSED'
+  | 'STATE_TRADING_TERMINATED'
+  | 'STATE_SETTLED'
+  | 'STATE_SUSPENDED_VIA_GOVERNANCE'
+
+/** How the market trades. */
+export type TradingMode =
+  | 'TRADING_MODE_UNSPECIFIED'
+  | 'TRADING_MODE_CONTINUOUS'
+  | 'TRADING_MODE_BATCH_AUCTION'
+  | 'TRADING_MODE_OPENING_AUCTION'
+  | 'TRADING_MODE_MONITORING_AUCTION'
+  | 'TRADING_MODE_NO_TRADING'
+  | 'TRADING_MODE_SUSPENDED_VIA_GOVERNANCE'
+  | 'TRADING_MODE_LONG_BLOCK_AUCTION'
+  | 'TRADING_MODE_PROTOCOL_AUTOMATED_PURCHASE_AUCTION'
+
+/** The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset. */
+export type SettlementAsset = {
+  /** Its id. */
+  id: string
+  /** Its symbol; null where no event of the asset is held. */
+  symbol: string | null
+  /** Its name. */
+  name: string | null
+  /** Decimals of its amounts. Digits. */
+  decimals: string | null
+}
+
+/** The parameters of funding, as sent; null but for perpetual markets. */
+export type FundingParameters = {
+  /** Interest a year; empty counts as 0. */
+  interestRate: string
+  /** Lower bound of the part that interest adds, of the external TWAP. */
+  clampLowerBound: string
+  /** Upper bound of that part. */
+  clampUpperBound: string
+  /** What payments are multiplied by. */
+  scalingFactor: string | null
+  /** Lowest rate. */
+  lowerBound: string | null
+  /** Highest rate. */
+  upperBound: string | null
+}
+
+/** What a market is called and trades, and how many decimals its integers have. */
+export type Instrument = {
+  /** The market. */
+  marketId: string
+  /** Short name, such as `BTC/PERP`. */
+  code: string
+  /** Long name. */
+  name: string
+  /** What is traded. */
+  product: Product
+  /** What prices are quoted in, by name. */
+  quoteName: string
+  /** Decimals of the market's own prices, those of orders and trades. Digits. */
+  decimalPlaces: string
+  /** Decimals of position sizes; may be below zero. Digits, with a sign if below zero. */
+  positionDecimalPlaces: string
+  /** State of the market. */
+  state: MarketState
+  /** How the market trades. */
+  tradingMode: TradingMode
+  /** The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset. */
+  settlementAsset: SettlementAsset | null
+  /** The parameters of funding, as sent; null but for perpetual markets. */
+  funding: FundingParameters | null
+}
+
+/** What the party's provision has a share of. */
+export type LiquidityProviderFeeShare = {
+  /** The party. */
+  party: string
+  /** Its share of the fees for liquidity. */
+  equityLikeShare: string
+  /** Average valuation of the market at which it came in, in the asset's decimals. */
+  averageEntryValuation: string
+  /** How well its orders have been placed, on average. */
+  averageScore: string
+  /** Its commitment as grown with the market, in the asset's decimals. */
+  virtualStake: string
+}
+
+/** How the party keeps its commitment; null where the market has nothing on it. */
+export type LiquidityProviderSla = {
+  /** The party. */
+  party: string
+  /** Fraction of this epoch in which enough of its orders stood in the book. */
+  currentEpochFractionOfTimeOnBook: string
+  /** The same of the last epoch. */
+  lastEpochFractionOfTimeOnBook: string
+  /** Part of its fees that it lost for the last epoch. */
+  lastEpochFeePenalty: string
+  /** Part of its bond that it lost for the last epoch. */
+  lastEpochBondPenalty: string
+  /** Fee penalties of the epochs before that still count. */
+  hysteresisPeriodFeePenalties: string[]
+  /** What it must keep in the book on each side, in the asset's decimals. */
+  requiredLiquidity: string
+  /** What its buy orders offer. */
+  notionalVolumeBuys: string
+  /** What its sell orders offer. */
+  notionalVolumeSells: string
+}
+
+/** A party that provides liquidity on a market. */
+export type LiquidityProvider = {
+  /** The party. */
+  partyId: string
+  /** The market. */
+  marketId: string
+  /** What the party's provision has a share of. */
+  feeShare: LiquidityProviderFeeShare
+  /** How the party keeps its commitment; null where the market has nothing on it. */
+  sla: LiquidityProviderSla | null
+}
+
+/** What a list of funding period data points is restricted to. */
+export type FundingPeriodDataPointFilters = {
+  /** The market. */
+  marketId: string
+  /** Where the price comes from. */
+  source?: DataPointSource | undefined
+  /** The funding period. */
+  seq?: string | bigint | number | undefined
+  /** Rows from this time on, inclusive. */
+  from?: Time | undefined
+  /** Rows before this time. */
+  to?: Time | undefined
+}
+
+/** What a list of funding periods is restricted to. */
+export type FundingPeriodFilters = {
+  /** The market. */
+  marketId: string
+  /** Rows from this time on, inclusive. */
+  from?: Time | undefined
+  /** Rows before this time. */
+  to?: Time | undefined
+}
+
+/** What a list of instruments is restricted to. */
+export type InstrumentFilters = {
+  /** The market. */
+  marketId?: string | undefined
+}
+
+/** What a list of liquidity providers is restricted to; at least one. */
+export type LiquidityProviderFilters = {
+  /** The market. */
+  marketId?: string | undefined
+  /** The party. */
+  partyId?: string | undefined
+}
+
+/** The node of each resource. */
+export type Nodes = {
+  /** List the checkpoints of the network. */
+  checkpoints: Checkpoint
+  /** List the data points of a perpetual market's funding periods. */
+  fundingPeriodDataPoints: FundingPeriodDataPoint
+  /** List the funding periods of a perpetual market. */
+  fundingPeriods: FundingPeriod
+  /** List what markets are called, and how their integers are read. */
+  instruments: Instrument
+  /** List the liquidity providers of a market or a party. */
+  liquidityProviders: LiquidityProvider
+}
+
+export type ResourceName = keyof Nodes
+
+/** The filters of each resource. */
+export type Filters = {
+  checkpoints: Record<string, never>
+  fundingPeriodDataPoints: FundingPeriodDataPointFilters
+  fundingPeriods: FundingPeriodFilters
+  instruments: InstrumentFilters
+  liquidityProviders: LiquidityProviderFilters
+}
+
+/** The filters of each stream: those of the resource, without times. */
+export type StreamFilters = {
+  checkpoints: Record<string, never>
+  fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
+  fundingPeriods: Omit<FundingPeriodFilters, 'from' | 'to'>
+  instruments: InstrumentFilters
+  liquidityProviders: LiquidityProviderFilters
+}
+
+/** The resources of which some filter must be given. */
+export type FilteredName = 'fundingPeriodDataPoints' | 'fundingPeriods' | 'liquidityProviders'
+
+/** What the coverage says of the rows of each resource. */
+export type Holdings = {
+  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
+  fundingPeriodDataPoints: {
+    marketId: string
+    count: string
+    firstTimestamp: string
+    lastTimestamp: string
+  }[]
+  fundingPeriods: { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }[]
+  instruments: { count: string }
+  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
+}
+
+/** Where each resource is; `:marketId` stands for the market of the filters. */
+export const PATHS: Record<ResourceName, { pages: string; stream: string }> = {
+  checkpoints: { pages: '/api/v2/checkpoints', stream: '/api/v2/stream/checkpoints' },
+  fundingPeriodDataPoints: {
+    pages: '/api/v2/funding-periods/data-points/:marketId',
+    stream: '/api/v2/stream/funding-period-data-points',
+  },
+  fundingPeriods: { pages: '/api/v2/funding-periods/:marketId', stream: '/api/v2/stream/funding-periods' },
+  instruments: { pages: '/api/v2/instruments', stream: '/api/v2/stream/instruments' },
+  liquidityProviders: { pages: '/api/v2/liquidity/providers', stream: '/api/v2/stream/liquidity-providers' },
+}

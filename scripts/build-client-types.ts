@@ -1,0 +1,180 @@
+// `npm run build:client-types`: writes client/src/resources.ts by the descriptions of the resources (src/resources).
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { streamPath } from '../src/api/paths.ts'
+import {
+  type Field,
+  isObject,
+  isStored,
+  namesOf,
+  type StoredField,
+  type ValueForm,
+} from '../src/resources/field.ts'
+import type { FilterName, Resource } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+
+const ROOT = dirname(import.meta.dirname)
+
+/** The file that this writes. */
+export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
+
+const HEAD = `/*
+ * Made from the descriptions of the resources (src/resources) by \`npm run build:client-types\`; not to be edited.
+ */
+
+/** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
+export type Time = bigint | string | Date
+`
+
+/** What a value of a form is, where its field's meaning does not say it. */
+const NOTES: Partial<Record<ValueForm & string, string>> = {
+  integer: 'Digits.',
+  signed: 'Digits, with a sign if below zero.',
+  time: 'Digits: `BigInt(value) / 1_000_000n` are milliseconds.',
+  number: 'A decimal number as the network sent it; beyond what a JavaScript number holds.',
+}
+
+type FilterText = { type: string; meaning: string }
+
+const FILTERS: Record<FilterName, FilterText> = {
+  marketId: { type: 'string', meaning: 'The market.' },
+  partyId: { type: 'string', meaning: 'The party.' },
+  source: { type: 'DataPointSource', meaning: 'Where the price comes from.' },
+  seq: { type: 'string | bigint | number', meaning: 'The funding period.' },
+}
+
+/** What is said of a resource's rows in the answer of `GET /api/v2/coverage`. */
+const COVERAGE: Record<Resource['coverage'], string> = {
+  count: '{ count: string }',
+  'count and block times': '{ count: string; firstTimestamp: string | null; lastTimestamp: string | null }',
+  'times by market': '{ marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }[]',
+  'blocks by market': '{ marketId: string; count: string; atBlock: string }[]',
+}
+
+/** The client's file of types and paths, as it is to be. */
+export function clientTypes(): string {
+  const types = new Map<string, string>()
+  for (const { nodeName, meaning, fields } of RESOURCES) addObject(types, nodeName, meaning, fields)
+  const parts = [
+    HEAD,
+    ...types.values(),
+    ...RESOURCES.map(filtersType),
+    // What a property means here, editors show for the methods of the client too.
+    recordType(
+      'Nodes',
+      'The node of each resource.',
+      ({ nodeName }) => nodeName,
+      ({ summary }) => `${summary}.`,
+    ),
+    'export type ResourceName = keyof Nodes\n',
+    recordType('Filters', 'The filters of each resource.', filtersName),
+    recordType(
+      'StreamFilters',
+      'The filters of each stream: those of the resource, without times.',
+      (resource) =>
+        resource.dateRange ? `Omit<${filtersName(resource)}, 'from' | 'to'>` : filtersName(resource),
+    ),
+    `/** The resources of which some filter must be given. */
+export type FilteredName = ${RESOURCES.filter(isFiltered)
+      .map(({ name }) => `'${name}'`)
+      .join(' | ')}\n`,
+    recordType(
+      'Holdings',
+      'What the coverage says of the rows of each resource.',
+      ({ coverage }) => COVERAGE[coverage],
+    ),
+    `/** Where each resource is; \`:marketId\` stands for the market of the filters. */
+export const PATHS: Record<ResourceName, { pages: string; stream: string }> = {
+${RESOURCES.map((resource) => `${resource.name}: { pages: '${resource.path}', stream: '${streamPath(resource)}' },`).join('\n')}
+}\n`,
+  ]
+  return formatted(parts.join('\n'))
+}
+
+const isFiltered = ({ scope, needsFilter }: Resource) => scope !== null || needsFilter
+
+const comment = (text: string) => `/** ${text} */\n`
+
+/** Adds the type of an object, behind those of the objects and names within it. */
+function addObject(
+  types: Map<string, string>,
+  typeName: string,
+  meaning: string,
+  fields: readonly (Field | StoredField)[],
+): void {
+  const lines = fields.map((field) => {
+    const note = typeof field.form === 'string' ? NOTES[field.form as keyof typeof NOTES] : undefined
+    const ifNull = 'ifNull' in field ? field.ifNull : undefined
+    const type = `${typeOf(types, field)}${ifNull === 'null' ? ' | null' : ''}`
+    const text = note === undefined ? field.meaning : `${field.meaning} ${note}`
+    return `${comment(text)}${field.name}${ifNull === 'left out' ? '?' : ''}: ${type}`
+  })
+  types.set(typeName, `${comment(meaning)}export type ${typeName} = {\n${lines.join('\n')}\n}\n`)
+}
+
+function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredField): string {
+  if (form === 'texts') return 'string[]'
+  if (isStored(form)) addObject(types, form.typeName, meaning, form.stored)
+  else if (isObject(form)) addObject(types, form.typeName, meaning, form.object)
+  else {
+    const names = namesOf(form)
+    if (names === null) return 'string'
+    const { typeName } = form as { typeName: string }
+    const union = names.map((name) => `'${name}'`).join(' | ')
+    types.set(typeName, `${comment(meaning)}export type ${typeName} = ${union}\n`)
+    return typeName
+  }
+  return form.typeName
+}
+
+const filtersName = ({ nodeName, scope, filters, dateRange }: Resource) =>
+  scope === null && filters.length === 0 && !dateRange ? 'Record<string, never>' : `${nodeName}Filters`
+
+function filtersType(resource: Resource): string {
+  const { scope, filters, dateRange, needsFilter } = resource
+  const name = filtersName(resource)
+  if (name.startsWith('Record')) return ''
+  const given = (filter: FilterName) =>
+    `${comment(FILTERS[filter].meaning)}${filter}?: ${FILTERS[filter].type} | undefined`
+  const lines = [
+    ...(scope === null ? [] : [`${comment(FILTERS[scope].meaning)}${scope}: ${FILTERS[scope].type}`]),
+    ...filters.map(given),
+    ...(dateRange
+      ? [
+          `${comment('Rows from this time on, inclusive.')}from?: Time | undefined`,
+          `${comment('Rows before this time.')}to?: Time | undefined`,
+        ]
+      : []),
+  ]
+  const needed = needsFilter ? '; at least one' : ''
+  return `${comment(`What a list of ${resource.kebabName.replaceAll('-', ' ')} is restricted to${needed}.`)}export type ${name} = {\n${lines.join('\n')}\n}\n`
+}
+
+function recordType(
+  name: string,
+  meaning: string,
+  typeOfOne: (resource: Resource) => string,
+  meaningOfOne?: (resource: Resource) => string,
+): string {
+  const lines = RESOURCES.map((resource) => {
+    const line = `${resource.name}: ${typeOfOne(resource)}`
+    return meaningOfOne === undefined ? line : comment(meaningOfOne(resource)) + line
+  })
+  return `${comment(meaning)}export type ${name} = {\n${lines.join('\n')}\n}\n`
+}
+
+/** The text as Biome formats it. */
+function formatted(text: string): string {
+  const biome = join(ROOT, 'node_modules/.bin/biome')
+  const { status, stdout, stderr } = spawnSync(biome, ['format', `--stdin-file-path=${CLIENT_TYPES}`], {
+    cwd: ROOT,
+    input: text,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) throw new Error(`biome cannot format the types of the client: ${stderr}`)
+  return stdout
+}
+
+if (import.meta.main) writeFileSync(CLIENT_TYPES, clientTypes())

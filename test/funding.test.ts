@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import type { FundingParameters } from '../src/events/event.ts'
+import {
+  enterAuction,
+  leaveAuction,
+  noAuctions,
+  timeOutsideAuctions,
+  timesOutsideAuctions,
+} from '../src/funding/auctions.ts'
+import { add, compare, divide, multiply, ofInteger, parseDecimal, textOf } from '../src/funding/decimal.ts'
+import { estimateFunding, runningPeriod } from '../src/funding/estimate.ts'
+import {
+  type FundingPayment,
+  fundingPayment,
+  fundingTerms,
+  type PeriodFacts,
+} from '../src/funding/payment.ts'
+import { createPlainTwap } from '../src/funding/plain-formula.ts'
+
+const HOUR = 3_600_000_000_000n
+const START = 1_700_000_000_000_000_000n
+
+const NONE: FundingParameters = {
+  interestRate: '',
+  clampLowerBound: '',
+  clampUpperBound: '',
+  scalingFactor: null,
+  lowerBound: null,
+  upperBound: null,
+}
+
+/** A period of eight hours in which one unit is worth 1,000, but for what is given. */
+const facts = (given: Partial<PeriodFacts> = {}): PeriodFacts => ({
+  internalTwap: 1_000n,
+  externalTwap: 1_000n,
+  start: START,
+  end: START + 8n * HOUR,
+  timeInAuctions: 0n,
+  ...given,
+})
+
+function paid(period: Partial<PeriodFacts>, parameters: Partial<FundingParameters> = {}): FundingPayment {
+  const terms = fundingTerms({ ...NONE, ...parameters })
+  assert.ok(terms !== null)
+  return fundingPayment(facts(period), terms)
+}
+
+const wide = { interestRate: '0.1', clampLowerBound: '-1', clampUpperBound: '1' }
+const narrow = { interestRate: '0.1', clampLowerBound: '-0.0001', clampUpperBound: '0.0001' }
+const even = { internalTwap: 1_000_000_000n, externalTwap: 1_000_000_000n }
+
+describe('a payment and its rate', () => {
+  const rows: [
+    name: string,
+    period: Partial<PeriodFacts>,
+    parameters: Partial<FundingParameters>,
+    payment: string,
+    rate: string,
+  ][] = [
+    ['are internal less external TWAP', { internalTwap: 1_500n }, {}, '500', '0.5'],
+    ['are below zero where shorts pay', { internalTwap: 999n }, {}, '-1', '-0.001'],
+    ['are nothing where the TWAPs are equal', {}, {}, '0', '0'],
+    ['have no rate where the external TWAP is 0', { externalTwap: 0n }, {}, '1000', '0'],
+    ['have no interest at a rate of 0', even, { ...narrow, interestRate: '0.000' }, '0', '0'],
+    // 8 h are 0.0009132420091324 years.
+    ['add interest within its clamps', even, narrow, '91324', '0.0000913242009132'],
+    ['cut interest to its upper clamp', even, { ...narrow, interestRate: '1' }, '100000', '0.0001'],
+    ['cut interest to its lower clamp', even, { ...narrow, interestRate: '-1' }, '-100000', '-0.0001'],
+    [
+      'have interest that makes up for the difference of the TWAPs',
+      { internalTwap: 2_000_000_000n, externalTwap: 1_000_000_000n },
+      wide,
+      '91324',
+      '0.0000913242009132',
+    ],
+    ['take no interest where clamps are empty', even, { interestRate: '0.1' }, '0', '0'],
+    ['of no length have no interest yet', { ...even, end: START }, wide, '0', '0'],
+    [
+      'are less by the share of time in auctions, of 16 digits',
+      { internalTwap: 1_100n, end: START + 3n * HOUR, timeInAuctions: HOUR },
+      {},
+      '66',
+      '0.0666666666666667',
+    ],
+    [
+      'are cut towards zero, also below it',
+      { internalTwap: 900n, end: START + 3n * HOUR, timeInAuctions: HOUR },
+      {},
+      '-66',
+      '-0.0666666666666667',
+    ],
+    ['are nothing in an auction', { internalTwap: 2_000n, timeInAuctions: 8n * HOUR }, {}, '0', '0'],
+    ['are scaled', { internalTwap: 1_001n }, { scalingFactor: '2.5' }, '2', '0.0025'],
+    ['are limited above', { internalTwap: 1_500n }, { upperBound: '0.2510' }, '251', '0.251'],
+    ['are limited below', { internalTwap: 500n }, { lowerBound: '-0.25' }, '-250', '-0.25'],
+    ['stay as they are at a limit', { internalTwap: 1_250n }, { upperBound: '0.25' }, '250', '0.25'],
+    [
+      'are limited after scaling',
+      { internalTwap: 1_100n },
+      { scalingFactor: '10', upperBound: '0.5' },
+      '500',
+      '0.5',
+    ],
+    ['have no limit where its text is empty', { internalTwap: 1_500n }, { upperBound: '' }, '500', '0.5'],
+  ]
+  for (const [name, period, parameters, payment, rate] of rows) {
+    test(name, () => {
+      assert.deepEqual(paid(period, parameters), { fundingPayment: payment, fundingRate: rate })
+    })
+  }
+
+  const numbers: [text: string, isNumber: boolean][] = [
+    ['', true],
+    ['-0.0001', true],
+    ['.5', true],
+    ['1e-4', true],
+    ['0x1', false],
+    ['1e99999', false],
+    ['1e257', false],
+    ['1'.repeat(257), false],
+    ['∞', false],
+  ]
+  for (const [text, isNumber] of numbers) {
+    const shown = text.length > 20 ? `a number of ${text.length} digits` : `"${text}"`
+    test(`${isNumber ? 'can' : 'cannot'} be made with a parameter of ${shown}`, () => {
+      for (const name of Object.keys(NONE)) {
+        assert.equal(fundingTerms({ ...NONE, [name]: text }) !== null, isNumber, name)
+      }
+    })
+  }
+})
+
+const prices = fc.bigInt({ min: 0n, max: 10n ** 30n })
+const decimals = fc
+  .tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.integer({ min: 0, max: 12 }))
+  .map(([digits, scale]) => textOf({ digits, scale }))
+const shares = fc.bigInt({ min: 0n, max: 10n ** 6n }).map((digits) => textOf({ digits, scale: 6 }))
+const times = fc
+  .tuple(fc.bigInt({ min: 0n, max: 1_000n * HOUR }), fc.bigInt({ min: 0n, max: 1_000n }))
+  .map(([length, part]) => ({ end: START + length, timeInAuctions: (length * part) / 1_000n }))
+
+/** The properties hold for texts alone: they are read by the reader of the tests' own. */
+const exact = (text: string) => {
+  const [whole, fraction = ''] = text.replace('-', '').split('.')
+  const value = BigInt(`${whole}${fraction.padEnd(40, '0')}`)
+  return text.startsWith('-') ? -value : value
+}
+
+test('texts have no zeros at their end, and no minus before a zero', () => {
+  fc.assert(
+    fc.property(
+      prices,
+      prices,
+      times,
+      decimals,
+      shares,
+      fc.option(decimals),
+      (internalTwap, externalTwap, time, interestRate, clamp, scalingFactor) => {
+        const terms = { interestRate, clampLowerBound: `-${clamp}`, clampUpperBound: clamp, scalingFactor }
+        const { fundingPayment: payment, fundingRate: rate } = paid(
+          { internalTwap, externalTwap, ...time },
+          terms,
+        )
+        assert.match(payment, /^(?:0|-?[1-9]\d*)$/)
+        assert.match(rate, /^(?:0|-?(?:0|[1-9]\d*)\.\d{0,15}[1-9]|-?[1-9]\d*)$/)
+      },
+    ),
+  )
+})
+
+test('interest never moves a payment beyond its clamps', () => {
+  fc.assert(
+    fc.property(
+      prices,
+      prices,
+      times,
+      decimals,
+      shares,
+      (internalTwap, externalTwap, { end }, rate, clamp) => {
+        const terms = { interestRate: rate, clampLowerBound: `-${clamp}`, clampUpperBound: clamp }
+        const { fundingPayment: payment } = paid({ internalTwap, externalTwap, end }, terms)
+        const moved = BigInt(payment) - (internalTwap - externalTwap)
+        const most = (externalTwap * exact(clamp)) / 10n ** 40n + 1n
+        assert.ok(moved <= most && moved >= -most, `${moved} beyond ${most}`)
+      },
+    ),
+  )
+})
+
+test('a rate lies within its limits, and the payment follows from it where it is at one', () => {
+  fc.assert(
+    fc.property(
+      prices,
+      prices.filter((price) => price > 0n),
+      times,
+      shares,
+      (internalTwap, externalTwap, time, limit) => {
+        const period = { internalTwap, externalTwap, ...time }
+        const free = paid(period)
+        const bound = paid(period, { lowerBound: `-${limit}`, upperBound: limit })
+        const rate = exact(bound.fundingRate)
+        assert.ok(rate <= exact(limit) && rate >= -exact(limit))
+        if (rate === exact(free.fundingRate)) return
+        assert.equal(rate < 0n ? -rate : rate, exact(limit))
+        assert.equal(BigInt(bound.fundingPayment), (rate * externalTwap) / 10n ** 40n)
+      },
+    ),
+  )
+})
+
+test('a scaling factor that is whole makes a payment as many times as large', () => {
+  fc.assert(
+    fc.property(
+      prices,
+      prices,
+      fc.bigInt({ min: -1_000n, max: 1_000n }),
+      (internalTwap, externalTwap, factor) => {
+        const scaled = paid({ internalTwap, externalTwap }, { scalingFactor: factor.toString() })
+        assert.equal(BigInt(scaled.fundingPayment), (internalTwap - externalTwap) * factor)
+      },
+    ),
+  )
+})
+
+test('time in auctions takes its part of a payment, all of it all, and never changes its sign', () => {
+  fc.assert(
+    fc.property(prices, prices, times, (internalTwap, externalTwap, { end, timeInAuctions }) => {
+      const whole = BigInt(paid({ internalTwap, externalTwap, end }).fundingPayment)
+      const part = BigInt(paid({ internalTwap, externalTwap, end, timeInAuctions }).fundingPayment)
+      assert.ok(whole < 0n ? part <= 0n && part >= whole : part >= 0n && part <= whole)
+      if (end === START) return
+      const none = paid({ internalTwap, externalTwap, end, timeInAuctions: end - START })
+      assert.deepEqual(none, { fundingPayment: '0', fundingRate: '0' })
+    }),
+  )
+})
+
+describe('decimals', () => {
+  const numbers = fc.tuple(
+    fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
+    fc.integer({ min: 0, max: 30 }),
+  )
+
+  test('quotients are the nearest number of 16 digits, of two that are as near the one further from zero', () => {
+    fc.assert(
+      fc.property(
+        numbers,
+        numbers.filter(([digits]) => digits !== 0n),
+        ([a, scaleA], [b, scaleB]) => {
+          const { digits: quotient } = divide({ digits: a, scale: scaleA }, { digits: b, scale: scaleB })
+          // With both sides times 10^(scaleA + scaleB + 16): what is left over by what was divided by.
+          const over = a * 10n ** BigInt(scaleB + 16) - quotient * b * 10n ** BigInt(scaleA)
+          const by = b * 10n ** BigInt(scaleA)
+          const magnitude = (value: bigint) => (value < 0n ? -value : value)
+          assert.ok(2n * magnitude(over) <= magnitude(by))
+          if (2n * magnitude(over) === magnitude(by)) {
+            assert.ok(quotient !== 0n && magnitude(quotient * by) > magnitude(a * 10n ** BigInt(scaleB + 16)))
+          }
+        },
+      ),
+    )
+    const half = 10n ** 16n * 2n
+    assert.equal(textOf(divide(ofInteger(1n), ofInteger(half))), '0.0000000000000001')
+    assert.equal(textOf(divide(ofInteger(-1n), ofInteger(half))), '-0.0000000000000001')
+    assert.equal(textOf(divide(ofInteger(-1n), ofInteger(half + 1n))), '0')
+  })
+
+  test('are read and written without loss', () => {
+    fc.assert(
+      fc.property(numbers, ([digits, scale]) => {
+        const read = parseDecimal(textOf({ digits, scale }))!
+        assert.equal(compare(read, { digits, scale }), 0)
+      }),
+    )
+    const rows = [
+      ['+1.50', '1.5'],
+      ['-.5', '-0.5'],
+      ['5.', '5'],
+      ['1.25e1', '12.5'],
+      ['12e-3', '0.012'],
+      ['1E3', '1000'],
+      ['-0.0', '0'],
+    ]
+    for (const [text, expected] of rows) assert.equal(textOf(parseDecimal(text!)!), expected)
+  })
+
+  test('are added, multiplied and compared exactly', () => {
+    const tenth = parseDecimal('0.1')!
+    assert.equal(textOf(add(tenth, parseDecimal('0.20')!)), '0.3')
+    assert.equal(textOf(multiply(tenth, parseDecimal('-0.1')!)), '-0.01')
+    assert.deepEqual([compare(tenth, parseDecimal('0.10')!), compare(tenth, parseDecimal('0.2')!)], [0, -1])
+  })
+})
+
+describe('the estimate of a running period', () => {
+  const second = (seconds: number) => START + BigInt(seconds) * 1_000_000_000n
+  const at = (seconds: number, source: 'internal' | 'external', price: number) => ({
+    source,
+    time: second(seconds),
+    price: BigInt(price),
+  })
+  const terms = fundingTerms(NONE)!
+
+  test('is what the period would pay if it ended at the second of the block', () => {
+    const points = [at(-5, 'external', 100), at(-9, 'internal', 110), at(10, 'internal', 130)]
+    const period = runningPeriod({ seq: 7n, start: START, points })
+    assert.deepEqual(estimateFunding(period, second(20) + 999_999_999n, terms), {
+      seq: 7n,
+      start: START,
+      at: second(20),
+      internalTwap: 120n,
+      externalTwap: 100n,
+      fundingPayment: '20',
+      fundingRate: '0.2',
+    })
+  })
+
+  test('counts the time so far, and in it what was spent in auctions', () => {
+    const auctions = noAuctions()
+    enterAuction(auctions, second(5))
+    leaveAuction(auctions, second(10))
+    enterAuction(auctions, second(15))
+    const points = [at(0, 'external', 100), at(0, 'internal', 120)]
+    const period = runningPeriod({ seq: 1n, start: START, points, auctions })
+    assert.equal(estimateFunding(period, second(20), terms)!.fundingPayment, '10')
+    assert.equal(estimateFunding(period, second(15), terms)!.fundingPayment, '13')
+  })
+
+  test('is none where a source has no point, or the block is before the period', () => {
+    const external = [at(0, 'external', 100)]
+    assert.equal(
+      estimateFunding(runningPeriod({ seq: 1n, start: START, points: external }), second(9), terms),
+      null,
+    )
+    const both = [...external, at(10, 'internal', 100)]
+    const period = runningPeriod({ seq: 1n, start: START, points: both })
+    assert.equal(estimateFunding(period, second(9), terms), null)
+    assert.notEqual(estimateFunding(period, second(10), terms), null)
+    assert.equal(estimateFunding(period, second(-1), terms), null)
+  })
+
+  test('takes points as they come, whatever their times', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: -20, max: 60 }), fc.integer({ min: 1, max: 1_000 }))),
+        fc.integer({ min: 0, max: 80 }),
+        (sent, now) => {
+          const twap = createPlainTwap({ start: START, auctions: noAuctions() })
+          for (const [seconds, price] of sent) twap.add({ time: second(seconds), price: BigInt(price) })
+          const points = [
+            at(-1, 'external', 1),
+            ...sent.map(([seconds, price]) => at(seconds, 'internal', price)),
+          ]
+          const estimate = estimateFunding(
+            runningPeriod({ seq: 1n, start: START, points }),
+            second(now),
+            terms,
+          )
+          assert.equal(estimate?.internalTwap ?? null, twap.meanAt(second(now)))
+        },
+      ),
+    )
+  })
+
+  test('looks at each point and auction a bounded number of times', () => {
+    const auctions = noAuctions()
+    for (let auction = 0; auction < 20_000; auction++) {
+      enterAuction(auctions, second(4 * auction + 1))
+      leaveAuction(auctions, second(4 * auction + 2))
+    }
+    let looks = 0
+    const counted = new Proxy(auctions.closed, {
+      get(target, property) {
+        if (typeof property === 'string' && /^\d+$/.test(property)) looks++
+        return Reflect.get(target, property)
+      },
+    })
+    const outsideOf = timesOutsideAuctions({ closed: counted, open: null })
+    let sum = 0n
+    for (let span = 0; span < 80_000; span++) sum += outsideOf(second(span), second(span + 1))
+    assert.equal(sum, timeOutsideAuctions(auctions, second(0), second(80_000)))
+    assert.ok(looks < 10 * (80_000 + 20_000), `${looks} looks`)
+  })
+})
+
+test('spans that follow each other have the time outside auctions that each has alone', () => {
+  const steps = fc.array(fc.bigInt({ min: 0n, max: 5n }), { minLength: 2, maxLength: 40 })
+  fc.assert(
+    fc.property(steps, steps, fc.boolean(), (spans, boundaries, isOpen) => {
+      const auctions = noAuctions()
+      let time = 0n
+      boundaries.forEach((step, index) => {
+        time += step
+        if (index % 2 === 0) enterAuction(auctions, time)
+        else leaveAuction(auctions, time)
+      })
+      if (!isOpen) leaveAuction(auctions, time + 3n)
+      const outsideOf = timesOutsideAuctions(auctions)
+      let from = 0n
+      for (const step of spans) {
+        assert.equal(outsideOf(from, from + step + 2n), timeOutsideAuctions(auctions, from, from + step + 2n))
+        from += step
+      }
+    }),
+  )
+})

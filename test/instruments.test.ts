@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import fc from 'fast-check'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
+import { decodeEvent } from '../src/events/decode.ts'
+import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '../src/events/event.ts'
+import { perpetualDataOf } from '../src/events/market-data.ts'
+import { MalformedMessageError } from '../src/events/wire-reader.ts'
+import { createBatch } from '../src/projections/batch.ts'
+import { projectBlock } from '../src/projections/project-block.ts'
+import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
+import {
+  asset,
+  busEvent,
+  type Content,
+  fileOf,
+  idOf,
+  MARKET,
+  message,
+  perpetual,
+  readRecording,
+  recordsOf,
+} from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { recordingPath, referencePath, SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+type Decoded = { event: MarketEvent | null; leftOut: string[] }
+
+function decodeBytes(bytes: Buffer): Decoded {
+  const envelope = createEnvelope()
+  readEnvelope(bytes, 0, bytes.length, envelope)
+  const leftOut: string[] = []
+  return { event: decodeEvent(envelope, (reason) => leftOut.push(reason)), leftOut }
+}
+
+const decode = ({ kind, body }: Content): Decoded => decodeBytes(busEvent({ id: '1-1', kind }, body))
+
+/** The fields of a message by number, as another decoder reads them: of a repeated one the last. */
+function fieldsOf(bytes: Uint8Array): Map<number, bigint | Uint8Array> {
+  const reader = new BinaryReader(bytes)
+  const fields = new Map<number, bigint | Uint8Array>()
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    if (type === WireType.Varint) fields.set(field, BigInt(reader.uint64()))
+    else if (type === WireType.LengthDelimited) fields.set(field, reader.bytes())
+    else reader.skip(type)
+  }
+  return fields
+}
+
+const nested = (fields: Map<number, bigint | Uint8Array>, field: number) =>
+  fieldsOf((fields.get(field) as Uint8Array | undefined) ?? new Uint8Array())
+const text = (fields: Map<number, bigint | Uint8Array>, field: number) =>
+  Buffer.from((fields.get(field) as Uint8Array | undefined) ?? []).toString()
+const optionalText = (fields: Map<number, bigint | Uint8Array>, field: number) =>
+  fields.has(field) ? text(fields, field) : null
+const integer = (fields: Map<number, bigint | Uint8Array>, field: number) =>
+  (fields.get(field) as bigint | undefined) ?? 0n
+
+/** A market event's body by another decoder. */
+function marketOf(body: Uint8Array): InstrumentEvent {
+  const market = fieldsOf(body)
+  const instrument = nested(nested(market, 2), 1)
+  const product = instrument.has(102) ? 102 : instrument.has(101) ? 101 : instrument.has(100) ? 100 : 0
+  const of = nested(instrument, product)
+  return {
+    kind: 'market',
+    marketId: text(market, 1).toLowerCase(),
+    code: text(instrument, 2),
+    name: text(instrument, 3),
+    product: (
+      {
+        0: 'PRODUCT_UNSPECIFIED',
+        100: 'PRODUCT_FUTURE',
+        101: 'PRODUCT_SPOT',
+        102: 'PRODUCT_PERPETUAL',
+      } as const
+    )[product],
+    quoteName: product === 101 ? '' : text(of, 2),
+    decimalPlaces: integer(market, 3),
+    positionDecimalPlaces: BigInt.asIntN(64, integer(market, 11)),
+    state: Number(integer(market, 9)),
+    tradingMode: Number(integer(market, 8)),
+    settlementAsset: text(of, product === 101 ? 2 : 1) || null,
+    funding:
+      product === 102
+        ? {
+            interestRate: text(of, 4),
+            clampLowerBound: text(of, 5),
+            clampUpperBound: text(of, 6),
+            scalingFactor: optionalText(of, 10),
+            lowerBound: optionalText(of, 11),
+            upperBound: optionalText(of, 12),
+          }
+        : null,
+  }
+}
+
+/** An asset event's body by another decoder. */
+function assetOf(body: Uint8Array): AssetEvent {
+  const fields = fieldsOf(body)
+  const details = nested(fields, 2)
+  return {
+    kind: 'asset',
+    assetId: text(fields, 1),
+    name: text(details, 1),
+    symbol: text(details, 2),
+    decimals: integer(details, 4),
+    status: Number(integer(fields, 3)),
+  }
+}
+
+const KINDS: ReadonlySet<number> = new Set([
+  EVENT_KIND.marketCreated,
+  EVENT_KIND.marketUpdated,
+  EVENT_KIND.asset,
+])
+
+/** The market and asset events of a recording, with their bodies. */
+function eventsIn(path: string): { event: MarketEvent | null; body: Uint8Array }[] {
+  return recordsOf(readRecording(path))
+    .filter(({ kind }) => KINDS.has(kind))
+    .map(({ bytes, kind }) => {
+      const record = bytes.subarray(RECORD_HEADER_BYTES)
+      const { event, leftOut } = decodeBytes(record)
+      assert.deepEqual(leftOut, [])
+      return { event, body: fieldsOf(record).get(kind) as Uint8Array }
+    })
+}
+
+describe('market and asset events of recordings', () => {
+  const recordings: [name: string, markets: number, assets: number][] = [
+    ['perps-calm-named', 6, 2],
+    ['perps-long-named', 6, 2],
+    ['synthetic', 4, 0],
+    ['smoke', 135, 23],
+  ]
+  for (const [name, markets, assets] of recordings) {
+    test(`are decoded as another decoder reads them: ${name}`, (t) => {
+      const path = recordingPath(`${name}.evts.gz`)
+      if (path === null) return skip(t, 'the recordings are not there')
+      const counts = { market: 0, asset: 0 }
+      for (const { event, body } of eventsIn(path)) {
+        if (event?.kind === 'market') assert.deepEqual(event, marketOf(body))
+        else assert.deepEqual(event, assetOf(body))
+        counts[event!.kind as 'market' | 'asset']++
+      }
+      assert.deepEqual(counts, { market: markets, asset: assets })
+    })
+  }
+
+  test('say what the reference says of its markets and assets', (t) => {
+    for (const name of ['perps-calm-named', 'smoke']) {
+      const path = recordingPath(`${name}.evts.gz`)
+      const [markets, assets] = ['markets', 'assets'].map((what) =>
+        referencePath(`instruments/${name}.${what}.json`),
+      )
+      if (path === null || !markets || !assets) return skip(t, 'the answers of the reference are not there')
+      const latest = new Map<string, MarketEvent>()
+      for (const { event } of eventsIn(path)) {
+        latest.set(event?.kind === 'asset' ? event.assetId : (event as InstrumentEvent).marketId, event!)
+      }
+      const nodesOf = (file: string, key: string) =>
+        // biome-ignore lint/suspicious/noExplicitAny: the reference's JSON, looked at field by field
+        JSON.parse(readFileSync(file, 'utf8'))[key].edges.map(({ node }: any) => node) as any[]
+      for (const node of nodesOf(assets, 'assets')) {
+        const { name: assetName, symbol, decimals } = latest.get(node.id) as AssetEvent
+        assert.deepEqual(
+          [assetName, symbol, `${decimals}`],
+          [node.details.name, node.details.symbol, node.details.decimals],
+        )
+      }
+      for (const node of nodesOf(markets, 'markets')) {
+        const event = latest.get(node.id) as InstrumentEvent
+        const { instrument } = node.tradableInstrument
+        const product = instrument.perpetual ?? instrument.future
+        assert.deepEqual(
+          [event.code, event.name, event.settlementAsset, event.quoteName, `${event.decimalPlaces}`],
+          [instrument.code, instrument.name, product.settlementAsset, product.quoteName, node.decimalPlaces],
+        )
+        assert.equal(`${event.positionDecimalPlaces}`, node.positionDecimalPlaces)
+        assert.equal(event.funding?.interestRate, instrument.perpetual?.interestRate)
+        assert.equal(event.funding?.clampLowerBound, instrument.perpetual?.clampLowerBound)
+        assert.equal(event.funding?.clampUpperBound, instrument.perpetual?.clampUpperBound)
+      }
+    }
+  })
+})
+
+describe('a market event', () => {
+  const tradable = (instrument: Uint8Array) => message({ 1: MARKET, 2: message({ 1: instrument }), 9: 5 })
+  const market = (body: Uint8Array, kind: number = EVENT_KIND.marketCreated) => decode({ kind, body })
+
+  test('is decoded whatever it holds, as another decoder reads it', () => {
+    const texts = fc.option(
+      fc.string({ unit: 'grapheme-composite', maxLength: 20 }).filter((s) => !s.includes('\0')),
+    )
+    const numbers = fc.option(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }))
+    fc.assert(
+      fc.property(
+        fc.constantFrom(99, 100, 101, 102, 103),
+        fc.tuple(texts, texts, texts, texts, texts, texts, texts, texts),
+        fc.tuple(texts, texts),
+        fc.tuple(numbers, fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))),
+        fc.tuple(fc.integer({ min: 0, max: 10 }), fc.integer({ min: 0, max: 8 })),
+        (
+          product,
+          [one, two, four, five, six, ten, eleven, twelve],
+          [code, name],
+          [places, position],
+          [state, mode],
+        ) => {
+          const of = message({
+            1: one,
+            2: two,
+            3: 'x',
+            4: four,
+            5: five,
+            6: six,
+            10: ten,
+            11: eleven,
+            12: twelve,
+          })
+          const instrument = message({ 1: 'id', 2: code, 3: name, 4: message({ 1: 'a:b' }), [product]: of })
+          const body = message({
+            1: MARKET.toUpperCase(),
+            2: message({ 1: instrument, 2: message({}) }),
+            3: places,
+            4: message({ 1: 'fees' }),
+            8: mode,
+            9: state,
+            11: position,
+            21: '1',
+          })
+          const { event, leftOut } = market(body)
+          assert.deepEqual([event, leftOut], [marketOf(body), []])
+        },
+      ),
+    )
+  })
+
+  test('of a spot market has its quote asset, of another its settlement asset in lower case', () => {
+    const product = message({ 1: idOf('B'), 2: idOf('C') })
+    const of = (field: number) => market(tradable(message({ [field]: product }))).event as InstrumentEvent
+    assert.deepEqual([of(101).settlementAsset, of(101).quoteName, of(101).funding], [idOf('c'), '', null])
+    assert.deepEqual([of(100).settlementAsset, of(100).quoteName], [idOf('b'), idOf('C')])
+    const named = market(tradable(message({ 100: message({ 1: 'Vote' }) }))).event as InstrumentEvent
+    assert.equal(named.settlementAsset, 'Vote')
+    const none = market(tradable(message({}))).event as InstrumentEvent
+    assert.deepEqual([none.settlementAsset, none.product, none.code], [null, 'PRODUCT_UNSPECIFIED', ''])
+  })
+
+  test('of two products has the last, and nothing of the other', () => {
+    const both = Buffer.concat([
+      message({ 102: message({ 1: 'A', 2: 'B', 4: '0.1' }) }),
+      message({ 100: message({ 2: 'C' }) }),
+    ])
+    const event = market(tradable(both)).event as InstrumentEvent
+    assert.deepEqual(
+      [event.product, event.settlementAsset, event.quoteName, event.funding],
+      ['PRODUCT_FUTURE', null, 'C', null],
+    )
+  })
+
+  test('keeps funding parameters that are not numbers', () => {
+    const { event, leftOut } = decode(perpetual({}, { 4: 'a lot', 10: '' }))
+    assert.deepEqual(leftOut, [])
+    assert.deepEqual((event as InstrumentEvent).funding, {
+      interestRate: 'a lot',
+      clampLowerBound: '',
+      clampUpperBound: '',
+      scalingFactor: '',
+      lowerBound: null,
+      upperBound: null,
+    })
+  })
+
+  const LONG = 'x'.repeat(1_025)
+  const rows: [what: string, content: Content, reason: string | null][] = [
+    ['as it should be', perpetual(), null],
+    ['with the longest code', perpetual({ code: LONG.slice(1) }), null],
+    ['of a malformed id', perpetual({ marketId: 'abc' }), 'invalid market ID'],
+    ['without an id', perpetual({ marketId: null }), 'invalid market ID'],
+    ['of an unknown state', perpetual({ state: 11 }), 'unknown market state'],
+    ['of a state below 0', perpetual({ state: -1 }), 'unknown market state'],
+    ['of an unknown mode', perpetual({ mode: 9 }), 'unknown trading mode'],
+    ['with a code too long', perpetual({ code: LONG }), 'text of more than 1,024 characters'],
+    ['with a NUL in its code', perpetual({ code: 'a\0b' }), 'text that cannot be kept'],
+    ['with an asset too long', perpetual({ settlementAsset: LONG.slice(0, 257) }), 'invalid asset ID'],
+    [
+      'with a parameter too long',
+      perpetual({}, { 12: '1'.repeat(257) }),
+      'number of more than 256 characters',
+    ],
+    ['with a NUL in a parameter', perpetual({}, { 4: '\0' }), 'text that cannot be kept'],
+    [
+      'with decimal places that no store keeps',
+      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 3: 2n ** 63n }) },
+      'decimal places of 2^63 or more',
+    ],
+    ['that is an asset as it should be', asset(), null],
+    ['that is an asset without an id', asset({ assetId: null }), 'invalid asset ID'],
+    ['that is an asset of an id too long', asset({ assetId: LONG.slice(0, 257) }), 'invalid asset ID'],
+    ['that is an asset of an unknown status', asset({ status: 5 }), 'unknown asset status'],
+    [
+      'that is an asset of too many decimals',
+      asset({ decimals: 2n ** 63n }),
+      'decimal places of 2^63 or more',
+    ],
+    ['that is an asset with a name too long', asset({ name: LONG }), 'text of more than 1,024 characters'],
+    ['that is an asset with a NUL', asset({ symbol: '\0' }), 'text that cannot be kept'],
+  ]
+  for (const [what, content, reason] of rows) {
+    test(`${what} is ${reason === null ? 'kept' : `left out: ${reason}`}`, () => {
+      const { event, leftOut } = decode(content)
+      assert.equal(event === null, reason !== null)
+      assert.deepEqual(leftOut, reason === null ? [] : [reason])
+    })
+  }
+
+  test('that is no message is an error', () => {
+    for (const kind of KINDS) {
+      assert.throws(
+        () => decode({ kind, body: message({ 2: Buffer.from([0x0a, 0x05]) }) }),
+        MalformedMessageError,
+      )
+    }
+  })
+
+  test('that is left out is counted, and stops a strict ingest before its block', async (t) => {
+    const store = STORE_KINDS[0]!.create(t)
+    const bytes = fileOf(
+      { height: 1, events: [perpetual()] },
+      { height: 2, events: [perpetual({ state: 11 }), asset()] },
+    )
+    const strict = await ingestBytes(t, store, bytes, { strict: true })
+    assert.match(strict.failure?.message ?? '', /unknown market state, in an event of block 2/)
+    const { leftOut } = await ingestWell(t, store, bytes)
+    assert.deepEqual(leftOut, { 'unknown market state': 1 })
+  })
+})
+
+test('an asset’s id is lower case where it is hex digits, and as it was sent where it is a name', () => {
+  const idFrom = (assetId: string) => (decode(asset({ assetId })).event as AssetEvent).assetId
+  assert.equal(idFrom(idOf('F')), idOf('f'))
+  assert.equal(idFrom('VOTE'), 'VOTE')
+})
+
+test('the latest event by place describes a market and an asset, in whatever order blocks come', () => {
+  const batch = createBatch()
+  const project = (height: bigint, contents: Content[]) =>
+    projectBlock(batch, {
+      height,
+      timestamp: 0n,
+      events: contents.map((content, index) => ({ index: index + 1, event: decode(content).event! })),
+      replacesAfter: null,
+      weight: 0,
+    })
+  project(7n, [perpetual({ code: 'B' }), perpetual({ code: 'C' }), asset({ symbol: 'S' })])
+  project(5n, [perpetual({ code: 'A' }), asset({ symbol: 'R' }), asset({ assetId: 'OTHER' })])
+  const { code, height, eventIndex, marketId } = batch.instruments.get(MARKET)!
+  assert.deepEqual([code, height, eventIndex, marketId], ['C', 7n, 2, MARKET])
+  assert.deepEqual(
+    [...batch.assets.values()].map(({ assetId, symbol, height: at }) => [assetId, symbol, at]),
+    [
+      ['VOTE', 'S', 7n],
+      ['OTHER', 'VT', 5n],
+    ],
+  )
+})
+
+describe('what market data say of a running period', () => {
+  const of = (perpetualBytes: Uint8Array | null) => {
+    const body = message({ 12: MARKET, 31: perpetualBytes === null ? null : message({ 31: perpetualBytes }) })
+    return decode({ kind: EVENT_KIND.marketData, body }).event as MarketDataEvent
+  }
+
+  test('is decoded where it is asked for', () => {
+    const said = message({ 1: '-5', 2: '-0.5', 3: '5', 4: '10', 5: 7, 6: 9_000_000_000n, 7: '1', 9: 3 })
+    assert.deepEqual(perpetualDataOf(of(said)), {
+      fundingPayment: '-5',
+      fundingRate: '-0.5',
+      internalTwap: '5',
+      externalTwap: '10',
+      seq: 7n,
+      start: 9_000_000_000n,
+    })
+    assert.equal(perpetualDataOf(of(message({ 1: '' })))!.fundingPayment, null)
+    assert.equal(perpetualDataOf(of(null)), null)
+  })
+
+  test('is not looked at otherwise: what is malformed there is no error but to who asks', () => {
+    const event = of(Buffer.from([0x0a, 0x09, 0x31]))
+    assert.deepEqual(event.feeShares, [])
+    assert.throws(() => perpetualDataOf(event), MalformedMessageError)
+  })
+
+  test('is all that verification takes of market data in a recording', () => {
+    let said = 0
+    for (const { kind, bytes } of recordsOf(readRecording(SAMPLE))) {
+      if (kind !== EVENT_KIND.marketData) continue
+      const record = bytes.subarray(RECORD_HEADER_BYTES)
+      const perpetualBytes = nested(nested(fieldsOf(record), kind), 31).get(31) as Uint8Array | undefined
+      const data = perpetualDataOf(decodeBytes(record).event as MarketDataEvent)
+      if (perpetualBytes === undefined) assert.equal(data, null)
+      else {
+        const fields = fieldsOf(perpetualBytes)
+        assert.deepEqual(
+          [
+            data!.fundingPayment,
+            data!.fundingRate,
+            data!.internalTwap,
+            data!.externalTwap,
+            data!.seq,
+            data!.start,
+          ],
+          [
+            ...[1, 2, 3, 4].map((field) => text(fields, field) || null),
+            integer(fields, 5),
+            integer(fields, 6),
+          ],
+        )
+        said++
+      }
+    }
+    assert.equal(said, 2_693)
+  })
+})
