@@ -57,7 +57,7 @@ function queryOf(target: string) {
     resource,
     selection: { marketId: LARGE_MARKET },
     descending: true,
-    cursor: decodeCursor(resource, LARGE_MARKET, searchParams.get('pagination.after')!) as Key,
+    cursor: decodeCursor(resource, { marketId: LARGE_MARKET }, searchParams.get('pagination.after')!) as Key,
     limit: Number(searchParams.get('pagination.first')),
     edges: 'as read',
   } as const

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
-import { edgesStatement } from '../src/store/page-statement.ts'
-import { POSTGRES_DIALECT } from '../src/store/postgres/dialect.ts'
+import { READ_STATE } from '../src/store/changes.ts'
+import { columnsStatement } from '../src/store/page-statement.ts'
 import { pageScans } from '../src/store/scan.ts'
 import {
   type PostgresServer,
@@ -104,7 +104,7 @@ async function measurePages(server: PostgresServer, store: string): Promise<Figu
 
 /** Times a second that pgbench gets the rows of the page, by the page's own statement. */
 async function pgbenchRate(server: PostgresServer, marketId: string, limit: number): Promise<number> {
-  const { page } = pageScans(
+  const scans = pageScans(
     {
       resource: fundingPeriodDataPoints,
       selection: { marketId },
@@ -113,8 +113,9 @@ async function pgbenchRate(server: PostgresServer, marketId: string, limit: numb
       limit,
     },
     null,
+    1n,
   )
-  const { text, values } = edgesStatement(page, limit + 1, false, POSTGRES_DIALECT)!
+  const { text, values } = columnsStatement(scans, limit + 1, READ_STATE)
   const script = join(WORK, 'page.sql')
   const filled = text.replaceAll(/\$(\d+)/g, (_, position: string) => {
     const value = values[Number(position) - 1]!

@@ -32,7 +32,7 @@ export function pageTargets(points: number): PageTargets {
   /** A cursor at a share of the way from the oldest row to the newest; the turn makes each another one. */
   function cursorAt(share: number): string {
     const second = start + BigInt(Math.floor(share * seconds))
-    return encodeCursor(fundingPeriodDataPoints, LARGE_MARKET, [
+    return encodeCursor(fundingPeriodDataPoints, { marketId: LARGE_MARKET }, [
       second * 1_000_000_000n,
       BigInt(turn++ % 1_000_000),
       2n,

@@ -54,6 +54,27 @@ const SAMPLE_COVERAGE = {
       lastTimestamp: '1696500903000000000',
     },
   ],
+  fundingPeriods: [
+    {
+      marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
+      count: '11',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+    {
+      marketId: 'a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35',
+      count: '16',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+    {
+      marketId: 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4',
+      count: '21',
+      firstTimestamp: '1696500003000000000',
+      lastTimestamp: '1696500903000000000',
+    },
+  ],
+  instruments: { count: '0' },
   liquidityProviders: [
     {
       marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',
@@ -172,7 +193,14 @@ describe('ranges and gaps', () => {
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
     }
     const none = { count: '0', firstTimestamp: null, lastTimestamp: null }
-    const rows = { fundingPeriodDataPoints: [], liquidityProviders: [], prunedBefore: null, next: null }
+    const rows = {
+      fundingPeriodDataPoints: [],
+      fundingPeriods: [],
+      instruments: { count: '0' },
+      liquidityProviders: [],
+      prunedBefore: null,
+      next: null,
+    }
     return coverageBody({ coverage, checkpoints: none, ...rows }).coverage.blocks.ranges.map(
       ({ from, to }) => `${from}-${to}`,
     )

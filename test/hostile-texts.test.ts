@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { printable } from '../src/domain/printable.ts'
 import { TEXT_FORMATS } from '../src/export/text-formats.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import { busEvent, checkpoint, frame, idOf, message } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { runLyra } from './fixtures/program.ts'
@@ -109,7 +109,6 @@ test('a view in a SQLite file that is not the store’s own is found by check', 
 })
 
 test('numbers never change in CSV, those below zero and lists of them neither', () => {
-  const { liquidityProviders } = RESOURCES
   const share = {
     party: idOf('b'),
     equityLikeShare: '-0.5',
@@ -122,7 +121,7 @@ test('numbers never change in CSV, those below zero and lists of them neither', 
     notionalVolumeBuys: '-x',
   }
   const row = [idOf('a'), idOf('b'), JSON.stringify({ ...share, virtualStake: '-' }), JSON.stringify(sla)]
-  const line = TEXT_FORMATS.csv.line({ row, cursor: 'c' }, liquidityProviders, {})
+  const line = TEXT_FORMATS.csv.writerOf(liquidityProviders, {}).line({ row, cursor: 'c' })
   assert.match(line, /,-0\.5,\+1,-1e-7,'-,/)
   assert.match(line, /,"-0\.1,0\.2",'=1,'-x,/)
 })

@@ -11,6 +11,8 @@ import { MalformedMessageError } from '../src/events/wire-reader.ts'
 import { createBatch } from '../src/projections/batch.ts'
 import { projectBlock } from '../src/projections/project-block.ts'
 import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
+import { tableOf } from '../src/store/tables.ts'
+import { mergeRows } from '../src/store/write-batch.ts'
 import {
   asset,
   busEvent,
@@ -361,10 +363,19 @@ test('the latest event by place describes a market and an asset, in whatever ord
     })
   project(7n, [perpetual({ code: 'B' }), perpetual({ code: 'C' }), asset({ symbol: 'S' })])
   project(5n, [perpetual({ code: 'A' }), asset({ symbol: 'R' }), asset({ assetId: 'OTHER' })])
-  const { code, height, eventIndex, marketId } = batch.instruments.get(MARKET)!
-  assert.deepEqual([code, height, eventIndex, marketId], ['C', 7n, 2, MARKET])
+  const rowsOf = (name: string) => {
+    const table = tableOf(name)
+    const names = table.columns.map((column) => column.name)
+    return mergeRows(table, batch.rows.get(name)!).map((row) =>
+      Object.fromEntries(row.map((cell, index) => [names[index], cell])),
+    )
+  }
   assert.deepEqual(
-    [...batch.assets.values()].map(({ assetId, symbol, height: at }) => [assetId, symbol, at]),
+    rowsOf('instruments').map((row) => [row.code, row.height, row.event_index, row.market_id]),
+    [['C', 7n, 2, MARKET]],
+  )
+  assert.deepEqual(
+    rowsOf('assets').map((row) => [row.asset_id, row.symbol, row.height]),
     [
       ['VOTE', 'S', 7n],
       ['OTHER', 'VT', 5n],

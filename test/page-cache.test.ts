@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { createPageCache, type Extent, type KeptPage } from '../src/api/page-cache.ts'
+import { createPageCache, type KeptPage, type PageScope } from '../src/api/page-cache.ts'
 import type { Change } from '../src/store/changes.ts'
 import type { Freshness, Reader } from '../src/store/store.ts'
 import { pruneStore } from '../src/upkeep/prune-store.ts'
@@ -135,58 +135,42 @@ describe('a cache of pages', () => {
     }
   }
 
-  const points = (scope: string, first: bigint | null, last: bigint | null): Extent => ({
-    resource: 'fundingPeriodDataPoints',
-    scope,
-    first,
-    last,
-  })
-  const change = (scope: string, first: bigint, last: bigint): Change => ({
-    resource: 'fundingPeriodDataPoints',
-    scope,
-    range: { first, last },
-  })
-  const pageOf = (extent: Extent, version: KeptPage['version'], bytes = 10): KeptPage => ({
+  const points = (scope: string): PageScope => ({ resource: 'fundingPeriodDataPoints', scope })
+  const providers = (scope: string | null): PageScope => ({ resource: 'liquidityProviders', scope })
+  const checkpoints: PageScope = { resource: 'checkpoints', scope: null }
+  const pageOf = (scope: PageScope, version: KeptPage['version'], bytes = 10): KeptPage => ({
     route: '/',
     body: Buffer.alloc(bytes),
     tag: '"tag"',
     isGzipped: false,
-    extent,
+    scope,
     version,
   })
 
-  const cases: [what: string, extent: Extent, changes: Change[] | null, stays: boolean][] = [
-    ['rows of another market', points(MARKET_A, null, null), [change(MARKET_B, 5n, 5n)], true],
-    ['rows before its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 5n, 9n)], true],
-    ['rows behind its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 21n, 30n)], true],
-    ['a row at the beginning of its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 5n, 10n)], false],
-    ['a row at the end of its range', points(MARKET_A, 10n, 20n), [change(MARKET_A, 20n, 30n)], false],
-    ['rows on a side that is open', points(MARKET_A, 10n, null), [change(MARKET_A, 50n, 60n)], false],
-    ['anything', points(MARKET_A, 10n, 20n), null, false],
-    [
-      'a list of providers of its market',
-      { resource: 'liquidityProviders', scope: MARKET_A, first: null, last: null },
-      [{ resource: 'liquidityProviders', scope: MARKET_A, range: null }],
-      false,
-    ],
+  const cases: [what: string, page: PageScope, changes: Change[] | null, stays: boolean][] = [
+    ['rows of another market', points(MARKET_A), [points(MARKET_B)], true],
+    ['rows of its market', points(MARKET_A), [points(MARKET_A)], false],
+    ['rows of its market among others', points(MARKET_A), [points(MARKET_B), points(MARKET_A)], false],
+    ['rows of any market', points(MARKET_A), [{ resource: 'fundingPeriodDataPoints', scope: null }], false],
+    ['anything', points(MARKET_A), null, false],
+    ['nothing', points(MARKET_A), [], true],
+    ['a list of providers of its market', providers(MARKET_A), [providers(MARKET_A)], false],
     [
       'a list of providers, where it shows those of any market',
-      { resource: 'liquidityProviders', scope: null, first: null, last: null },
-      [{ resource: 'liquidityProviders', scope: MARKET_A, range: null }],
+      providers(null),
+      [providers(MARKET_A)],
       false,
     ],
-    [
-      'another resource',
-      points(MARKET_A, null, null),
-      [{ resource: 'checkpoints', scope: null, range: null }],
-      true,
-    ],
+    ['a list of providers of another market', providers(MARKET_A), [providers(MARKET_B)], true],
+    ['another resource', points(MARKET_A), [checkpoints], true],
+    ['another resource of its market', points(MARKET_A), [providers(MARKET_A)], true],
+    ['rows that are told apart by nothing', checkpoints, [checkpoints], false],
   ]
-  for (const [what, extent, changes, stays] of cases) {
+  for (const [what, list, changes, stays] of cases) {
     test(`a commit of ${what} ${stays ? 'leaves a page' : 'drops a page'}`, async () => {
       const { reader, commit, current } = createCommits()
       const cache = createPageCache(reader, 1_000_000)!
-      await cache.put('key', pageOf(extent, current()))
+      await cache.put('key', pageOf(list, current()))
       assert.notEqual(await cache.check('key'), null)
       commit(changes)
       assert.equal((await cache.check('key')) !== null, stays)
@@ -198,16 +182,16 @@ describe('a cache of pages', () => {
     const cache = createPageCache(reader, 1_000_000)!
     const before = current()
     commit([])
-    await cache.put('key', pageOf(points(MARKET_A, null, null), before))
+    await cache.put('key', pageOf(points(MARKET_A), before))
     assert.equal(cache.has('key'), false)
   })
 
   test('holds no more than it may, and lets go of what was not asked for longest', async () => {
     const { reader, current } = createCommits()
     const cache = createPageCache(reader, 20_000)!
-    const extent = points(MARKET_A, null, null)
+    const list = points(MARKET_A)
     const putTwice = async (key: string, bytes: number) => {
-      for (let time = 1; time <= 2; time++) await cache.put(key, pageOf(extent, current(), bytes))
+      for (let time = 1; time <= 2; time++) await cache.put(key, pageOf(list, current(), bytes))
     }
     for (const key of ['one', 'two', 'three']) await putTwice(key, 5_000)
     await cache.check('one')
@@ -223,18 +207,18 @@ describe('a cache of pages', () => {
   test('keeps a large page from the second time on, a small one from the first', async () => {
     const { reader, current } = createCommits()
     const cache = createPageCache(reader, 100_000)!
-    const extent = points(MARKET_A, null, null)
-    await cache.put('small', pageOf(extent, current(), 4_096))
-    await cache.put('large', pageOf(extent, current(), 4_097))
+    const list = points(MARKET_A)
+    await cache.put('small', pageOf(list, current(), 4_096))
+    await cache.put('large', pageOf(list, current(), 4_097))
     assert.deepEqual([cache.has('small'), cache.has('large')], [true, false])
-    await cache.put('large', pageOf(extent, current(), 4_097))
+    await cache.put('large', pageOf(list, current(), 4_097))
     assert.equal(cache.has('large'), true)
   })
 
   test('remembers so many characters of requests at most', async () => {
     const { reader, current } = createCommits()
     const cache = createPageCache(reader, 1_000_000)!
-    const put = (key: string) => cache.put(key, pageOf(points(MARKET_A, null, null), current(), 5_000))
+    const put = (key: string) => cache.put(key, pageOf(points(MARKET_A), current(), 5_000))
     await put('first')
     for (let count = 0; count < 70; count++) await put(`${count} `.padEnd(16_000, 'x'))
     await put('first')
@@ -250,7 +234,7 @@ describe('a cache of pages', () => {
       const expected = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 256))
       for (let time = 1; time <= 2; time++) {
         const body = Buffer.from(expected)
-        const put = cache.put('key', { ...pageOf(points(MARKET_A, null, null), current()), body })
+        const put = cache.put('key', { ...pageOf(points(MARKET_A), current()), body })
         body.fill(0)
         await put
       }

@@ -5,24 +5,23 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { MarketEvent } from '../src/events/event.ts'
 import { decodeCursor, encodeCursor } from '../src/resources/cursor.ts'
-import type { Key, ResourceName, Selection } from '../src/resources/resource.ts'
+import type { Key } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { createCommitter } from './fixtures/commit-events.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer, send } from './fixtures/http.ts'
-import { eventsFor, queriesFor } from './fixtures/market-events.ts'
+import { openLiveStore } from './fixtures/live-store.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
+import { queriesFor, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { keyOfNode, type ListCase, marketsOf, type Params, selectionsOf } from './fixtures/selections.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
 const SIZES = [1, 2, 3, 7, 1000]
-const RESOURCE_NAMES = Object.keys(RESOURCES) as ResourceName[]
 
 /** Pages of one walk at most: the smallest pages walk the short selections only, unless the long run is on. */
 const MAX_PAGES = scaled(60, 1_000_000)
@@ -102,29 +101,28 @@ async function cursorsOf(base: string, lists: readonly ListCase[]): Promise<stri
 type ServedModel = {
   base: string
   model: PageModel
-  /** Commits events to the store and the model. */
-  commit(events: readonly MarketEvent[]): Promise<void>
+  /** Commits events to the store and the model, as one block; of the next height where none is given. */
+  commit(events: readonly MarketEvent[], height?: number): Promise<void>
 }
 
 /** A new store that is served, and the model of what it holds. */
-async function serveModel(scope: TestContext, kind: StoreKind): Promise<ServedModel> {
+async function serveModel(
+  scope: TestContext,
+  kind: StoreKind,
+  resourceCase: ResourceCase,
+  firstHeight = 1,
+): Promise<ServedModel> {
   const store = kind.create(scope)
-  const writer = await openStore(store).openWriter()
-  scope.after(() => writer.close())
-  await writer.coverage()
-  const commitToStore = createCommitter(writer)
-  const model = new PageModel()
-  await commitToStore([])
+  const live = await openLiveStore(scope, store)
+  const model = new PageModel(resourceCase)
+  await live.commit(firstHeight, [])
   const base = await serve(scope, store)
-  const commit = async (events: readonly MarketEvent[]) => {
-    await commitToStore(events)
-    model.add(events)
+  const commit = async (events: readonly MarketEvent[], height = live.height + 1) => {
+    await live.commit(height, events)
+    model.add(height, events)
   }
   return { base, model, commit }
 }
-
-const scopeOf = (resource: ResourceName, { marketId }: Selection): string | null =>
-  RESOURCES[resource].scope === null ? null : marketId!
 
 /** Asks for a page and compares it with the model's; returns its edges. */
 async function checkPage(
@@ -133,8 +131,7 @@ async function checkPage(
   query: ModelQuery,
   cursor: Key | null,
 ): Promise<PageAnswer> {
-  const scope = scopeOf(query.resource, query.selection)
-  const text = cursor === null ? null : encodeCursor(RESOURCES[query.resource], scope, cursor)
+  const text = cursor === null ? null : encodeCursor(query.resource, query.selection, cursor)
   const { path, params } = requestOf(query, text)
   const page = await getPage(base, path, params)
   const { hasNextPage, hasPreviousPage } = page.pageInfo
@@ -155,12 +152,11 @@ async function walkWhileRowsArrive(
 ): Promise<void> {
   const { resource, selection, newestFirst, backward } = query
   const ascending = newestFirst === backward
-  const scope = scopeOf(resource, selection)
   let cursor: Key | null = null
   for (let number = 1; ; number++) {
     const { edges, pageInfo } = await checkPage(base, model, query, cursor)
     for (const edge of backward ? edges.toReversed() : edges) {
-      const key = decodeCursor(RESOURCES[resource], scope, edge.cursor) as Key
+      const key = decodeCursor(resource, selection, edge.cursor) as Key
       assert.ok(cursor === null || (ascending ? compare(key, cursor) > 0 : compare(key, cursor) < 0))
       cursor = key
     }
@@ -168,6 +164,13 @@ async function walkWhileRowsArrive(
     await arrive(number)
   }
 }
+
+test('random pages are tried of every resource', () => {
+  assert.deepEqual(
+    RESOURCE_CASES.map(({ resource }) => resource),
+    RESOURCES,
+  )
+})
 
 for (const kind of STORE_KINDS) {
   describe(`pages (${kind.name})`, () => {
@@ -213,38 +216,62 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await cursorsOf(other, lists), await cursorsOf(one, lists))
     })
 
-    for (const resource of RESOURCE_NAMES) {
+    for (const resourceCase of RESOURCE_CASES) {
+      const { events: arrival } = resourceCase
+      const resource = resourceCase.resource.name
+      const eventsUpTo = (maxLength: number) => fc.array(arrival, { maxLength })
+      const queries = queriesFor(resourceCase)
+
       test(`random pages of ${resource} are those of a plain list`, async () => {
         const property = fc.asyncProperty(
-          eventsFor(resource, 40),
-          fc.array(queriesFor(resource), { minLength: 20, maxLength: 20 }),
-          (events, queries) =>
+          eventsUpTo(40),
+          fc.array(queries, { minLength: 20, maxLength: 20 }),
+          (events, asked) =>
             inScope(async (scope) => {
-              const { base, model, commit } = await serveModel(scope, kind)
+              const { base, model, commit } = await serveModel(scope, kind, resourceCase)
               await commit(events)
-              for (const query of queries) await checkPage(base, model, query, query.cursor)
+              for (const query of asked) await checkPage(base, model, query, query.cursor)
             }),
         )
         await fc.assert(property, { seed: 1, numRuns: scaled(25, 1000) })
       })
 
+      test(`pages of ${resource} are the same in whatever order blocks come`, async () => {
+        const heights = Array.from({ length: 8 }, (_, index) => index + 1)
+        const property = fc.asyncProperty(
+          fc.array(eventsUpTo(6), { minLength: heights.length, maxLength: heights.length }),
+          fc.shuffledSubarray(heights, { minLength: heights.length }),
+          fc.array(queries, { minLength: 10, maxLength: 10 }),
+          (blocks, order, asked) =>
+            inScope(async (scope) => {
+              const { base, model, commit } = await serveModel(scope, kind, resourceCase, 9)
+              for (const height of order) {
+                await commit(blocks[height - 1]!, height)
+                for (const query of asked.slice(0, 2)) await checkPage(base, model, query, query.cursor)
+              }
+              for (const query of asked) await checkPage(base, model, query, query.cursor)
+            }),
+        )
+        await fc.assert(property, { seed: 4, numRuns: scaled(15, 500) })
+      })
+
       test(`pages of ${resource} asked for again and again are never out of date`, async () => {
         const property = fc.asyncProperty(
-          fc.array(eventsFor(resource, 4), { minLength: 10, maxLength: 10 }),
-          fc.array(queriesFor(resource), { minLength: 6, maxLength: 6 }),
-          (arrivals, queries) =>
+          fc.array(eventsUpTo(4), { minLength: 10, maxLength: 10 }),
+          fc.array(queries, { minLength: 6, maxLength: 6 }),
+          (arrivals, asked) =>
             inScope(async (scope) => {
-              const { base, model, commit } = await serveModel(scope, kind)
+              const { base, model, commit } = await serveModel(scope, kind, resourceCase)
               for (const events of arrivals) {
                 await commit(events)
                 // The first is read, the second kept from then on, until rows that it depends on change.
-                for (const query of [...queries, ...queries]) {
+                for (const query of [...asked, ...asked]) {
                   await checkPage(base, model, query, query.cursor)
                 }
               }
               const metrics = (await send(base, '/metrics')).text
               const kept = /^lyra_pages_from_memory_total (\d+)/m.exec(metrics)
-              assert.ok(Number(kept?.[1]) >= arrivals.length * queries.length, metrics)
+              assert.ok(Number(kept?.[1]) >= arrivals.length * asked.length, metrics)
             }),
         )
         await fc.assert(property, { seed: 3, numRuns: scaled(12, 500) })
@@ -252,11 +279,11 @@ for (const kind of STORE_KINDS) {
 
       test(`walks over ${resource} stay whole while rows arrive`, async () => {
         const property = fc.asyncProperty(
-          fc.array(eventsFor(resource, 12), { minLength: 12, maxLength: 12 }),
-          queriesFor(resource),
+          fc.array(eventsUpTo(12), { minLength: 12, maxLength: 12 }),
+          queries,
           (arrivals, query) =>
             inScope(async (scope) => {
-              const { base, model, commit } = await serveModel(scope, kind)
+              const { base, model, commit } = await serveModel(scope, kind, resourceCase)
               await commit(arrivals[0]!)
               await walkWhileRowsArrive(base, model, { ...query, cursor: null }, async (page) => {
                 await commit(arrivals[page % arrivals.length]!)

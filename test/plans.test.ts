@@ -11,24 +11,27 @@ import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
+import { HEAD_ROOM } from '../src/store/edges.ts'
 import {
-  type Dialect,
+  columnsStatement,
   edgesStatement,
   existsStatement,
+  type PageScans,
   pageStatement,
   type Statement,
 } from '../src/store/page-statement.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig } from '../src/store/postgres/connection.ts'
-import { POSTGRES_DIALECT } from '../src/store/postgres/dialect.ts'
 import { pageScans } from '../src/store/scan.ts'
-import { SQLITE_DIALECT } from '../src/store/sqlite/dialect.ts'
 import type { PageQuery } from '../src/store/store.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const LIMIT = 100
+
+/** What a page's statement joins with: one row, read from small tables however it is read. */
+const STATE = 'select 1 as one'
 
 /** A page whose plan is looked at. `marketId` and `partyId` are filled in from the data. */
 type PlannedPage = {
@@ -95,12 +98,16 @@ function factsOf([marketId, partyId, first, last, height]: string[]): Facts {
   }
 }
 
-function statementsOf(query: PageQuery, dialect: Dialect): [string, Statement][] {
-  const { page, behind } = pageScans(query, null)
-  const edges = [edgesStatement(page, LIMIT + 1, false, dialect)].filter((statement) => statement !== null)
+/** The number of the market whose facts are asked for; null where rows do not name theirs by it. */
+const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 'number' ? 1n : null)
+
+const scansOf = (query: PageQuery): PageScans => pageScans(query, null, marketOf(query))
+
+function sqliteStatements(query: PageQuery): [string, Statement][] {
+  const { page, behind } = scansOf(query)
   return [
-    ['page', pageStatement(page, LIMIT + 1, dialect)],
-    ...edges.map((statement): [string, Statement] => ['edges', statement]),
+    ['rows', pageStatement(page, LIMIT + 1, 'lazy')],
+    ['edges', edgesStatement(page, LIMIT + 1, false, HEAD_ROOM)],
     ...(behind === null ? [] : [['behind', existsStatement(behind)] as [string, Statement]]),
   ]
 }
@@ -121,7 +128,7 @@ function checkSqlitePlans(path: string): void {
   const facts = factsOf(Object.values(database.prepare(FACTS).get()!) as string[])
   for (const page of PAGES) {
     for (const descending of [true, false]) {
-      for (const [what, { text, values }] of statementsOf(queryOf(page, facts, descending), SQLITE_DIALECT)) {
+      for (const [what, { text, values }] of sqliteStatements(queryOf(page, facts, descending))) {
         const plan = database
           .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
           .all(...values)
@@ -160,18 +167,15 @@ async function checkPostgresPlans(store: string): Promise<void> {
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {
       for (const descending of [true, false]) {
-        for (const [what, { text, values }] of statementsOf(
-          queryOf(page, facts, descending),
-          POSTGRES_DIALECT,
-        )) {
-          const explained = await client.query(
-            `explain (analyze, format json) ${text}`,
-            values.map((value) => value.toString()),
-          )
-          const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
-          const where = `${page.name}, ${what}, ${descending ? 'newest' : 'oldest'} first:\n${JSON.stringify(plan, null, 1)}`
-          checkNode(plan, where)
-        }
+        const scans = scansOf(queryOf(page, facts, descending))
+        const { text, values } = columnsStatement(scans, LIMIT + 1, STATE)
+        const explained = await client.query(
+          `explain (analyze, format json) ${text}`,
+          values.map((value) => value.toString()),
+        )
+        const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
+        const where = `${page.name}, ${descending ? 'newest' : 'oldest'} first:\n${JSON.stringify(plan, null, 1)}`
+        checkNode(plan, where)
       }
     }
   } finally {

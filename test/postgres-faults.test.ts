@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
+import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { send } from './fixtures/http.ts'
@@ -284,11 +285,12 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
 
   test('every unique key of a distributed table holds the column that it is distributed by', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
-    const { DISTRIBUTED_TABLES } = await import('../src/store/postgres/distribute.ts')
     const name = store()
     await openStore(name).migrate()
     const schema = new URL(name).searchParams.get('schema')
-    for (const [table, column] of Object.entries(DISTRIBUTED_TABLES)) {
+    const spread = TABLES.filter(({ spread }) => spread !== undefined && spread !== 'everywhere')
+    assert.ok(spread.length >= 7)
+    for (const { name: table, spread: column } of spread) {
       const keys = await query(
         server.url,
         `select indexrelid::regclass::text as name,
@@ -297,7 +299,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
          from pg_index where indisunique and indrelid = '${schema}.${table}'::regclass`,
       )
       assert.ok(keys.length > 0, table)
-      for (const key of keys) assert.ok((key.columns as string[]).includes(column), `${key.name as string}`)
+      for (const key of keys) assert.ok((key.columns as string[]).includes(column!), `${key.name as string}`)
     }
   })
 })

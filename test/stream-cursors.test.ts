@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import type { Coverage, Gap } from '../src/domain/coverage.ts'
 import { advance, heldOf, isBefore, type Lacks, type Place } from '../src/domain/lacks.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
 import { decodeStreamCursor, encodeStreamCursor } from '../src/stream/stream-cursor.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { scaled } from './fixtures/scale.ts'
@@ -62,8 +62,8 @@ describe('the cursor of a stream', () => {
           had.push(...taken.map(nameOf))
           if (taken.length === events.length) lacks = advance(lacks, coverageOf(held), null)
           else if (taken.length > 0) lacks = advance(lacks, coverageOf(held), taken.at(-1)!)
-          const cursor = encodeStreamCursor(checkpoints, {}, { lacks })
-          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), { lacks })
+          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
+          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
         }
         for (const step of list) {
           held.add(step.block)
@@ -81,8 +81,8 @@ describe('the cursor of a stream', () => {
   test('without a first height, as version 0.1.0 gave it, lacks all below where the store began', () => {
     const held = new Set([1, 2, Number(BEGAN), Number(BEGAN) + 1])
     const lacks: Lacks = { first: null, gaps: [], tail: { height: BEGAN + 1n, index: 0 } }
-    const cursor = encodeStreamCursor(checkpoints, {}, { lacks })
-    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), { lacks })
+    const cursor = encodeStreamCursor(checkpoints, {}, lacks)
+    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
     assert.deepEqual(
       heldOf(lacks, coverageOf(held)).map(({ height, to }) => [height, to]),
       [
@@ -98,30 +98,45 @@ describe('the cursor of a stream', () => {
       gaps: [{ height: 5n, index: 2, to: 9n }],
       tail: { height: 2n ** 63n - 1n, index: 70_000 },
     }
-    const rows = new Set(['abcdefg-', '_bcdefgh'])
     const [market, other] = [{ marketId: idOf('a') }, { marketId: idOf('b') }]
-    const cases = [
-      [checkpoints, {}, { lacks: place }],
-      [fundingPeriodDataPoints, market, { lacks: place }],
-      [liquidityProviders, market, { height: 7n, rows }],
-      [liquidityProviders, market, { height: 7n, rows: new Set<string>() }],
-      [liquidityProviders, market, { height: 7n, rows: null }],
-    ] as const
-    for (const [resource, selection, progress] of cases) {
-      const cursor = encodeStreamCursor(resource, selection, progress)
+    for (const resource of RESOURCES) {
+      const selection = resource.scope === null ? {} : market
+      const cursor = encodeStreamCursor(resource, selection, place)
       assert.match(cursor, /^[A-Za-z0-9_-]+$/)
-      assert.deepEqual(decodeStreamCursor(resource, selection, cursor), progress)
-      for (const foreign of [checkpoints, fundingPeriodDataPoints, liquidityProviders]) {
+      assert.deepEqual(decodeStreamCursor(resource, selection, cursor), place)
+      for (const foreign of RESOURCES) {
         if (foreign !== resource) assert.equal(decodeStreamCursor(foreign, market, cursor), null)
       }
+      if (resource.scope !== null) assert.equal(decodeStreamCursor(resource, other, cursor), null)
       for (let at = 0; at < cursor.length; at++) {
         const changed = `${cursor.slice(0, at)}${cursor[at] === 'x' ? 'y' : 'x'}${cursor.slice(at + 1)}`
         assert.equal(decodeStreamCursor(resource, selection, changed), null, changed)
         assert.equal(decodeStreamCursor(resource, selection, cursor.slice(0, at)), null)
       }
     }
-    const ofMarket = encodeStreamCursor(fundingPeriodDataPoints, market, { lacks: place })
-    assert.equal(decodeStreamCursor(fundingPeriodDataPoints, other, ofMarket), null)
+  })
+
+  test('of providers as version 0.1.0 gave it, a height and hashes of rows, lacks all rows', () => {
+    const all: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+    const hashes = 'abcdefg-_bcdefgh'
+    for (const body of [
+      '7_',
+      `7_r`,
+      `7_r${hashes}`,
+      `${(2n ** 63n - 1n).toString(36)}_r${hashes.repeat(128)}`,
+    ]) {
+      assert.deepEqual(decodeStreamCursor(liquidityProviders, market, summed(`s3_${body}`)), all, body)
+    }
+    for (const body of [
+      ...['', '_', '7', '_r', 'r', `7_x${hashes}`, `7_r${hashes} `, `7_r${hashes.repeat(128)}-`],
+      ...['7-1-1_r', `${'z'.repeat(14)}_r`, '7_r_0-0-0.', '-7_r'],
+    ]) {
+      assert.equal(decodeStreamCursor(liquidityProviders, market, summed(`s3_${body}`)), null, body)
+    }
+    for (const resource of RESOURCES.filter((other) => other !== liquidityProviders)) {
+      const [head] = encodeStreamCursor(resource, market, all).split('_0_0-0_')
+      assert.equal(decodeStreamCursor(resource, market, summed(`${head}_7_r${hashes}`)), null, resource.name)
+    }
   })
 
   const market = { marketId: idOf('a') }
@@ -148,13 +163,6 @@ describe('the cursor of a stream', () => {
     ] as [string, Lacks][]) {
       assert.equal(decodeStreamCursor(checkpoints, {}, forged(lacks)), null, what)
     }
-    const rows = (count: number) =>
-      new Set(Array.from({ length: count }, (_, n) => String(n).padStart(8, '0')))
-    const ofProviders = (progress: { height: bigint; rows: ReadonlySet<string> | null }) =>
-      decodeStreamCursor(liquidityProviders, market, encodeStreamCursor(liquidityProviders, market, progress))
-    assert.notEqual(ofProviders({ height: 7n, rows: rows(256) }), null)
-    assert.equal(ofProviders({ height: 7n, rows: rows(257) }), null)
-    assert.equal(ofProviders({ height: 2n ** 63n, rows: null }), null)
   })
 
   test('of any text with a right check sum is one that can be followed, or none', () => {
@@ -163,17 +171,16 @@ describe('the cursor of a stream', () => {
       fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map((value) => value.toString(36)),
       fc.tuple(fc.nat(), fc.nat(), fc.nat()).map((values) => values.map((n) => n.toString(36)).join('-')),
     )
-    const resources = [checkpoints, fundingPeriodDataPoints, liquidityProviders]
     fc.assert(
-      fc.property(fc.constantFrom(...resources), fc.array(part, { maxLength: 70 }), (resource, parts) => {
+      fc.property(fc.constantFrom(...RESOURCES), fc.array(part, { maxLength: 70 }), (resource, parts) => {
         const [head] = encodeStreamCursor(resource, market, {
-          lacks: { first: null, gaps: [], tail: { height: 0n, index: 0 } },
+          first: null,
+          gaps: [],
+          tail: { height: 0n, index: 0 },
         }).split('_0-0_')
-        const text = [head, ...parts].join('_')
-        const sum = hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)
-        const progress = decodeStreamCursor(resource, market, `${text}_${sum}`)
-        if (progress === null || !('lacks' in progress)) return
-        const { gaps, tail } = progress.lacks
+        const lacks = decodeStreamCursor(resource, market, summed([head, ...parts].join('_')))
+        if (lacks === null) return
+        const { gaps, tail } = lacks
         assert.ok(gaps.length <= 64)
         for (const [index, { height, to }] of gaps.entries()) {
           assert.ok(height <= to && to < (gaps[index + 1]?.height ?? tail.height))
@@ -183,8 +190,13 @@ describe('the cursor of a stream', () => {
     )
   })
 
+  /** A text with a right check sum. */
+  function summed(text: string): string {
+    return `${text}_${hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)}`
+  }
+
   /** A cursor as its bytes say, whether or not a stream could lead to it. */
   function forged(lacks: Lacks): string {
-    return encodeStreamCursor(checkpoints, {}, { lacks })
+    return encodeStreamCursor(checkpoints, {}, lacks)
   }
 })

@@ -29,9 +29,9 @@ import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage } from './fixtures/http.ts'
-import { eventsFor } from './fixtures/market-events.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
+import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -229,18 +229,14 @@ for (const kind of STORE_KINDS) {
         await ingestWhole(store, path)
         const { told, compared } = await checkWithFiles(store, path)
         assert.deepEqual(told, [], name)
-        const { gaps: _, markets, pruned: __, stream, ...tables } = await rowCounts(store)
+        const { gaps: _, markets, pruned: __, kept_from: ___, stream, ...tables } = await rowCounts(store)
         assert.ok(markets! >= 0 && stream === 1)
         assert.deepEqual(compared!.rows, withoutSpans(tables), name)
       }
     })
 
     test('finds nothing wrong with whatever events there are', async () => {
-      const events = fc.tuple(
-        eventsFor('fundingPeriodDataPoints', 12),
-        eventsFor('checkpoints', 12),
-        eventsFor('liquidityProviders', 12),
-      )
+      const events = fc.tuple(...RESOURCE_CASES.map(({ events }) => fc.array(events, { maxLength: 12 })))
       await fc.assert(
         fc.asyncProperty(events, (lists) =>
           inScope(async (scope) => {

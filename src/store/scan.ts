@@ -1,5 +1,5 @@
 import { MAX_INT64 } from '../domain/integers.ts'
-import type { Key, KeyValue, Selection } from '../resources/resource.ts'
+import type { Key, KeyValue, Resource, Selection } from '../resources/resource.ts'
 import type { Bound, PageScans, Scan } from './page-statement.ts'
 import type { PageQuery } from './store.ts'
 
@@ -20,8 +20,8 @@ export function pageScans(query: PageQuery, span: Span | null, market: bigint | 
     resource,
     selection,
     market,
-    lower: from === undefined ? null : { key: firstKeyOf(resource.key.length, from), inclusive: true },
-    upper: to === undefined ? null : { key: firstKeyOf(resource.key.length, to), inclusive: false },
+    lower: from === undefined ? null : { key: firstKeyOf(resource, from), inclusive: true },
+    upper: to === undefined ? null : { key: firstKeyOf(resource, to), inclusive: false },
     descending,
   }
   if (cursor === null) return { page: whole, behind: null }
@@ -43,9 +43,9 @@ export function selectsNothing({ from, to, seq }: Selection): boolean {
   return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
 }
 
-/** The lowest key with a value in its first column, whatever the others hold: they are never negative. */
-function firstKeyOf(columns: number, value: bigint): Key {
-  return [value, ...new Array<bigint>(columns - 1).fill(0n)]
+/** The lowest key with a value in its first column, whatever the others hold: integers there are never negative. */
+function firstKeyOf({ key }: Resource, value: bigint): Key {
+  return [value, ...key.slice(1).map(({ type }) => (type === 'id' || type === 'text' ? '' : 0n))]
 }
 
 function later(a: bigint | undefined, b: bigint | undefined): bigint | undefined {

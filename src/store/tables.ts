@@ -15,8 +15,8 @@ export type Table = {
   columns: readonly Column[]
   keyLength: number
   /**
-   * Whether a row that is there is written only where another value differs: rows that come again with each block as
-   * they were keep the place where they last changed.
+   * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
+   * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
    */
   onlyIfDifferent?: true
   /**
@@ -187,7 +187,7 @@ export function onConflict(table: Table): string {
   if (table.onlyIfDifferent) {
     const values = others.filter((column) => !place.some((known) => known.name === column.name))
     const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
-    return `${head} ${all} where ${isNewer} and (${differs.join(' or ')})`
+    return `${head} ${all} where ${differs.join(' or ')}`
   }
   if (others.every(({ merge }) => merge === 'newer')) return `${head} ${all} where ${isNewer}`
   const isEarlier = `(excluded.start_height, excluded.start_index) < (${name}.start_height, ${name}.start_index)`

@@ -44,8 +44,7 @@ const READ_PROVISION = `
 
 /** A provider is shown again once it has a live provision: for those who follow it is a change of the row. */
 const TOUCH_PROVIDER = `
-  update liquidity_providers set height = $3, event_index = $4
-  where market_id = $1 and party_id = $2 and (height, event_index) < ($3, $4)`
+  update liquidity_providers set height = $3, event_index = $4 where market_id = $1 and party_id = $2`
 
 /** Returns a row where the market's list may be replaced. */
 const CLAIM_PROVIDER_LIST = `
@@ -73,15 +72,19 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers): Writing {
     yield { each: DELETE_AUCTIONS_AFTER, values: batch.replaced.map(placeCells) }
   }
   for (const name of batch.rows.keys()) tableOf(name)
+  let shown: Shown = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
     if (rows === undefined) continue
     if (table.name === POINTS) yield* writePoints(table, rows, markets)
-    else if (table.name === 'liquidity_provisions') yield* writeProvisions(table, rows)
+    else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
     else yield { table, rows, countsNew: false }
   }
-  yield* writeProviderLists(batch)
+  yield* writeProviderLists(batch, shown)
 }
+
+/** Where providers have come to be shown, by market and party: `[market, party, height, event index]`. */
+type Shown = Map<string, [string, string, bigint, bigint]>
 
 function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
   const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
@@ -101,23 +104,40 @@ function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNu
   yield { table: tableOf('funding_period_block_spans'), rows: spans.blocks, countsNew: false }
 }
 
-function* writeProvisions(table: Table, rows: readonly BatchRow[]): Writing {
+function* writeProvisions(table: Table, rows: readonly BatchRow[]): Writing<Shown> {
   const ids = [...new Set(rows.map(([id]) => id!))].map((id): BatchRow => [id])
   const before = yield { each: READ_PROVISION, values: ids }
   yield { table, rows, countsNew: false }
   const after = yield { each: READ_PROVISION, values: ids }
-  const shown = after.flatMap(([now], index): BatchRow[] => {
+  const shown: Shown = new Map()
+  for (const [index, [now]] of after.entries()) {
     const was = before[index]![0]
     const [marketId, partyId, status, height, eventIndex] = now!
     const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
     const isLive = LIVE_STATUSES.includes(Number(status))
-    if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) return []
-    return [[marketId!, partyId!, BigInt(height!), eventIndex!]]
-  })
-  if (shown.length > 0) yield { each: TOUCH_PROVIDER, values: shown }
+    if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
+    const row: [string, string, bigint, bigint] = [
+      ...([String(marketId), String(partyId)] as const),
+      ...([BigInt(height!), BigInt(eventIndex!)] as const),
+    ]
+    const known = shown.get(`${marketId} ${partyId}`)
+    if (known === undefined || isLater(row, known)) shown.set(`${marketId} ${partyId}`, row)
+  }
+  if (shown.size > 0) yield { each: TOUCH_PROVIDER, values: [...shown.values()] }
+  return shown
 }
 
-function* writeProviderLists({ liquidityProviderLists }: Batch): Writing {
+const isLater = ([, , height, index]: readonly unknown[], [, , other, otherIndex]: readonly unknown[]) =>
+  isNotOlder(
+    { height: height as bigint, eventIndex: Number(index) },
+    { height: other as bigint, eventIndex: Number(otherIndex) },
+  )
+
+/**
+ * A list is newer than the market's other ones, or is not written at all; its rows have the places of what last changed
+ * them, as it was committed: that is what those who follow lack.
+ */
+function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): Writing {
   const lists = [...liquidityProviderLists.values()]
   if (lists.length === 0) return
   const claims = yield {
@@ -136,7 +156,10 @@ function* writeProviderLists({ liquidityProviderLists }: Batch): Writing {
       if (!parties.has(party as string)) gone.push([event.marketId, party!])
     }
     for (const { partyId, feeShare, sla } of providers) {
-      rows.push([event.marketId, partyId, feeShare, sla, ...placeCells(place)])
+      const touched = shown.get(`${event.marketId} ${partyId}`)
+      const own = [event.marketId, partyId, ...placeCells(place)]
+      const last = touched !== undefined && isLater(touched, own) ? touched : own
+      rows.push([event.marketId, partyId, feeShare, sla, ...last.slice(2)])
     }
   }
   if (gone.length > 0) yield { each: DELETE_PROVIDER, values: gone }

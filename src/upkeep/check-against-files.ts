@@ -10,7 +10,7 @@ import { prunedBeforeOf } from '../store/holdings.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
-import { tableOf } from '../store/tables.ts'
+import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
 import {
   compareKeys,
   describeRow,
@@ -51,14 +51,11 @@ type Comparison = {
   signal: AbortSignal
 }
 
-/** Tables whose rows are the same in both, each by its event; those of markets' numbers stand apart. */
-const TABLES_BY_EVENT = [
-  'checkpoints',
-  'funding_periods',
-  'auctions',
-  'liquidity_provisions',
-  'liquidity_provider_lists',
-]
+/** Tables whose rows are compared in a way of their own. */
+const COMPARED_APART: readonly string[] = ['funding_period_data_points', 'liquidity_providers']
+
+/** Tables whose rows are the same in both, each by its event. */
+const TABLES_BY_EVENT = TABLES.filter((table) => keepsPlaces(table) && !COMPARED_APART.includes(table.name))
 
 /**
  * Compares a store with event files over the blocks that both hold whole: every row, in both directions. The
@@ -148,9 +145,9 @@ async function compareStores(
     }
     compareLastBlock(comparison)
     const rows: Record<string, number> = {}
-    for (const name of TABLES_BY_EVENT) {
-      onStep?.(`${name}, against the event files`)
-      rows[name] = await compareTable(comparison, tableOf(name))
+    for (const table of TABLES_BY_EVENT) {
+      onStep?.(`${table.name}, against the event files`)
+      rows[table.name] = await compareTable(comparison, table)
     }
     onStep?.('funding_period_data_points, against the event files')
     rows.funding_period_data_points = await comparePoints(comparison)
@@ -317,12 +314,18 @@ function problemOf(
       ? `missing; the files have it in ${describePlace(their!)}`
       : `it comes from ${describePlace(our)}, and the files have a later one in ${describePlace(their!)}`
   }
-  for (const [name, value] of Object.entries(our!)) {
-    if (name !== 'market' && value !== their![name]) {
-      return `${name} is ${JSON.stringify(value)}, and in the files ${JSON.stringify(their![name])}`
-    }
+  const startsAlike = holdBothStarts(store, files, our!, their!)
+  for (const { name, merge } of table.columns) {
+    if (name === 'market' || our![name] === their![name] || (merge === 'earliest' && !startsAlike)) continue
+    return `${name} is ${JSON.stringify(our![name])}, and in the files ${JSON.stringify(their![name])}`
   }
   return null
+}
+
+/** Whether each side holds the block of the earliest event that the other one knows of a row. */
+function holdBothStarts(store: Side, files: Side, our: NamedRow, their: NamedRow): boolean {
+  if (our.start_height == null || their.start_height == null) return true
+  return holds(files, BigInt(our.start_height)) && holds(store, BigInt(their.start_height))
 }
 
 function describePlace({ height, event_index: index }: NamedRow): string {
@@ -359,6 +362,8 @@ function pointsOfMarket(number: string | undefined): RowRange {
   return { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }
 }
 
+const isPlace = (name: string) => name === 'height' || name === 'event_index'
+
 /** Compares the providers of the markets whose lists come from the same event on both sides. */
 async function compareProviders(comparison: Comparison): Promise<number> {
   const { problems } = comparison
@@ -367,13 +372,16 @@ async function compareProviders(comparison: Comparison): Promise<number> {
     if (JSON.stringify(ours) === JSON.stringify(theirs)) sameLists.add(ours![0]!)
   })
   const table = tableOf('liquidity_providers')
+  // Where a row last changed depends on the order in which blocks came.
+  const values = table.columns.flatMap(({ name }, index) => (isPlace(name) ? [] : [index]))
+  const valuesOf = (row: readonly Cell[]) => JSON.stringify(values.map((index) => row[index]))
   let same = 0
   await eachKey(comparison, table, {}, (ours, theirs) => {
     const row = (ours ?? theirs)!
     if (!sameLists.has(row[0]!)) return
     if (ours === null) problems.add(describeRow(table, row), 'missing; the files have it')
     else if (theirs === null) problems.add(describeRow(table, row), 'the files have no such provider')
-    else if (JSON.stringify(ours) === JSON.stringify(theirs)) same++
+    else if (valuesOf(ours) === valuesOf(theirs)) same++
     else problems.add(describeRow(table, row), 'its fee share or SLA is another one in the files')
   })
   return same

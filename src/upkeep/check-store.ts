@@ -1,7 +1,7 @@
 import { GapList } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { type Store, StoreError } from '../store/store.ts'
-import { type Cell, keyOf, TABLES, type TableReader, tableOf } from '../store/tables.ts'
+import { type Cell, keepsPlaces, keyOf, TABLES, type TableReader, tableOf } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import { BlockSpanCheck } from './check-block-spans.ts'
 import { Problems } from './problems.ts'
@@ -95,7 +95,7 @@ async function checkTables(
           faults.push('its key does not stand behind the one before')
         }
         before = key
-        const fault = heightFault(named.height, heights)
+        const fault = keepsPlaces(table) ? heightFault(named.height, heights) : null
         if (fault !== null) faults.push(fault)
         if (named.market !== undefined && !markets.has(named.market)) {
           faults.push(`there is no market ${named.market}`)
