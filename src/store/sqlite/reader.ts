@@ -1,4 +1,4 @@
-import type { Coverage } from '../../domain/coverage.ts'
+import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import type { Resource, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
@@ -19,6 +19,7 @@ import {
   READ_GAPS,
   READ_POSITION,
   READ_PRUNED,
+  READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
 import {
@@ -154,12 +155,17 @@ function exists(connection: Connection, scan: Scan): boolean {
 }
 
 function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
-  const coverage = query.asOf ?? readCoverage(connection)
+  const coverage = query.asOf ?? readCoverageOf(connection, query.resource)
   if (coverage === null || holdsLess(connection, coverage)) return null
   const reading = readArrivals(query, coverage)
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value
+}
+
+function readCoverageOf(connection: Connection, { name }: Resource): Coverage | null {
+  const coverage = readCoverage(connection)
+  return coverage === null ? null : coverageOfResource(coverage, name)
 }
 
 /** Whether the snapshot holds less than what is taken to be held: that of a store that has been put back. */
@@ -178,6 +184,7 @@ function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | 
   return holdingsOf(query, {
     stream: connection.row(READ_STREAM),
     gaps: connection.rows(gaps.text, gaps.values),
+    resourceGaps: connection.rows(READ_RESOURCE_GAPS),
     resources: resources.map(({ text, values }) => connection.rows(text, values)),
     pruned: connection.rows(READ_PRUNED),
   })
@@ -189,5 +196,9 @@ function readPosition(connection: Connection): Position | null {
 
 /** What the store holds, within the caller's transaction. */
 export function readCoverage(connection: Connection): Coverage | null {
-  return coverageOf(connection.row(READ_STREAM), connection.rows(READ_GAPS))
+  return coverageOf(
+    connection.row(READ_STREAM),
+    connection.rows(READ_GAPS),
+    connection.rows(READ_RESOURCE_GAPS),
+  )
 }
