@@ -3,6 +3,7 @@ import { describeHeights } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ServiceStatus, StatusReport } from '../upkeep/status.ts'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 import { table } from './table.ts'
 
@@ -19,7 +20,7 @@ export function describeStatus(report: StatusReport): string {
   if (store !== null) {
     const { kind, bytes, schemaVersion, programSchemaVersion, hasWriter } = store
     entries.push(['size', formatBytes(bytes)])
-    const outdated = schemaVersion === programSchemaVersion ? '' : ', brought up to date when it is opened'
+    const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
     const unknown = kind === 'sqlite' ? 'unknown: a file does not tell' : 'unknown: a replica does not tell'
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
@@ -36,7 +37,7 @@ export function describeStatus(report: StatusReport): string {
   const ranges = blocks.ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
   if (ranges.length < blocks.ranges.length) ranges.push('...')
   entries.push(['whole blocks', ranges.length === 0 ? 'none' : ranges.join(', ')])
-  entries.push(...describeGaps(blocks.gaps))
+  entries.push(...describeGaps(blocks.gaps), ...describeResourceGaps(report.resourceGaps))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Pool, type PoolClient } from 'pg'
-import type { Coverage } from '../../domain/coverage.ts'
+import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
@@ -17,6 +17,7 @@ import {
   READ_GAPS,
   READ_POSITION,
   READ_PRUNED,
+  READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
 
@@ -30,13 +31,11 @@ import {
   type PageQuery,
   type Position,
   type Reader,
-  StoreError,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
-import { schemaVersion } from './migrate.ts'
-import { MIGRATIONS } from './schema.ts'
+import { checkVersion, schemaVersion } from './migrate.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -56,10 +55,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     client.on('error', () => {})
   })
   try {
-    const version = await schemaVersion(pool, address)
-    if (version < MIGRATIONS.length) {
-      throw new StoreError(`${address.name}: its schema is not up to date; run lyra migrate`)
-    }
+    checkVersion(await schemaVersion(pool, address), address)
   } catch (error) {
     await pool.end()
     throw explainPostgresError(address.name, error)
@@ -196,9 +192,14 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
 async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
-  const coverage = query.asOf ?? (await readCoverage(client))
+  const coverage = query.asOf ?? (await readCoverageOf(client, query.resource))
   if (coverage === null || (await holdsLess(client, coverage))) return null
   return runReading(client, readArrivals(query, coverage))
+}
+
+async function readCoverageOf(client: Queryable, { name }: Resource): Promise<Coverage | null> {
+  const coverage = await readCoverage(client)
+  return coverage === null ? null : coverageOfResource(coverage, name)
 }
 
 /** Whether the snapshot holds less than what is taken to be held: that of a replica that lags. */
@@ -225,13 +226,20 @@ async function readGaps(client: Queryable, most: number): Promise<GapSummary | n
 
 async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
   const statements = holdingsStatements(query)
-  const [stream, gaps, pruned, ...resources] = await Promise.all([
+  const [stream, gaps, resourceGaps, pruned, ...resources] = await Promise.all([
     rowsOf(client, READ_STREAM),
     rows(client, statements.gaps),
+    rowsOf(client, READ_RESOURCE_GAPS),
     rowsOf(client, READ_PRUNED),
     ...statements.resources.map((statement) => rows(client, statement)),
   ])
-  return holdingsOf(query, { stream: stream![0] ?? null, gaps: gaps!, pruned: pruned!, resources })
+  return holdingsOf(query, {
+    stream: stream![0] ?? null,
+    gaps: gaps!,
+    resourceGaps: resourceGaps!,
+    pruned: pruned!,
+    resources,
+  })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
@@ -255,6 +263,10 @@ async function readPosition(client: Queryable): Promise<Position | null> {
 
 /** What the store holds, within the caller's transaction. */
 export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [[stream], gaps] = await Promise.all([rowsOf(client, READ_STREAM), rowsOf(client, READ_GAPS)])
-  return coverageOf(stream ?? null, gaps)
+  const [[stream], gaps, resourceGaps] = await Promise.all([
+    rowsOf(client, READ_STREAM),
+    rowsOf(client, READ_GAPS),
+    rowsOf(client, READ_RESOURCE_GAPS),
+  ])
+  return coverageOf(stream ?? null, gaps, resourceGaps)
 }
