@@ -6,8 +6,8 @@ import type { KeyColumn, KeyType, KeyValue, Row } from './resource.ts'
 /*
  * A cursor is text that a database can write as well as this program: a letter that tells the resource; where cursors
  * are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits,
- * ids stand as they are. A text stands as it is where it is of digits and letters, or else as `-` and its UTF-8 in
- * hex.
+ * ids stand as they are. A text stands as it is where it is bytes in hex, as hashes are, or else as `-` and its UTF-8
+ * in hex.
  */
 
 const MAX_CHARACTERS = 2_304
@@ -21,7 +21,7 @@ const VALUES: Record<
   int64: { pattern: /^(?:0|-?[1-9]\d{0,18})$/, read: integerWithin(MIN_INT64) },
   uint64: { pattern: /^(?:0|[1-9]\d{0,18})$/, read: integerWithin(0n) },
   id: { pattern: /^(?:[0-9a-f]{64}|network)$/, read: (text) => text },
-  text: { pattern: /^(?:[0-9A-Za-z]*|-(?:[0-9A-F]{2})+)$/, read: readText },
+  text: { pattern: /^(?:(?:[0-9A-Fa-f]{2})*|-(?:[0-9A-F]{2})+)$/, read: readText },
 }
 
 function integerWithin(least: bigint): (text: string) => bigint | null {
@@ -31,10 +31,10 @@ function integerWithin(least: bigint): (text: string) => bigint | null {
   }
 }
 
-const PLAIN_TEXT = /^[0-9A-Za-z]*$/
+const HEX_TEXT = /^(?:[0-9A-Fa-f]{2})*$/
 
 function writeText(text: string): string {
-  return PLAIN_TEXT.test(text) ? text : `-${Buffer.from(text).toString('hex').toUpperCase()}`
+  return HEX_TEXT.test(text) ? text : `-${Buffer.from(text).toString('hex').toUpperCase()}`
 }
 
 /** Null for what {@link writeText} would not write so. */
@@ -95,5 +95,5 @@ export function textCursor(
 
 /** What {@link writeText} writes, in SQLite's SQL. */
 function textSql(column: string): string {
-  return `case when ${column} glob '*[^0-9A-Za-z]*' then '-' || hex(${column}) else ${column} end`
+  return `case when unhex(${column}) is null then '-' || hex(${column}) else ${column} end`
 }
