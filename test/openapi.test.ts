@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../src/api/openapi.ts'
-import { KNOWN_PATHS } from '../src/api/paths.ts'
+import { KNOWN_PATHS, streamPath } from '../src/api/paths.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
 import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -28,10 +29,8 @@ const ID = 'https://lyra.invalid/openapi.json'
 
 /** Where a request without a market (or a party) is refused. */
 const NEED_MARKET: ReadonlySet<string> = new Set([
-  PROVIDERS,
-  '/api/v2/stream/liquidity-providers',
-  '/api/v2/stream/funding-period-data-points',
-  '/api/v2/stream/funding-periods',
+  ...RESOURCES.filter(({ needsFilter }) => needsFilter).map(({ path }) => path),
+  ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
 ])
 
 /** Headers that stand in an answer only where there is something to say. */
