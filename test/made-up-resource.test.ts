@@ -59,7 +59,7 @@ const SUITES: [
     'requests, schemas, tables of exports',
     ['page-requests.test.ts', 'node-schemas.test.ts', 'export-tables.test.ts', 'tables.test.ts'],
     null,
-    { once: 40, byStore: 2 },
+    { once: 37, byStore: 2 },
   ],
   [
     'the OpenAPI document',

@@ -33,6 +33,14 @@ const NEED_MARKET: ReadonlySet<string> = new Set([
   ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
 ])
 
+/** Whether a request needs nothing but this parameter: the market, or a party where either will do. */
+function isEnough(path: string, name: string): boolean {
+  const isOneOfSome = RESOURCES.some(
+    (resource) => resource.needsFilter && [resource.path, streamPath(resource)].includes(path),
+  )
+  return name === 'marketId' || (isOneOfSome && name === 'partyId')
+}
+
 /** Headers that stand in an answer only where there is something to say. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 
@@ -289,7 +297,7 @@ for (const kind of STORE_KINDS) {
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
-            const required = NEED_MARKET.has(path) && !/Id$/.test(parameter.name)
+            const required = NEED_MARKET.has(path) && !isEnough(path, parameter.name)
             // A stream has no end; its head has.
             const method = path.includes('/stream/') ? 'HEAD' : 'GET'
             const { status, body } = await ask(
