@@ -35,7 +35,7 @@ export async function measureDatabasePages(store: string, targets: PageTargets):
 async function databasePages(store: string, nextTarget: () => string): Promise<number> {
   let bytes = 0
   for (let time = 0; time < TIMES; time++) {
-    const reader = await findStore(store).openExisting()
+    const reader = await findStore(store).openReader()
     // What every connection reads once.
     await reader.position()
     const before = bytesRead()

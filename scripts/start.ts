@@ -4,7 +4,7 @@ import { runCommand } from '../src/cli/program.ts'
 import { type ServeOptions, serve, serveCommand } from '../src/cli/serve.ts'
 import { ensureWebBuilt } from './build-web.ts'
 
-const SAMPLE = join(import.meta.dirname, '../sample/perps-calm.evts.gz')
+const SAMPLE = join(import.meta.dirname, '../sample/perps-calm-named.evts.gz')
 
 /** A perpetual market of the sample. */
 const SAMPLE_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
@@ -19,7 +19,10 @@ const command = serveCommand().action(async (paths: string[], options: ServeOpti
         '/',
         `/?view=funding&market=${SAMPLE_MARKET}`,
         '/docs',
+        `/api/v2/funding-periods/${SAMPLE_MARKET}?pagination.first=3&pretty`,
+        `/api/v2/funding-estimates/${SAMPLE_MARKET}?pretty`,
         `/api/v2/funding-periods/data-points/${SAMPLE_MARKET}?pagination.first=10&pretty`,
+        '/api/v2/instruments?pretty',
         `/api/v2/liquidity/providers?marketId=${SAMPLE_MARKET}&pretty`,
         '/api/v2/checkpoints?pagination.first=10&pretty',
       ]

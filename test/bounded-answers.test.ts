@@ -111,6 +111,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(one, {
           ...all,
           fundingPeriodDataPoints: [all.fundingPeriodDataPoints[1]],
+          fundingPeriods: all.fundingPeriods.filter((row) => row.marketId === marketId),
           liquidityProviders: all.liquidityProviders.filter((row) => row.marketId === marketId),
         })
       }
@@ -165,7 +166,7 @@ test('Coverage of a SQLite file is not made by the thread that answers', async (
   const watched = { ...reader, holdings: () => assert.fail(`read ${++read} times here`) }
   const base = await serve(t, store, {
     reader: watched,
-    pages: { ...pagesOf(reader), coverage: async () => null },
+    pages: { ...pagesOf(reader), report: async () => null },
   })
   assert.equal((await send(base, PATH)).status, 503)
   assert.equal(read, 0)
@@ -207,7 +208,7 @@ test('What keeps the intake from writing does not say where the store is', async
   const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
   await program.printed(/intake stopped: .*private-name\.db: /)
   const { text } = await send(base!, '/ready')
-  assert.match(text, /"intake stopped","message":"the store cannot be written to; the log says why"/)
+  assert.match(text, /"intake stopped","message":"the store: [^"]*harmed/)
   assert.doesNotMatch(text, /private-name/)
 })
 

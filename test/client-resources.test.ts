@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { createLyraClient, type LyraClient, type ResourceName } from '../client/src/index.ts'
-import { CLIENT_TYPES, clientTypes } from '../scripts/build-client-types.ts'
+import { CLIENT_TYPES, clientTypes } from '../scripts/build-client.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
@@ -63,7 +63,7 @@ describe('The types and paths of the client', () => {
     assert.equal(
       readFileSync(CLIENT_TYPES, 'utf8'),
       clientTypes(),
-      'client/src/resources.ts is not up to date: npm run build:client-types',
+      'client/src/resources.ts is not up to date: npm run build:client',
     )
   })
 

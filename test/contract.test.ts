@@ -57,7 +57,8 @@ for (const store of STORE_KINDS) {
 
         for (const asked of golden.cases) {
           const params = asked.params.map(([key, value]): [string, string] => [key, paramText(value)])
-          const target = `${asked.path}${query(params)}`
+          // A name may be percent-encoded already.
+          const target = `${asked.path}${query(params).replaceAll(/%25(?=[0-9A-F]{2}[^=&]*=)/g, '%')}`
           const answer = await send(base, target)
           const where = `${asked.id}: ${target}\n${answer.text.slice(0, 500)}`
           assert.equal(answer.status, asked.status, where)

@@ -188,6 +188,7 @@ describe('ranges and gaps', () => {
       first: 1n,
       began: 1n,
       blockOne: null,
+      resourceGaps: [],
       height: 9n,
       timestamp: 0n,
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),

@@ -266,8 +266,8 @@ async function writePoints(store: string, count: number): Promise<void> {
     const height = BigInt(start / 20_000 + 1)
     for (let index = start; index < Math.min(count, start + 20_000); index++) {
       const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
-      const row = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
-      projectFundingPeriodDataPoint(batch, row, { height, eventIndex: (index % 20_000) + 2 })
+      const event = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
+      projectFundingPeriodDataPoint(batch, event, { height, eventIndex: (index % 20_000) + 2 })
     }
     await writer.commit(batch, coverageUpTo(height))
   }

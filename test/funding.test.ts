@@ -96,6 +96,21 @@ describe('a payment and its rate', () => {
     ['are limited above', { internalTwap: 1_500n }, { upperBound: '0.2510' }, '251', '0.251'],
     ['are limited below', { internalTwap: 500n }, { lowerBound: '-0.25' }, '-250', '-0.25'],
     ['stay as they are at a limit', { internalTwap: 1_250n }, { upperBound: '0.25' }, '250', '0.25'],
+    // The payment of the limit itself would be cut to 0.
+    [
+      'stay as they are at the upper limit',
+      { internalTwap: 4n, externalTwap: 3n },
+      { upperBound: '0.3333333333333333' },
+      '1',
+      '0.3333333333333333',
+    ],
+    [
+      'stay as they are at the lower limit',
+      { internalTwap: 2n, externalTwap: 3n },
+      { lowerBound: '-0.3333333333333333' },
+      '-1',
+      '-0.3333333333333333',
+    ],
     [
       'are limited after scaling',
       { internalTwap: 1_100n },

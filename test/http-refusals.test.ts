@@ -27,7 +27,6 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['an escaped slash', requestText('GET /api/v2%2Fcheckpoints'), NOT_FOUND],
   ['dots', requestText('GET /api/v2/x/../checkpoints'), NOT_FOUND],
   ['a semicolon', requestText('GET /api/v2/checkpoints;a=b'), NOT_FOUND],
-  ['data points without a slash', requestText('GET /api/v2/funding-periods/data-points'), NOT_FOUND],
   ['an absolute target with an unknown path', requestText('GET http://lyra/nope'), NOT_FOUND],
   ['GET *', requestText('GET *'), NOT_FOUND],
   ['OPTIONS of an unknown path', requestText('OPTIONS /nope'), NOT_FOUND],

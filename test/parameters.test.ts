@@ -509,8 +509,13 @@ for (const kind of STORE_KINDS) {
           [CHECKPOINTS, `${cursors.checkpoint}=`, GARBLED],
           [CHECKPOINTS, ` ${cursors.checkpoint}`, GARBLED],
           [CHECKPOINTS, `${cursors.checkpoint}\n`, GARBLED],
-          [CHECKPOINTS, `${cursors.checkpoint}A`, GARBLED],
-          [CHECKPOINTS, cut(cursors.checkpoint), GARBLED],
+          [CHECKPOINTS, `${cursors.checkpoint}_`, GARBLED],
+          [CHECKPOINTS, `c_${cursors.checkpoint}`, GARBLED],
+          [CHECKPOINTS, cursors.checkpoint.replace('c', 'c0'), GARBLED],
+          [POINTS, `${cursors.point}A`, GARBLED],
+          [POINTS, cut(cursors.point), GARBLED],
+          [PROVIDERS_OF_MARKET, `${cursors.provider}a`, GARBLED],
+          [PROVIDERS_OF_MARKET, cut(cursors.provider), GARBLED],
           [CHECKPOINTS, changed(cursors.checkpoint), GARBLED],
           // The reference's own cursors.
           [CHECKPOINTS, 'eyJibG9ja0hlaWdodCI6OTAwfQ==', GARBLED],
@@ -530,6 +535,10 @@ for (const kind of STORE_KINDS) {
             const { details } = JSON.parse(answer.body) as { details: { inner: string }[] }
             assert.ok(details[0]!.inner.startsWith(`${name} ${inner}, allowed is `), details[0]!.inner)
           }
+        }
+        // What reads as a key is a cursor: rows are public, and a hash may be any text.
+        for (const other of [`${cursors.checkpoint}A`, cut(cursors.checkpoint)]) {
+          await assertPage(CHECKPOINTS, [['pagination.after', other]])
         }
         // Under another filter of the same market, and with another size and order, it is good.
         for (const params of [

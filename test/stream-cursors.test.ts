@@ -27,7 +27,16 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
   }
   const height = BigInt(heights.at(-1)!)
   const first = BigInt(heights[0]!)
-  return { chainId: 'c', first, began: BEGAN, blockOne: null, height, timestamp: height, gaps }
+  return {
+    chainId: 'c',
+    first,
+    began: BEGAN,
+    blockOne: null,
+    height,
+    timestamp: height,
+    gaps,
+    resourceGaps: [],
+  }
 }
 
 /** The events that are held and lacked, in their order. */

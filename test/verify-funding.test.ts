@@ -7,7 +7,7 @@ import type { TwapMethod } from '../src/funding/market-verifier.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { pruneStore } from '../src/upkeep/prune-store.ts'
 import type { FundingReport } from '../src/verify/funding-tally.ts'
-import { type GivenParameters, withGiven } from '../src/verify/parameters.ts'
+import type { GivenParameters } from '../src/verify/parameters.ts'
 import type { VerifyReport } from '../src/verify/tally.ts'
 import { verifyFiles } from '../src/verify/verify-files.ts'
 import { verifyStore } from '../src/verify/verify-store.ts'
@@ -98,20 +98,19 @@ describe('recordings of the core', () => {
   })
 
   for (const kind of STORE_KINDS) {
-    test(`agree from ${kind.name} with parameters that are given, and for the most part after points were pruned`, async (t) => {
+    test(`agree from ${kind.name} with the parameters of its instruments, and for the most part after points were pruned`, async (t) => {
       const path = recordingPath('perps-long-named.evts.gz')
       if (path === null) return skip(t, 'the recordings are not there')
       const store = kind.create(t)
       await ingestWhole(store, path)
-      const parametersOf = withGiven(() => null, GIVEN)
       const options = { method: 'running-sum', filter: ALL, signal: NEVER } as const
-      const { funding } = await verifyStore(openStore(store), { ...options, parametersOf })
+      const { funding } = await verifyStore(openStore(store), options)
       assert.deepEqual([funding.paidPeriods, funding.estimates], [all(128), all(0)])
       await runSql(
         store,
         `update funding_periods set funding_payment = '1' where seq = 7 and funding_payment is not null`,
       )
-      const altered = await verifyStore(openStore(store), { ...options, parametersOf })
+      const altered = await verifyStore(openStore(store), options)
       assert.equal(altered.funding.paidPeriods.differ, altered.funding.differenceCount)
       assert.ok(altered.funding.differenceCount > 0)
       for (const { seq, values } of altered.funding.differences) {
@@ -120,11 +119,18 @@ describe('recordings of the core', () => {
           ['7', [['fundingPayment', '1']]],
         )
       }
-      const unknown = await verifyStore(openStore(store), options)
-      assert.deepEqual(unknown.funding.unknownReasons, { 'parameters not known': 128 })
+      // What is given counts instead.
+      const given = await verifyStore(openStore(store), { ...options, parameters: { scalingFactor: '2' } })
+      assert.ok(given.funding.paidPeriods.differ > 100)
+      const unnamed = kind.create(t)
+      await ingestWhole(unnamed, SAMPLE)
+      const unknown = await verifyStore(openStore(unnamed), options)
+      assert.deepEqual(unknown.funding.unknownReasons, { 'parameters not known': 45 })
+      const named = await verifyStore(openStore(unnamed), { ...options, parameters: GIVEN })
+      assert.deepEqual(named.funding.paidPeriods, all(45))
       // The first period of each market is not seen to begin any more; what was altered stays altered.
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
-      const pruned = await verifyStore(openStore(store), { ...options, parametersOf })
+      const pruned = await verifyStore(openStore(store), options)
       const { differ } = altered.funding.paidPeriods
       assert.deepEqual(pruned.funding.paidPeriods, { agree: 125 - differ, differ, unknown: 3 })
     })

@@ -1,5 +1,5 @@
 /*
- * Made from the descriptions of the resources (src/resources) by `npm run build:client-types`; not to be edited.
+ * Made from the descriptions of the resources (src/resources) by `npm run build:client`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */

@@ -23,15 +23,16 @@ import {
   unavailable,
 } from './errors.ts'
 import { createExports } from './export-route.ts'
-import { createHotPages, type HotPages } from './hot-pages.ts'
+import { fundingEstimateHandler } from './funding-estimate-route.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import type { LongReads } from './long-reads.ts'
 import type { Pages } from './make-page.ts'
 import { createMetrics, type Metrics, type MetricsText } from './metrics.ts'
 import { createPageCache } from './page-cache.ts'
+import { createPageFront, type PageFaults, type PageFront } from './page-front.ts'
 import { pageHandler } from './page-route.ts'
 import { createParserErrors } from './parser-errors.ts'
-import { COVERAGE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
+import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
 import { checkTarget } from './query-string.ts'
 import { createRequestCount } from './rate-limit.ts'
 import type { IntakeState } from './readiness.ts'
@@ -103,6 +104,7 @@ export function createApp(options: AppOptions): App {
     // Behind a proxy the client's address stands in the headers, which are not read here.
     countRequest: options.trustProxy ? () => ({}) : countRequest,
   })
+  const faults: PageFaults = new WeakMap()
   const server = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -148,6 +150,11 @@ export function createApp(options: AppOptions): App {
       answerPreflight(request, reply)
       return reply
     }
+    const fault = faults.get(request.raw)
+    if (fault !== undefined) {
+      reply.headers(fault.limits)
+      throw fault.error
+    }
     if (!isUnlimited(request)) {
       reply.headers(countRequest(addressOf(request.raw)))
     }
@@ -192,20 +199,20 @@ export function createApp(options: AppOptions): App {
   })
 
   const cache = createPageCache(reader, options.cacheBytes)
-  if (cache !== null) {
-    const hotPages = createHotPages({
-      cache,
-      connections,
-      backlog,
-      metrics,
-      corsOrigins,
-      countRequest,
-      addressOf,
-    })
-    answerFirst(server, hotPages)
-  }
-  const turns = createTurns(onAlone)
-  const pageTurns = { usual: turns, long: createTurns(onAlone) }
+  const pageTurns = { usual: createTurns(onAlone), long: createTurns(onAlone) }
+  const front = createPageFront({
+    pages,
+    turns: pageTurns,
+    cache,
+    connections,
+    backlog,
+    metrics,
+    corsOrigins,
+    countRequest,
+    addressOf,
+    faults,
+  })
+  answerFirst(server, front)
   const exports = createExports({ longReads, log: reader.log, limits, addressOf, onAlone })
   for (const resource of RESOURCES) {
     server.route({
@@ -223,15 +230,20 @@ export function createApp(options: AppOptions): App {
     url: COVERAGE_PATH,
     handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
   })
+  server.route({
+    method: READ_METHODS,
+    url: FUNDING_ESTIMATE_PATH,
+    handler: fundingEstimateHandler({ reader, pages, turns: pageTurns.usual, addressOf }),
+  })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
   return { server, metrics }
 }
 
-/** Lets hot pages be answered ahead of everything else, until the server closes: it ends connections then. */
-function answerFirst(server: FastifyInstance, hotPages: HotPages): void {
-  const [handle] = server.server.listeners('request') as Parameters<HotPages>[2][]
+/** Lets pages be answered ahead of everything else, until the server closes: it ends connections then. */
+function answerFirst(server: FastifyInstance, front: PageFront): void {
+  const [handle] = server.server.listeners('request') as Parameters<PageFront>[2][]
   let isClosing = false
   server.addHook('preClose', async () => {
     isClosing = true
@@ -239,7 +251,7 @@ function answerFirst(server: FastifyInstance, hotPages: HotPages): void {
   server.server.removeListener('request', handle!)
   server.server.on('request', (request, response) => {
     if (isClosing) handle!(request, response)
-    else hotPages(request, response, handle!)
+    else front(request, response, handle!)
   })
 }
 

@@ -38,7 +38,7 @@ export function coverageHandler({ pages, turns, addressOf }: CoverageOptions) {
     const query = coverageQuery(readParameters(parseQuery(queryOf(request.originalUrl))))
     await turns(async () => {
       if (request.raw.socket.destroyed) return reply.hijack()
-      const made = await pages.coverage(query)
+      const made = await pages.report({ coverage: query })
       if (made === null) throw unavailable('the store holds no block yet; try again later')
       const { json, position } = made
       reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)

@@ -35,7 +35,7 @@ let gathered: { bytes: Buffer; ids: number[]; sharers: number } | null = null
 
 /** Where the store cannot be opened, the next one who asks tries again. */
 function open(): Promise<{ reader: Reader; reads: LongReads }> {
-  opening ??= store.openExisting().then(
+  opening ??= store.openReader().then(
     (reader) => ({
       reader,
       // One at a time: the thread reads itself.

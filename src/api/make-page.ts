@@ -1,6 +1,7 @@
 import type { StoreVersion } from '../store/changes.ts'
 import type { HoldingsQuery, Position, Reader } from '../store/store.ts'
 import { coverageBody } from './coverage-body.ts'
+import { fundingEstimateOf } from './funding-estimate.ts'
 import { pageBody } from './page-body.ts'
 import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
@@ -17,8 +18,8 @@ export type MadePage = {
   release?: () => void
 }
 
-/** What a store holds, as it is answered: compact JSON, of one snapshot. */
-export type MadeCoverage = { json: Buffer; position: Position }
+/** What is answered besides pages: compact JSON, of one snapshot. */
+export type MadeReport = { json: Buffer; position: Position }
 
 /**
  * Makes pages from one snapshot of the store each; null while the store holds no block.
@@ -27,8 +28,7 @@ export type MadeCoverage = { json: Buffer; position: Position }
  */
 export type Pages = {
   make(asked: PageRequest): Promise<MadePage | null>
-  /** Says what the store holds, of the part asked for. */
-  coverage(query: HoldingsQuery): Promise<MadeCoverage | null>
+  report(asked: ReportRequest): Promise<MadeReport | null>
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export type Pages = {
 export function pagesOf(reader: Reader): Pages {
   return {
     make: (asked) => makePage(reader, asked),
-    coverage: (query) => makeCoverage(reader, query),
+    report: (asked) => makeReport(reader, asked),
     close: async () => {},
   }
 }
@@ -55,7 +55,23 @@ export async function makePage(reader: Reader, asked: PageRequest): Promise<Made
   }
 }
 
-export async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeCoverage | null> {
+/** A request for what is answered besides pages: a part of what the store holds, or a market's funding estimate. */
+export type ReportRequest = { coverage: HoldingsQuery } | { fundingEstimate: string }
+
+export async function makeReport(reader: Reader, asked: ReportRequest): Promise<MadeReport | null> {
+  return 'coverage' in asked
+    ? makeCoverage(reader, asked.coverage)
+    : makeFundingEstimate(reader, asked.fundingEstimate)
+}
+
+async function makeFundingEstimate(reader: Reader, marketId: string): Promise<MadeReport | null> {
+  const found = await reader.fundingInputs(marketId)
+  if (found === null) return null
+  const fundingEstimate = fundingEstimateOf(marketId, found)
+  return { json: Buffer.from(JSON.stringify({ fundingEstimate })), position: found.position }
+}
+
+async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeReport | null> {
   const holdings = await reader.holdings(query)
   if (holdings === null) return null
   const { height, timestamp } = holdings.coverage

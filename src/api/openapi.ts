@@ -4,6 +4,7 @@ import { RESOURCES } from '../resources/resources.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
 import { coverageOperation } from './openapi-coverage.ts'
+import { fundingEstimateOperation } from './openapi-estimates.ts'
 import {
   COMMON_PARAMETERS,
   describedParameter,
@@ -13,7 +14,7 @@ import {
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperations } from './openapi-streams.ts'
 import { FORMAT_PARAMETER } from './parameters.ts'
-import { COVERAGE_PATH } from './paths.ts'
+import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH } from './paths.ts'
 import { JSON_TYPE } from './send-json.ts'
 
 const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
@@ -49,6 +50,7 @@ export function openApiDocument(version: string): object {
       ),
       ...streamOperations(),
       [COVERAGE_PATH]: { get: coverageOperation() },
+      [FUNDING_ESTIMATE_PATH.replace(':marketId', '{marketId}')]: { get: fundingEstimateOperation() },
       ...SERVICE_OPERATIONS,
     },
     components: {

@@ -5,8 +5,8 @@ import { findStore } from '../store/open-store.ts'
 import { asUnavailable, type Reader } from '../store/store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { type MadePage, makeCoverage, makePage } from './make-page.ts'
-import type { AskedCoverage, AskedPage, PageInBlock, PageThreadTask, SentCoverage } from './page-threads.ts'
+import { type MadePage, makePage, makeReport, type ReportRequest } from './make-page.ts'
+import type { AskedPage, PageInBlock, PageThreadTask, SentReport } from './page-threads.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
 const { store: name, isLong } = workerData as PageThreadTask
@@ -18,18 +18,18 @@ let reader: Reader | null = null
 
 async function openReader(): Promise<Reader> {
   try {
-    return await store.openExisting({ rests: isLong })
+    return await store.openReader({ rests: isLong })
   } catch (error) {
     throw asUnavailable(error)
   }
 }
 
 async function answer(
-  asked: AskedPage | AskedCoverage,
-): Promise<ThreadAnswer<PageInBlock | SentCoverage | null>> {
+  asked: AskedPage | ReportRequest,
+): Promise<ThreadAnswer<PageInBlock | SentReport | null>> {
   reader ??= await openReader()
-  if ('coverage' in asked) {
-    const made = await makeCoverage(reader, asked.coverage)
+  if (!('query' in asked)) {
+    const made = await makeReport(reader, asked)
     return {
       answer: made === null ? null : { bytes: new Uint8Array(made.json), position: made.position },
     }
@@ -49,7 +49,7 @@ function inBlock({ json, ...page }: MadePage): ThreadAnswer<PageInBlock> {
 let last: Promise<unknown> = Promise.resolve()
 answerCalls(
   parentPort!,
-  (asked: AskedPage | AskedCoverage) => {
+  (asked: AskedPage | ReportRequest) => {
     if ('free' in asked) for (const block of asked.free) buffers.give(block)
     const answered = last.then(() => answer(asked))
     last = answered.catch(() => {})

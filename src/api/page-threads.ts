@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../module-beside.ts'
 import type { ResourceName } from '../resources/resource.ts'
-import type { HoldingsQuery, PageQuery, Position } from '../store/store.ts'
-import type { MadePage, Pages } from './make-page.ts'
+import type { PageQuery, Position } from '../store/store.ts'
+import type { MadePage, Pages, ReportRequest } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
@@ -21,11 +21,8 @@ export type AskedPage = {
   free: ArrayBuffer[]
 }
 
-/** A part of the coverage that a thread is asked for. */
-export type AskedCoverage = { coverage: HoldingsQuery }
-
-/** The coverage as it is sent between threads. */
-export type SentCoverage = { bytes: Uint8Array; position: Position }
+/** A report as it is sent between threads. */
+export type SentReport = { bytes: Uint8Array; position: Position }
 
 /** A page in a block of memory that the thread wants back. */
 export type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
@@ -46,7 +43,7 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
   }
   return {
     make: (asked) => (isLong(asked) ? longThread() : usual).make(asked),
-    coverage: (query) => longThread().coverage(query),
+    report: (asked) => longThread().report(asked),
     close: async () => {
       await Promise.all([thread?.close(), long?.close()])
     },
@@ -56,7 +53,7 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
 function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
-  const thread = startThread<AskedPage | AskedCoverage, PageInBlock | SentCoverage | null>({
+  const thread = startThread<AskedPage | ReportRequest, PageInBlock | SentReport | null>({
     module: moduleBeside(import.meta.url, 'page-thread'),
     task,
     log,
@@ -78,10 +75,10 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
       const page = await thread.ask({ resource: resource.name, query, backward, free: blocks }, blocks)
       return page === null ? null : pageIn(page as PageInBlock)
     },
-    coverage: async (query) => {
-      const answer = await thread.ask({ coverage: query })
+    report: async (asked) => {
+      const answer = await thread.ask(asked)
       if (answer === null) return null
-      const { bytes, position } = answer as SentCoverage
+      const { bytes, position } = answer as SentReport
       return { json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), position }
     },
     close: thread.close,

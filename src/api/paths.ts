@@ -10,6 +10,9 @@ export const DOCUMENT_PATH = '/openapi.json'
 /** Where the service tells what it holds. */
 export const COVERAGE_PATH = '/api/v2/coverage'
 
+/** Where the running funding period of a market is estimated. */
+export const FUNDING_ESTIMATE_PATH = '/api/v2/funding-estimates/:marketId'
+
 /** Where a resource's rows are sent as they come. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
@@ -33,6 +36,7 @@ export const KNOWN_PATHS: readonly string[] = [
   ...RESOURCES.map(({ path }) => path),
   ...RESOURCES.map(streamPath),
   COVERAGE_PATH,
+  FUNDING_ESTIMATE_PATH,
   ...SERVICE_PATHS,
   DOCUMENT_PATH,
 ]

@@ -1,4 +1,4 @@
-import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
+import { type Coverage, describeHeights, GapList, ResourceGapList } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
 import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
@@ -6,6 +6,7 @@ import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type Place } from '../records/place.ts'
 import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
+import { eventKindsOf, kindsOf } from './resource-events.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -57,8 +58,11 @@ export type AssemblerOptions = {
   strict: boolean
 }
 
-/** What a height is to the store: held already, in a recorded gap, below the first, the next one, or beyond that. */
-type HeightClass = 'held' | 'fills' | 'below' | 'next' | 'beyond'
+/**
+ * What a height is to the store: held already, held without the events of some resources, in a recorded gap, below the
+ * first, the next one, or beyond that.
+ */
+type HeightClass = 'held' | 'lacks' | 'fills' | 'below' | 'next' | 'beyond'
 
 /** A block that has begun. */
 type OpenBlock = {
@@ -66,6 +70,8 @@ type OpenBlock = {
   timestamp: bigint
   hash: string
   class: HeightClass
+  /** Of a block that is held, the kinds of event that it lacks; null: all are kept. */
+  only: ReadonlySet<number> | null
   /** What the ids of its events begin with, `<height>-`. */
   idPrefix: string
   lastIndex: number
@@ -80,7 +86,7 @@ type OpenBlock = {
 type BlockOne = {
   block: OpenBlock
   hashes: string[]
-  /** Whether something of it is to be handed on: false while all its parts are known to be held. */
+  /** Whether a part of it is new: false while all its parts are known to be held. */
   isNew: boolean
 }
 
@@ -101,8 +107,9 @@ export class BlockAssembler {
   }
   readonly #options: AssemblerOptions
   readonly #envelope = createEnvelope()
-  #coverage: Omit<Coverage, 'gaps'> | null
+  #coverage: Omit<Coverage, 'gaps' | 'resourceGaps'> | null
   readonly #gaps: GapList
+  readonly #resourceGaps: ResourceGapList
   #chainId: string | null
   #chainIdBytes: DataView
   #open: OpenBlock | null = null
@@ -118,13 +125,15 @@ export class BlockAssembler {
     this.#options = options
     this.#coverage = options.coverage
     this.#gaps = new GapList(options.coverage?.gaps ?? [])
+    this.#resourceGaps = new ResourceGapList(options.coverage?.resourceGaps ?? [])
     this.#chainId = options.coverage?.chainId ?? null
     this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
   }
 
   /** What the store holds once every block handed on so far is committed. */
   get coverage(): Coverage | null {
-    return this.#coverage === null ? null : { ...this.#coverage, gaps: this.#gaps.all }
+    if (this.#coverage === null) return null
+    return { ...this.#coverage, gaps: this.#gaps.all, resourceGaps: this.#resourceGaps.all }
   }
 
   /** The chain that events have to be of; null before the first event, where nothing is held. */
@@ -135,7 +144,7 @@ export class BlockAssembler {
   /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open
-    return open?.height ?? (this.#blockOne?.isNew ? 1n : null)
+    return open?.height ?? (this.#blockOne?.isNew || this.#blockOne?.block.class === 'lacks' ? 1n : null)
   }
 
   /**
@@ -217,11 +226,13 @@ export class BlockAssembler {
     this.#dropUnfinished(height)
     if (height !== 1n) this.#emitBlockOne(place)
     if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
+    const known = height === 1n ? this.#classifyPart(hash, place) : this.#classify(height, place)
     this.#open = {
       height,
       timestamp,
       hash,
-      class: height === 1n ? this.#classifyPart(hash, place) : this.#classify(height, place),
+      class: known,
+      only: known === 'lacks' ? kindsOf(this.#resourceGaps.at(height)) : null,
       idPrefix: `${height}-`,
       lastIndex: 0,
       heldIndex: 0,
@@ -243,8 +254,12 @@ export class BlockAssembler {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', place)
       }
       if (block.incomplete) this.counts.unfinishedBlocks++
-      else if (this.#lacksHeldPart(hashes, place)) this.counts.heldBlocks++
+      else if (this.#lacksHeldPart(hashes, place)) this.#complete(block)
       else this.#emit(block, hashes)
+    } else if (this.#blockOne?.block.class === 'lacks') {
+      const { block, hashes } = this.#blockOne
+      if (this.#coverage!.blockOne!.every((hash) => hashes.includes(hash))) this.#complete(block)
+      else this.counts.heldBlocks++
     }
     this.#blockOne = null
     if (this.#lostParts.size > 0) this.#lostParts.clear()
@@ -261,9 +276,9 @@ export class BlockAssembler {
     const others = new Set([...ended, ...this.#lostParts])
     if (others.delete(hash) || others.size < 2) {
       const known = this.#classify(1n, place)
-      if (known !== 'held') return known
+      if (known !== 'held' && known !== 'lacks') return known
       const held = this.#coverage?.blockOne
-      return held?.includes(hash) && !this.#blockOne?.isNew ? 'held' : 'fills'
+      return held?.includes(hash) && !this.#blockOne?.isNew ? known : 'fills'
     }
     throw new EventStreamError(
       `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it comes once for genesis and once for itself`,
@@ -273,7 +288,8 @@ export class BlockAssembler {
 
   /** Whether the store holds a part of block 1 that the input lacks; which comes first cannot be known then. */
   #lacksHeldPart(hashes: readonly string[], place: Place): boolean {
-    if (this.#classify(1n, place) !== 'held') return false
+    const known = this.#classify(1n, place)
+    if (known !== 'held' && known !== 'lacks') return false
     const held = this.#coverage!.blockOne
     // Stores of version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
     if (held === null) return hashes.length < 2
@@ -302,7 +318,10 @@ export class BlockAssembler {
     const from = this.#expectedHeight()
     if (height === from) return 'next'
     if (this.#coverage !== null && height < this.#coverage.first) return 'below'
-    if (height < from) return this.#gaps.has(height) ? 'fills' : 'held'
+    if (height < from) {
+      if (this.#gaps.has(height)) return 'fills'
+      return this.#resourceGaps.at(height).length > 0 ? 'lacks' : 'held'
+    }
     if (this.#options.allowGap) return 'beyond'
     throw new GapError(
       `block ${height} begins where block ${from} should: ${describeHeights(from, height - 1n)} missing or not ended. ` +
@@ -403,6 +422,7 @@ export class BlockAssembler {
     const index = this.#nextIndex(place)
     const open = this.#open
     if (index === null || open === null || open.class === 'held') return
+    if (open.only !== null && !open.only.has(this.#envelope.kind)) return
     const event = decodeEvent(this.#envelope, (reason) => this.#leaveOut(reason, place))
     if (event === null) return
     open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
@@ -436,6 +456,7 @@ export class BlockAssembler {
     this.#open = null
     if (open.class === 'held') this.counts.heldBlocks++
     if (open.height === 1n) this.#endPart(open)
+    else if (open.class === 'lacks') this.#complete(open)
     else if (open.class !== 'held') this.#emit(open)
   }
 
@@ -452,7 +473,8 @@ export class BlockAssembler {
       if (!genesis.isNew) open.heldIndex = genesis.block.lastIndex
       else open.heldIndex = genesis.block.heldIndex
     }
-    const isNew = open.class !== 'held' || genesis?.isNew === true
+    const isHeld = open.class === 'held' || open.class === 'lacks'
+    const isNew = !isHeld || genesis?.isNew === true
     this.#blockOne = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash], isNew }
   }
 
@@ -461,12 +483,15 @@ export class BlockAssembler {
     const { height, timestamp, events, weight } = open
     const known = this.#gaps.at(height)?.kind
     if (known === 'incomplete' && open.incomplete) {
-      this.counts.heldBlocks++
+      this.#complete(open)
       return
     }
     const first = this.#coverage?.first ?? this.#firstBegun!
     const replacesAfter = open.class === 'fills' && known !== 'missing' ? open.heldIndex : null
-    if (open.class === 'fills') this.#gaps.fill(height)
+    if (open.class === 'fills') {
+      this.#gaps.fill(height)
+      this.#resourceGaps.fill(height)
+    }
     if (open.class === 'below' && height + 1n < first) {
       this.#gaps.add({ from: height + 1n, to: first - 1n, kind: 'missing' })
     }
@@ -477,6 +502,25 @@ export class BlockAssembler {
     this.#cover(open, first, hashes)
     this.counts.blocks++
     this.#options.onBlock({ height, timestamp, events, weight, replacesAfter })
+  }
+
+  /** A block that is held has come again: hands on the events of resources that it lacks, where there are such. */
+  #complete(open: OpenBlock): void {
+    const { height, timestamp, events, weight } = open
+    this.counts.heldBlocks++
+    const resources = this.#resourceGaps.at(height)
+    // Of a block that is held whole no part is enough.
+    if (resources.length === 0 || (open.class === 'lacks' && open.incomplete)) return
+    this.#resourceGaps.fill(height)
+    const kinds = eventKindsOf(resources)
+    this.#options.onBlock({
+      height,
+      timestamp,
+      events: events.filter(({ event }) => kinds.has(event.kind)),
+      weight,
+      replacesAfter: null,
+      isAddition: true,
+    })
   }
 
   /** Counts a block to what the store holds. */

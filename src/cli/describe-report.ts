@@ -1,6 +1,7 @@
 import { describeHeights, type Gap } from '../domain/coverage.ts'
 import type { IntakeReport } from '../intake/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 
 const ROW_NAMES = {
@@ -28,6 +29,7 @@ export function describeReport(report: IntakeReport): string {
   const { passedOver } = report
   const notes: [number, string][] = [
     [report.heldBlocks, 'blocks passed over that the store holds already'],
+    [report.completedBlocks, 'of them given events that they lacked, of resources that are kept by now'],
     [passedOver.beforeFirstBlock, 'events passed over before the first block'],
     [passedOver.outsideBlocks, 'events left out between blocks'],
     [passedOver.repeated, 'events passed over that came again'],
@@ -47,5 +49,7 @@ export function describeReport(report: IntakeReport): string {
     const heights = describeHeights(BigInt(gap.from), BigInt(gap.to))
     lines.push(`  gap: ${heights} ${gap.kind satisfies string as Gap['kind']}`)
   }
+  for (const [resource, text] of describeResourceGaps(report.resourceGaps))
+    lines.push(`  ${resource}: ${text}`)
   return lines.join('\n')
 }

@@ -3,6 +3,7 @@ import { describeHeights } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ServiceStatus, StatusReport } from '../upkeep/status.ts'
+import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 import { table } from './table.ts'
 
@@ -19,7 +20,7 @@ export function describeStatus(report: StatusReport): string {
   if (store !== null) {
     const { kind, bytes, schemaVersion, programSchemaVersion, hasWriter } = store
     entries.push(['size', formatBytes(bytes)])
-    const outdated = schemaVersion === programSchemaVersion ? '' : ', brought up to date when it is opened'
+    const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
     const unknown = kind === 'sqlite' ? 'unknown: a file does not tell' : 'unknown: a replica does not tell'
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
@@ -36,7 +37,7 @@ export function describeStatus(report: StatusReport): string {
   const ranges = blocks.ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
   if (ranges.length < blocks.ranges.length) ranges.push('...')
   entries.push(['whole blocks', ranges.length === 0 ? 'none' : ranges.join(', ')])
-  entries.push(...describeGaps(blocks.gaps))
+  entries.push(...describeGaps(blocks.gaps), ...describeResourceGaps(report.resourceGaps))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
@@ -73,6 +74,8 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
 
 function describeRows(coverage: CoverageBody['coverage']): string[] {
   const { checkpoints, fundingPeriodDataPoints, liquidityProviders } = coverage
+  // A service of version 0.1.0 says nothing of these.
+  const { fundingPeriods = [], instruments }: Partial<typeof coverage> = coverage
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   rows.push([
     'checkpoints',
@@ -84,6 +87,10 @@ function describeRows(coverage: CoverageBody['coverage']): string[] {
   for (const { marketId, count: points, firstTimestamp, lastTimestamp } of fundingPeriodDataPoints) {
     rows.push(['data points', marketId, count(points), time(firstTimestamp), time(lastTimestamp)])
   }
+  for (const { marketId, count: periods, firstTimestamp, lastTimestamp } of fundingPeriods) {
+    rows.push(['funding periods', marketId, count(periods), time(firstTimestamp), time(lastTimestamp)])
+  }
+  if (instruments !== undefined) rows.push(['instruments', '', count(instruments.count), '', ''])
   for (const { marketId, count: providers, atBlock } of liquidityProviders) {
     rows.push(['providers', marketId, count(providers), '', `block ${atBlock}`])
   }

@@ -1,14 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { printableLines } from '../domain/printable.ts'
+import { printable, printableLines } from '../domain/printable.ts'
 import { findStore } from '../store/open-store.ts'
 import { statusOfService } from '../upkeep/service-status.ts'
 import { statusOfStore } from '../upkeep/status.ts'
 import { describeStatus } from './describe-status.ts'
+import { EXIT } from './exit.ts'
 import { flagOption, InvalidSettingError, storeOption } from './options.ts'
 
 const NOTES = `
 Of a store it tells its size, schema and writer; of a running service its readiness, replicas and live intake; of
-both what they hold and lack. It changes nothing.`
+both what they hold and lack. It changes nothing. Of a store whose schema is older than this program's it tells no more
+than that, and exits 1: run lyra migrate.`
 
 type StatusOptions = { store: string; url: string | undefined; json: boolean }
 
@@ -30,6 +32,12 @@ export function statusCommand(): Command {
         ? await statusOfService(options.url!)
         : await statusOfStore(findStore(options.store))
       console.log(options.json ? JSON.stringify(report, null, 2) : printableLines(describeStatus(report)))
+      const { store } = report
+      if (store === null || store.schemaVersion === store.programSchemaVersion) return
+      console.error(
+        `lyra: ${printable(report.of)}: its schema is version ${store.schemaVersion}, this program's ${store.programSchemaVersion}; run lyra migrate`,
+      )
+      process.exitCode = EXIT.failure
     })
 }
 

@@ -10,7 +10,7 @@ import { findEventFiles } from '../records/event-paths.ts'
 import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
-import { type GivenParameters, withGiven } from '../verify/parameters.ts'
+import type { GivenParameters } from '../verify/parameters.ts'
 import type { VerifyProgress, VerifyReport } from '../verify/tally.ts'
 import { verifyFiles } from '../verify/verify-files.ts'
 import { verifyStore } from '../verify/verify-store.ts'
@@ -37,7 +37,7 @@ a period ends that is dated before its last point, and such a one is unknown whe
 behind a gap, or behind points that were taken out, is unknown until a whole period has begun.
 
 Payments and rates of funding are made anew from what their period's last event carries, where the market's parameters
-are known: from market events in the files, or from the flags. A flag counts in every market that is verified, in place
+are known: from market events, or from the flags. A flag counts in every market that is verified, in place
 of its own value; where any is given, a parameter that neither has is none. Event files hold the core's own estimates
 of running periods too (in market data), which are compared likewise.
 
@@ -154,11 +154,9 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   let cutOff: CutOffNotice[] = []
   try {
     if (paths.length === 0) {
-      // A store keeps no instruments: parameters are those that are given.
-      const parametersOf = withGiven(() => null, parameters)
       const store = findStore(options.store)
       report = await watchingLog(store, log, () =>
-        verifyStore(store, { method, filter, parametersOf, signal, onProgress }),
+        verifyStore(store, { method, filter, parameters, signal, onProgress }),
       )
     } else {
       const input = findEventFiles(paths)

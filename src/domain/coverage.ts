@@ -6,6 +6,12 @@ export type Gap = {
   kind: 'missing' | 'incomplete'
 }
 
+/**
+ * Heights of blocks, both ends included, that are held without the events that a resource is made from: a version
+ * that did not know it has ingested them.
+ */
+export type ResourceGap = { resource: string; from: bigint; to: bigint }
+
 /** What part of one network's stream a store holds. */
 export type Coverage = {
   chainId: string
@@ -24,6 +30,8 @@ export type Coverage = {
   timestamp: bigint
   /** Ascending, without overlap. */
   gaps: readonly Gap[]
+  /** By resource ascending and without overlap; never of heights that are missing. */
+  resourceGaps: readonly ResourceGap[]
 }
 
 /**
@@ -99,6 +107,56 @@ export class GapList {
     }
     return low
   }
+}
+
+/** The gaps of resources while blocks are ingested, as {@link GapList}. */
+export class ResourceGapList {
+  readonly #lists: ReadonlyMap<string, GapList>
+  #snapshot: readonly ResourceGap[] | null
+
+  constructor(gaps: readonly ResourceGap[]) {
+    const byResource = Map.groupBy(gaps, ({ resource }) => resource)
+    this.#lists = new Map(
+      [...byResource].map(([resource, own]) => [
+        resource,
+        new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' }))),
+      ]),
+    )
+    this.#snapshot = gaps
+  }
+
+  /** The gaps as they are now; the same array until something changes. */
+  get all(): readonly ResourceGap[] {
+    this.#snapshot ??= [...this.#lists].flatMap(([resource, list]) =>
+      list.all.map(({ from, to }) => ({ resource, from, to })),
+    )
+    return this.#snapshot
+  }
+
+  /** The resources whose events a block lacks. */
+  at(height: bigint): string[] {
+    return [...this.#lists].flatMap(([resource, list]) => (list.has(height) ? [resource] : []))
+  }
+
+  /** A block's events are there now, of every resource. */
+  fill(height: bigint): void {
+    for (const list of this.#lists.values()) {
+      if (!list.has(height)) continue
+      list.fill(height)
+      this.#snapshot = null
+    }
+  }
+}
+
+/** What a store holds of a resource: blocks without its events count as missing. */
+export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
+  const own = coverage.resourceGaps.filter((gap) => gap.resource === resource)
+  if (own.length === 0) return coverage
+  // Of a block that is incomplete some events are there; without those of the resource it is missing.
+  const lacking = new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' })))
+  const gaps = coverage.gaps.filter(({ from, kind }) => kind === 'missing' || !lacking.has(from))
+  const all = [...gaps, ...lacking.all].sort((a, b) => (a.from < b.from ? -1 : 1))
+  return { ...coverage, gaps: all }
 }
 
 /** The heights below the block at which a store began that are missing, ascending. */

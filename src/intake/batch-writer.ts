@@ -14,6 +14,8 @@ const MAX_BATCH_MS = 400
 export class BatchWriter {
   readonly rows: RowCounts = noRows()
   committedBlocks = 0
+  /** Blocks that were held, to which events of resources that they lacked have been added. */
+  completedBlocks = 0
   readonly #writer: Writer
   readonly #onCommit: (coverage: Coverage) => void
   #batch = createBatch()
@@ -26,15 +28,19 @@ export class BatchWriter {
   }
 
   add(block: Block): void {
-    if (this.#batch.blocks === 0) this.#startedAt = performance.now()
+    if (this.#isEmpty) this.#startedAt = performance.now()
     this.#weight += block.weight
     projectBlock(this.#batch, block)
+  }
+
+  get #isEmpty(): boolean {
+    return this.#batch.blocks + this.#batch.additions === 0
   }
 
   /** Whether the batch is to be committed before more is added. */
   get isDue(): boolean {
     return (
-      this.#batch.blocks > 0 &&
+      !this.#isEmpty &&
       (batchRows(this.#batch) >= MAX_BATCH_ROWS ||
         this.#weight >= MAX_BATCH_WEIGHT ||
         performance.now() - this.#startedAt >= MAX_BATCH_MS)
@@ -44,11 +50,12 @@ export class BatchWriter {
   /** Commits what has been gathered; `coverage` is what the store holds with it. */
   async commit(coverage: Coverage | null): Promise<void> {
     const batch = this.#batch
-    if (batch.blocks === 0 || coverage === null) return
+    if (this.#isEmpty || coverage === null) return
     this.#batch = createBatch()
     this.#weight = 0
     await this.#writer.commit(batch, coverage)
     this.committedBlocks += batch.blocks
+    this.completedBlocks += batch.additions
     countRows(this.rows, batch)
     this.#onCommit(coverage)
   }

@@ -19,6 +19,8 @@ export type IntakeReport = {
   blocks: number
   /** Whole blocks that the store held already. */
   heldBlocks: number
+  /** Those of them to which events have been added, of resources that they lacked. */
+  completedBlocks: number
   records: number
   /** Bytes read, as stored. */
   bytes: number
@@ -39,6 +41,8 @@ export type IntakeReport = {
   height: string | null
   /** The store's recorded gaps afterwards. */
   gaps: { from: string; to: string; kind: string }[]
+  /** Heights of blocks that are held without the events of a resource, afterwards. */
+  resourceGaps: { resource: string; from: string; to: string }[]
   seconds: number
   interrupted: boolean
 }

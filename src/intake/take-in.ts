@@ -117,6 +117,7 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
   const report: IntakeReport = {
     blocks: batches.committedBlocks,
     heldBlocks: counts.heldBlocks,
+    completedBlocks: batches.completedBlocks,
     records: counts.records,
     bytes: reading.bytesRead,
     rows: batches.rows,
@@ -136,6 +137,11 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
       from: from.toString(),
       to: to.toString(),
       kind,
+    })),
+    resourceGaps: (coverage?.resourceGaps ?? []).map(({ resource, from, to }) => ({
+      resource,
+      from: from.toString(),
+      to: to.toString(),
     })),
     seconds: (performance.now() - startedAt) / 1000,
     interrupted: signal?.aborted ?? false,

@@ -19,6 +19,8 @@ export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
 /** What a run of whole blocks changes, ready to be committed at once. */
 export type Batch = {
   blocks: number
+  /** Blocks that are held already, of which the events of resources that they lacked are among the rows. */
+  additions: number
   /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
   replaced: StreamPlace[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
@@ -28,7 +30,7 @@ export type Batch = {
 }
 
 export function createBatch(): Batch {
-  return { blocks: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
+  return { blocks: 0, additions: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
 }
 
 /** Adds a row of a table. */

@@ -9,7 +9,8 @@ import { projectLiquidityProvision, projectMarketData } from './liquidity-provid
 
 /** Adds what a block changes to a batch. */
 export function projectBlock(batch: Batch, block: Block): void {
-  batch.blocks++
+  if (block.isAddition) batch.additions++
+  else batch.blocks++
   const { height, replacesAfter } = block
   if (replacesAfter !== null) batch.replaced.push({ height, eventIndex: replacesAfter })
   for (const { index, event } of block.events) {

@@ -8,7 +8,7 @@ import { startPageThreads } from '../api/page-threads.ts'
 import type { IntakeState } from '../api/readiness.ts'
 import { findStore } from '../store/open-store.ts'
 import { openReplicaReader } from '../store/replica-reader.ts'
-import type { Reader } from '../store/store.ts'
+import type { Reader, Store } from '../store/store.ts'
 import { VERSION } from '../version.ts'
 import type { IntakeNews } from './intake.ts'
 import { closeServer, listen } from './listen.ts'
@@ -32,7 +32,7 @@ export async function startAnswering(
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
   const pages = openPages(settings, reader, log)
-  const withoutStore = hideStore(findStore(settings.store).name)
+  const withoutStore = hideStore(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
   const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
   try {
@@ -90,10 +90,15 @@ export async function startAnswering(
 
 /**
  * What anyone may be shown of a fault: not where the database is, nor who uses it. Errors of a store begin with its
- * name, and the log has them whole.
+ * name, and the log has them whole. What a database server says may name both, too.
  */
-function hideStore(name: string): (fault: string | null) => string | null {
-  return (fault) => (fault?.includes(name) ? 'the store cannot be written to; the log says why' : fault)
+function hideStore({ name, isEmbedded }: Store): (fault: string | null) => string | null {
+  return (fault) => {
+    if (fault === null || !fault.includes(name)) return fault
+    return isEmbedded
+      ? fault.replaceAll(name, 'the store')
+      : 'the store cannot be written to; the log says why'
+  }
 }
 
 function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): Promise<Reader> {

@@ -35,6 +35,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
 
+  await migrate(settings, log)
   await checkChain(settings)
   const answering = await start(settings, log)
   parts.push(answering)
@@ -48,6 +49,16 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     throw error
   }
   return { url: answering.url, ingested: intake.ingested, stop }
+}
+
+/** Makes the store, or brings its schema up to date; a service that reads from replicas answers without it. */
+async function migrate({ store, readStore }: ServeSettings, log: Logger): Promise<void> {
+  try {
+    await findStore(store).migrate()
+  } catch (error) {
+    if (readStore.length === 0) throw error
+    log.warn(`${(error as Error).message}; its replicas are read meanwhile`)
+  }
 }
 
 function start(settings: ServeSettings, log: Logger): Promise<Answering> {

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
 import { moduleBeside } from '../module-beside.ts'
-import { findStore } from '../store/open-store.ts'
 import type { Answering } from './answering.ts'
 import type { IntakeNews } from './intake.ts'
 import { ListenError } from './listen.ts'
@@ -32,8 +31,6 @@ const SHORTEST_LIFE_MS = 1_000
  * @throws what the first of them could not be started for.
  */
 export async function startWorkers(settings: ServeSettings, log: Logger): Promise<Answering> {
-  // Makes the store where there is none, and tells what is wrong with it once.
-  await (await findStore(settings.store).openReader()).close()
   cluster.setupPrimary({
     exec: fileURLToPath(moduleBeside(import.meta.url, 'worker')),
     args: [],

@@ -132,9 +132,25 @@ type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: P
 
 function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
-  const rows = yield rowsStatement(query, range, query.limit + 1)
-  return { ...cutAt(query.limit, rows.map(arrivedRow), range.to), readRows: rows.length, pass: null }
+  const { limit } = query
+  const rows = (yield rowsStatement(query, range, limit + 1)).map(arrivedRow)
+  const next = rows[limit]
+  if (next !== undefined && isAt(rows[limit - 1]!.place, next.place)) {
+    // Rows of one event, the providers of a market's list say, are not torn apart.
+    const start = rows.findIndex(({ place }) => isAt(place, next.place))
+    if (start > 0)
+      return { rows: rows.slice(0, start), reached: rows[start - 1]!.place, readRows: limit, pass: null }
+    const { height, index } = next.place
+    const all = yield rowsStatement(query, { height, index: index - 1, to: height, through: index }, NO_LIMIT)
+    return { rows: all.map(arrivedRow), reached: next.place, readRows: all.length, pass: null }
+  }
+  return { ...cutAt(limit, rows, range.to), readRows: rows.length, pass: null }
 }
+
+const isAt = (a: Place, b: Place) => a.height === b.height && a.index === b.index
+
+/** More than any event makes. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 function* readPoints(
   { limit, pass, ...asked }: RangeQuery,
@@ -240,8 +256,12 @@ const SPANS = `
   where market = $1 and blocks between $2 and $3
   order by funding_period_block_spans.blocks limit $4`
 
-/** The first rows of some blocks among all rows of a selection. */
-function rowsStatement(asked: Asked, { height, index, to }: PlaceRange, limit: number): Statement {
+/** The first rows of some blocks among all rows of a selection; of the last block up to an event, where one is given. */
+function rowsStatement(
+  asked: Asked,
+  { height, index, to, through }: PlaceRange & { through?: number },
+  limit: number,
+): Statement {
   const { resource, selection, market } = asked
   const { table } = resource.storage
   const values: KeyValue[] = [height, BigInt(index), to, BigInt(limit)]
@@ -249,9 +269,11 @@ function rowsStatement(asked: Asked, { height, index, to }: PlaceRange, limit: n
     asked,
     (name) => `$${values.push(name === 'market' ? market! : selection[name]!)}`,
   )
+  conditions.push('(height, event_index) > ($1, $2) and height <= $3')
+  if (through !== undefined) conditions.push(`event_index <= $${values.push(BigInt(through))}`)
   return {
     text: `select ${columnList(resource)}, ${PLACE_COLUMNS} from ${fromClause(resource)}
-      where ${[...conditions, '(height, event_index) > ($1, $2) and height <= $3'].join(' and ')}
+      where ${conditions.join(' and ')}
       order by ${table}.height, ${table}.event_index limit $4`,
     values,
   }

@@ -45,8 +45,11 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 }
 
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
-  const [source, target] = await Promise.all([coverageOf(from), coverageOf(to)])
+  const source = await coverageOf(from)
   if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
+  // What is there is left as it is; where nothing is, the copy makes a store.
+  if ((await to.schemaVersion()) === 0) return
+  const target = await coverageOf(to)
   if (target === null) return
   if (target.chainId !== source.chainId) {
     throw new StoreError(

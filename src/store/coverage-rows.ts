@@ -1,4 +1,4 @@
-import type { Coverage, Gap } from '../domain/coverage.ts'
+import type { Coverage, Gap, ResourceGap } from '../domain/coverage.ts'
 import type { Row } from '../resources/resource.ts'
 import type { Position } from './store.ts'
 
@@ -12,8 +12,20 @@ export function streamValues({ chainId, first, began, blockOne, height, timestam
   return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
 }
 
-/** What the row of READ_STREAM and those of READ_GAPS say (statements.ts); null where there is none of the first. */
-export function coverageOf(stream: Row | null, gaps: readonly Row[]): Coverage | null {
+/** The values that INSERT_RESOURCE_GAP takes (statements.ts). */
+export function resourceGapValues({ resource, from, to }: ResourceGap): [string, bigint, bigint] {
+  return [resource, from, to + 1n]
+}
+
+/**
+ * What the row of READ_STREAM and those of READ_GAPS and READ_RESOURCE_GAPS say (statements.ts); null where there is
+ * none of the first.
+ */
+export function coverageOf(
+  stream: Row | null,
+  gaps: readonly Row[],
+  resourceGaps: readonly Row[],
+): Coverage | null {
   if (stream === null) return null
   const [chainId, first, began, blockOne, height, timestamp] = stream
   return {
@@ -25,6 +37,13 @@ export function coverageOf(stream: Row | null, gaps: readonly Row[]): Coverage |
     timestamp: BigInt(timestamp!),
     gaps: gaps.map(
       ([from, to, kind]): Gap => ({ from: BigInt(from!), to: BigInt(to!), kind: kind as Gap['kind'] }),
+    ),
+    resourceGaps: resourceGaps.map(
+      ([resource, from, to]): ResourceGap => ({
+        resource: resource as string,
+        from: BigInt(from!),
+        to: BigInt(to!),
+      }),
     ),
   }
 }

@@ -117,6 +117,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     coverage: () => ask((reader) => reader.coverage()),
     gaps: (most) => ask((reader) => reader.gaps(most)),
     holdings: (query) => ask((reader) => reader.holdings(query)),
+    fundingInputs: (marketId) => ask((reader) => reader.fundingInputs(marketId)),
     ...(options.primary.log === null ? {} : { log: options.primary.log }),
     replicas: () =>
       replicas.map(({ store, height, fault }) => ({

@@ -15,6 +15,11 @@ export const READ_STREAM = `
 export const READ_GAPS = `
   select cast(from_height as text), cast(to_height as text), kind from gaps order by gaps.from_height`
 
+/** With the last height that lacks a resource: the table has the one from which on it is kept. */
+export const READ_RESOURCE_GAPS = `
+  select resource, cast(missing_from as text), cast(height - 1 as text) from kept_from
+  order by resource, kept_from.missing_from`
+
 /**
  * Gaps that keep a store from being current: below the height where it began somebody adds history. The lowest of
  * them, and how many there are.
@@ -36,5 +41,10 @@ export const WRITE_STREAM = `
       block_one_hashes = excluded.block_one_hashes, height = excluded.height, timestamp = excluded.timestamp`
 
 export const DELETE_GAPS = 'delete from gaps'
+
+export const DELETE_RESOURCE_GAPS = 'delete from kept_from'
+
+export const INSERT_RESOURCE_GAP =
+  'insert into kept_from (resource, missing_from, height) values ($1, $2, $3)'
 
 export const INSERT_GAP = 'insert into gaps (from_height, to_height, kind) values ($1, $2, $3)'

@@ -5,6 +5,7 @@ import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
+import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -139,6 +140,8 @@ export type Reader = {
   holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The store's log, where it has one. */
   log?: StoreLog
+  /** What the estimate of a market's running funding period follows from; null in an empty store. */
+  fundingInputs(marketId: string): Promise<FundingInputsAt | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
@@ -210,10 +213,10 @@ export type Store = {
   log: StoreLog | null
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
-  /** Opens for reading; makes the store, or brings its schema up to date, where needed. */
-  openReader(): Promise<Reader>
-  /** Opens for reading what is there already. */
-  openExisting(options?: ReaderOptions): Promise<Reader>
+  /** Opens for reading what is there already. Throws, as all that follow, where the schema is not the program's. */
+  openReader(options?: ReaderOptions): Promise<Reader>
+  /** The version of the store's schema; 0 where there is no store yet. */
+  schemaVersion(): Promise<number>
   /** Makes the store, or brings its schema up to date. */
   migrate(): Promise<void>
   /** Spreads the tables over the machines of a cluster, where the store is one that can. */
@@ -222,7 +225,7 @@ export type Store = {
   openTableReader(): Promise<TableReader>
   /** Opens the tables as they are, to be written. */
   openTableWriter(): Promise<TableWriter>
-  /** Opens for taking old rows out, beside a writer; brings the schema up to date where needed. */
+  /** Opens for taking old rows out, beside a writer. */
   openPruner(): Promise<Pruner>
   /** What the store is; changes nothing, and throws {@link StoreError} where there is no store. */
   inspect(): Promise<StoreFacts>

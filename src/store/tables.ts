@@ -136,8 +136,8 @@ export const TABLES: readonly Table[] = [
   },
   {
     name: 'kept_from',
-    columns: [text('resource'), integer('height')],
-    keyLength: 1,
+    columns: [text('resource'), integer('missing_from'), integer('height')],
+    keyLength: 2,
   },
   {
     name: 'pruned',

@@ -1,5 +1,13 @@
 import type { Coverage } from '../domain/coverage.ts'
-import { advance, heldOf, isBefore, type Lacks, lacksBehind, lacksBehindAll } from '../domain/lacks.ts'
+import {
+  advance,
+  heldOf,
+  isBefore,
+  type Lacks,
+  lacksBehind,
+  lacksBehindAll,
+  type Place,
+} from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals, Pass } from '../store/arrivals.ts'
 import {
@@ -29,6 +37,8 @@ export type FeedOptions = {
 /** Reads rows by when they came, once it is their turn; null where the store does not hold as much. */
 export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals | null>
 
+const isSame = (a: Place | undefined, b: Place) => a?.height === b.height && a.index === b.index
+
 /** What the feed has sent: what it lacks still, and what was held when it last looked. */
 type Level = { lacks: Lacks; coverage: Coverage }
 
@@ -48,19 +58,23 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   async function readChunk(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null) {
     const arrivals = await read({ resource, selection, lacks, asOf, limit, pass }, lane)
     if (arrivals === null) return null
-    const { coverage } = arrivals
+    const { coverage, rows } = arrivals
     const pieces: string[] = []
     let bytes = 0
     let { reached } = arrivals
-    for (const [index, { row, place }] of arrivals.rows.entries()) {
+    for (const [index, { row, place }] of rows.entries()) {
+      // One event may make several rows, the providers of a market's list say: only the last of them says that the
+      // event has been had, and nothing is cut between them.
+      const isLast = !isSame(rows[index + 1]?.place, place)
+      const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
       const text = eventText(
         resource,
-        cursorOf(advance(lacks, coverage, place)),
+        cursorOf(advance(lacks, coverage, upTo)),
         resource.node(row, selection),
       )
       bytes += Buffer.byteLength(text)
-      if (bytes > MAX_PIECE_BYTES && index > 0) {
-        reached = arrivals.rows[index - 1]!.place
+      if (bytes > MAX_PIECE_BYTES && index > 0 && !isSame(rows[index - 1]!.place, place)) {
+        reached = rows[index - 1]!.place
         limit = index
         break
       }

@@ -187,6 +187,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     first: BigInt(first_height!),
     began: BigInt(began_height!),
     blockOne: null,
+    resourceGaps: [],
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
     gaps,

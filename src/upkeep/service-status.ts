@@ -29,6 +29,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
     of: base,
     lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
     coverage,
+    resourceGaps: [],
     store: null,
     service: {
       ready: status === 'ready',

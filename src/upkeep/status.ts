@@ -26,6 +26,8 @@ export type StatusReport = {
   lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
   /** Null where no block is held, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
+  /** Heights of blocks that are held without the events of a resource; none where a service was asked. */
+  resourceGaps: { resource: string; from: string; to: string }[]
   /** Null where a service was asked. */
   store: StoreFacts | null
   /** Null where a store was asked. */
@@ -43,6 +45,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
     of: store.name,
     lastBlock: null,
     coverage: null,
+    resourceGaps: [],
     store: facts,
     service: null,
   }
@@ -54,7 +57,17 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
     if (holdings === null) return report
     const { coverage } = coverageBody(holdings)
     const height = holdings.coverage.height.toString()
-    return { ...report, coverage, lastBlock: lastBlock(height, coverage.blocks.lastTimestamp) }
+    const resourceGaps = holdings.coverage.resourceGaps.map(({ resource, from, to }) => ({
+      resource,
+      from: from.toString(),
+      to: to.toString(),
+    }))
+    return {
+      ...report,
+      coverage,
+      resourceGaps,
+      lastBlock: lastBlock(height, coverage.blocks.lastTimestamp),
+    }
   } finally {
     await reader.close()
   }

@@ -1,19 +1,21 @@
 import type { Gap } from '../domain/coverage.ts'
+import type { FundingParameters } from '../events/event.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
+import { isNotOlder, type StreamPlace } from '../projections/batch.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
 import { type PrunedBefore, type Store, StoreError } from '../store/store.ts'
 import type { TableReader } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
 import { namedRow, walkTable } from '../store/walk-table.ts'
-import type { ParameterSource } from './parameters.ts'
+import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { StoredMarket } from './stored-market.ts'
 import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
   filter: VerifyFilter
-  /** Where funding parameters come from; by default none are known. */
-  parametersOf?: ParameterSource
+  /** Funding parameters that count instead of those that the store holds. */
+  parameters?: GivenParameters
   signal: AbortSignal
   onProgress?: VerifyProgress
 }
@@ -40,12 +42,13 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
       `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
     )
   }
-  const { method, filter, signal, onProgress, parametersOf = () => null } = options
+  const { method, filter, signal, onProgress, parameters = {} } = options
   const tally = new Tally(filter)
   const reader = await store.openTableReader()
   try {
     const stream = await readStream(reader)
     if (stream === null) return tally.report
+    const parametersOf = withGiven(await storedParameters(reader), parameters)
     for (const [marketId, number] of await marketsOf(reader, filter)) {
       tally.report.markets++
       const market = new StoredMarket({
@@ -65,6 +68,34 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
     await reader.close()
   }
   return tally.report
+}
+
+/** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
+async function storedParameters(reader: TableReader): Promise<ParameterSource> {
+  const table = tableOf('instruments')
+  const markets = new Map<string, { parameters: FundingParameters; from: StreamPlace }>()
+  for await (const chunk of walkTable(reader, table)) {
+    for (const row of chunk) {
+      const { market_id, interest_rate, height, event_index, ...named } = namedRow(table, row)
+      if (interest_rate == null) continue
+      markets.set(market_id!, {
+        parameters: {
+          interestRate: interest_rate,
+          clampLowerBound: named.clamp_lower_bound ?? '',
+          clampUpperBound: named.clamp_upper_bound ?? '',
+          scalingFactor: named.scaling_factor ?? null,
+          lowerBound: named.rate_lower_bound ?? null,
+          upperBound: named.rate_upper_bound ?? null,
+        },
+        from: { height: BigInt(height!), eventIndex: Number(event_index) },
+      })
+    }
+  }
+  return (marketId, place) => {
+    const known = markets.get(marketId)
+    if (known === undefined) return null
+    return { parameters: known.parameters, mayHaveChanged: !isNotOlder(place, known.from) }
+  }
 }
 
 /** Null where no block is held. */

@@ -13,6 +13,7 @@ RULES = re.compile(
     "|is not for an export, which holds all rows"
     # A text of a cursor's characters that is no cursor of ours.
     r"|pagination\.(after|before) is no cursor"
+    "|after is not a cursor of the coverage"
     "|marketId or partyId or both must be provided"
     # Digits beyond 64 bits.
     r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ is "[+-]?[0-9]{19,}'

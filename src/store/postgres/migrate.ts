@@ -37,6 +37,39 @@ async function bringUpToDate(address: PostgresAddress): Promise<void> {
   }
 }
 
+/**
+ * Nothing where the schema is of this program's version.
+ *
+ * @throws {StoreError} where it is another one, or there is none.
+ */
+export async function refuseOutdated(address: PostgresAddress): Promise<void> {
+  checkVersion(await schemaVersionOf(address), address)
+}
+
+/** The schema's version, by a connection of its own; 0 where there is none. */
+export async function schemaVersionOf(address: PostgresAddress): Promise<number> {
+  try {
+    const client = await connect(writerConfig(address))
+    try {
+      return await schemaVersion(client, address)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  } catch (error) {
+    throw explainPostgresError(address.name, error)
+  }
+}
+
+/** @throws {StoreError} for a version that is not this program's. */
+export function checkVersion(version: number, { name }: PostgresAddress): void {
+  if (version === MIGRATIONS.length) return
+  throw new StoreError(
+    version === 0
+      ? `${name}: holds no store; lyra ingest and lyra serve make one, and lyra migrate does`
+      : `${name}: its schema is version ${version}, this program's ${MIGRATIONS.length}; run lyra migrate`,
+  )
+}
+
 /** The schema's version; 0 where there is none. */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
   const [[table]] = (await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.schema_version`])) as [

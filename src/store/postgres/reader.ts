@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import { Pool, type PoolClient } from 'pg'
-import type { Coverage } from '../../domain/coverage.ts'
+import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
+import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -16,6 +17,7 @@ import {
   READ_GAPS,
   READ_POSITION,
   READ_PRUNED,
+  READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
 
@@ -29,13 +31,11 @@ import {
   type PageQuery,
   type Position,
   type Reader,
-  StoreError,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
-import { schemaVersion } from './migrate.ts'
-import { MIGRATIONS } from './schema.ts'
+import { checkVersion, schemaVersion } from './migrate.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -55,10 +55,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     client.on('error', () => {})
   })
   try {
-    const version = await schemaVersion(pool, address)
-    if (version < MIGRATIONS.length) {
-      throw new StoreError(`${address.name}: its schema is not up to date; run lyra migrate`)
-    }
+    checkVersion(await schemaVersion(pool, address), address)
   } catch (error) {
     await pool.end()
     throw explainPostgresError(address.name, error)
@@ -102,6 +99,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
+    fundingInputs: (marketId) =>
+      ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
     close: () => pool.end(),
   }
 }
@@ -193,18 +192,27 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
 async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
-  const coverage = query.asOf ?? (await readCoverage(client))
+  const coverage = query.asOf ?? (await readCoverageOf(client, query.resource))
   if (coverage === null || (await holdsLess(client, coverage))) return null
-  const reading = readArrivals(query, coverage)
-  let step = reading.next()
-  while (!step.done) step = reading.next(await rows(client, step.value))
-  return step.value
+  return runReading(client, readArrivals(query, coverage))
+}
+
+async function readCoverageOf(client: Queryable, { name }: Resource): Promise<Coverage | null> {
+  const coverage = await readCoverage(client)
+  return coverage === null ? null : coverageOfResource(coverage, name)
 }
 
 /** Whether the snapshot holds less than what is taken to be held: that of a replica that lags. */
 async function holdsLess(client: Queryable, { height }: Coverage): Promise<boolean> {
   const position = await readPosition(client)
   return position === null || BigInt(position.height) < height
+}
+
+/** Runs a reading's statements one after another. */
+async function runReading<T>(client: Queryable, reading: Generator<Statement, T, Row[]>): Promise<T> {
+  let step = reading.next()
+  while (!step.done) step = reading.next(await rows(client, step.value))
+  return step.value
 }
 
 async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {
@@ -218,13 +226,20 @@ async function readGaps(client: Queryable, most: number): Promise<GapSummary | n
 
 async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
   const statements = holdingsStatements(query)
-  const [stream, gaps, pruned, ...resources] = await Promise.all([
+  const [stream, gaps, resourceGaps, pruned, ...resources] = await Promise.all([
     rowsOf(client, READ_STREAM),
     rows(client, statements.gaps),
+    rowsOf(client, READ_RESOURCE_GAPS),
     rowsOf(client, READ_PRUNED),
     ...statements.resources.map((statement) => rows(client, statement)),
   ])
-  return holdingsOf(query, { stream: stream![0] ?? null, gaps: gaps!, pruned: pruned!, resources })
+  return holdingsOf(query, {
+    stream: stream![0] ?? null,
+    gaps: gaps!,
+    resourceGaps: resourceGaps!,
+    pruned: pruned!,
+    resources,
+  })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
@@ -248,6 +263,10 @@ async function readPosition(client: Queryable): Promise<Position | null> {
 
 /** What the store holds, within the caller's transaction. */
 export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [[stream], gaps] = await Promise.all([rowsOf(client, READ_STREAM), rowsOf(client, READ_GAPS)])
-  return coverageOf(stream ?? null, gaps)
+  const [[stream], gaps, resourceGaps] = await Promise.all([
+    rowsOf(client, READ_STREAM),
+    rowsOf(client, READ_GAPS),
+    rowsOf(client, READ_RESOURCE_GAPS),
+  ])
+  return coverageOf(stream ?? null, gaps, resourceGaps)
 }

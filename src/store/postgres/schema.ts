@@ -202,12 +202,21 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null
   );
 
-  -- From which height on a resource is kept, where that is not the first: of blocks ingested by versions that did not
-  -- know it. No row: it is kept from the first height on.
+  -- From which height on a resource is kept, and from which on it is missing below that: of blocks ingested by versions
+  -- that did not know it. A row for each run of such blocks; none where all that are held have the resource.
   create table kept_from (
-    resource text collate "C" primary key,
-    height bigint not null
+    resource text collate "C" not null,
+    missing_from bigint not null,
+    height bigint not null,
+    primary key (resource, missing_from)
   );
-  insert into kept_from select 'instruments', height + 1 from stream;
+
+  insert into kept_from
+  select 'instruments', starts.height, coalesce(
+    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
+  from stream cross join (
+    select first_height as height from stream
+    union all select to_height + 1 from gaps where kind = 'missing'
+  ) as starts;
   `,
 ]

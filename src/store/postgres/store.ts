@@ -3,7 +3,7 @@ import { parsePostgresAddress } from './address.ts'
 import { backupPostgres } from './backup.ts'
 import { distribute } from './distribute.ts'
 import { checkPostgres, inspectPostgres } from './inspect.ts'
-import { migrate } from './migrate.ts'
+import { migrate, refuseOutdated, schemaVersionOf } from './migrate.ts'
 import { openPostgresPruner } from './pruner.ts'
 import { openPostgresReader } from './reader.ts'
 import { openPostgresTableReader, openPostgresTableWriter } from './tables.ts'
@@ -20,17 +20,20 @@ export function postgresStore(text: string): Store {
       await migrate(address)
       return openPostgresWriter(address, options)
     },
-    openReader: async () => {
-      await migrate(address)
-      return openPostgresReader(address)
-    },
-    openExisting: async () => openPostgresReader(address),
+    openReader: async () => openPostgresReader(address),
+    schemaVersion: () => schemaVersionOf(address),
     migrate: () => migrate(address),
     distribute: () => distribute(address),
-    openTableReader: () => openPostgresTableReader(address),
-    openTableWriter: () => openPostgresTableWriter(address),
+    openTableReader: async () => {
+      await refuseOutdated(address)
+      return openPostgresTableReader(address)
+    },
+    openTableWriter: async () => {
+      await refuseOutdated(address)
+      return openPostgresTableWriter(address)
+    },
     openPruner: async () => {
-      await migrate(address)
+      await refuseOutdated(address)
       return openPostgresPruner(address)
     },
     inspect: () => inspectPostgres(address),

@@ -3,8 +3,14 @@ import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
 import { changesOf } from '../changes.ts'
-import { streamValues } from '../coverage-rows.ts'
-import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
+import { resourceGapValues, streamValues } from '../coverage-rows.ts'
+import {
+  DELETE_GAPS,
+  DELETE_RESOURCE_GAPS,
+  INSERT_GAP,
+  INSERT_RESOURCE_GAP,
+  WRITE_STREAM,
+} from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import type { MarketNumbers } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
@@ -100,6 +106,12 @@ export async function openPostgresWriter(
       if (coverage.gaps !== known?.gaps) {
         await rowsOf(locked, DELETE_GAPS)
         for (const gap of coverage.gaps) await rowsOf(locked, INSERT_GAP, [gap.from, gap.to, gap.kind])
+      }
+      if (coverage.resourceGaps !== known?.resourceGaps) {
+        await rowsOf(locked, DELETE_RESOURCE_GAPS)
+        for (const gap of coverage.resourceGaps) {
+          await rowsOf(locked, INSERT_RESOURCE_GAP, resourceGapValues(gap))
+        }
       }
       await writeChanges(locked, changesOf(batch))
       await locked.query('commit')

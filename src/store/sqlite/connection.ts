@@ -1,4 +1,5 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
 import { StoreError } from '../store.ts'
@@ -19,6 +20,18 @@ const TRUNCATE_WAIT_MS = 100
  * then kills the process.
  */
 const READER_CACHE_KIB = 32 * 1024
+
+/** Room that a change of the schema needs in any case: new tables, the pages of the schema. */
+const LEAST_MIGRATION_BYTES = 1024 * 1024
+
+/** What a row of the tables that the newest step rewrites takes with its entries in their indexes, texts aside. */
+const REWRITTEN_ROW_BYTES = 1024
+
+const COUNT_REWRITTEN = `
+  select (select count(*) from funding_periods) + (select count(*) from liquidity_providers)`
+
+const SUM_REWRITTEN_TEXTS = `
+  select coalesce(sum(length(fee_share) + coalesce(length(sla), 0)), 0) from liquidity_providers`
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
@@ -65,7 +78,9 @@ export class Connection {
         connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
         if (connection.#schemaVersion() < MIGRATIONS.length) {
           throw new StoreError(
-            `${path}: its schema is older than this program's and must be brought up to date`,
+            connection.#isNew()
+              ? `${path}: the file holds no store`
+              : outdated(path, connection.#schemaVersion()),
           )
         }
         return connection
@@ -77,27 +92,38 @@ export class Connection {
   }
 
   /**
-   * Opens for writing; creates the file or brings its schema up to date where needed.
+   * Opens for writing what is there already.
    *
-   * @throws {StoreError} for a file that is not Lyra's, of a newer schema, or cannot be written to.
+   * @throws {StoreError} for a file that is missing, not Lyra's, of another schema version, or cannot be written to.
    */
   static openForWriting(path: string): Connection {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
+    return Connection.#openToWrite(path, (connection) => {
+      const version = connection.#schemaVersion()
+      if (version < MIGRATIONS.length) throw new StoreError(outdated(path, version))
+    })
+  }
+
+  /**
+   * Opens for writing; creates the file or brings its schema up to date where needed.
+   *
+   * @throws {StoreError} as {@link openForWriting}, and where the disk has too little room for that.
+   */
+  static openMigrated(path: string): Connection {
+    return Connection.#openToWrite(path, (connection) => connection.#migrate())
+  }
+
+  static #openToWrite(path: string, prepare: (connection: Connection) => void): Connection {
     return explained(path, () => {
       const connection = new Connection(path, false)
       try {
-        connection.#migrate()
+        connection.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
+        prepare(connection)
         return connection
       } catch (error) {
         connection.close()
         throw error
       }
-    })
-  }
-
-  /** Whether the file is there and of this program's schema version. */
-  static isCurrent(path: string): boolean {
-    return explained(path, () => {
-      return existsSync(path) && Connection.schemaVersionOf(path) === MIGRATIONS.length
     })
   }
 
@@ -232,9 +258,10 @@ export class Connection {
   }
 
   #migrate(): void {
-    if (this.#schemaVersion() === 0) this.#database.exec('pragma journal_mode = wal')
-    this.#database.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0')
-    if (this.#schemaVersion() === MIGRATIONS.length) return
+    const version = this.#schemaVersion()
+    if (version === MIGRATIONS.length) return
+    if (version === 0) this.#database.exec('pragma journal_mode = wal')
+    else this.#refuseFullDisk(version)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
       for (const migration of MIGRATIONS.slice(this.#schemaVersion())) this.#database.exec(migration)
@@ -244,6 +271,42 @@ export class Connection {
     })
     this.truncateLog()
   }
+
+  /** Whether nothing has been written to the file yet. */
+  #isNew(): boolean {
+    return this.#schemaVersion() === 0
+  }
+
+  /** The steps run in one transaction: the log takes a copy of every page that they change, until they are done. */
+  #refuseFullDisk(version: number): void {
+    const folder = dirname(this.path)
+    const { bavail, bsize } = statfsSync(folder)
+    const free = bavail * bsize
+    const needed = this.#migrationBytes(version)
+    if (free >= needed) return
+    throw new StoreError(
+      `${this.path}: bringing its schema from version ${version} to ${MIGRATIONS.length} may take ${needed} bytes of disk ` +
+        `for the log beside it, and ${folder} has ${free} free; nothing is changed. Make room there and run lyra migrate again`,
+    )
+  }
+
+  /**
+   * The bytes that the log may grow by, rather too many: of the step from version 3 on twice the rows that it rewrites
+   * and their new indexes; of steps before, which read every point, as much as the file.
+   */
+  #migrationBytes(version: number): number {
+    if (version < 3) return LEAST_MIGRATION_BYTES + statSync(this.path).size
+    const [[rows], [texts]] = [
+      this.#database.prepare(COUNT_REWRITTEN).get()!,
+      this.#database.prepare(SUM_REWRITTEN_TEXTS).get()!,
+    ].map((row) => Object.values(row).map(Number)) as [[number], [number]]
+    return LEAST_MIGRATION_BYTES + 2 * (rows * REWRITTEN_ROW_BYTES + texts)
+  }
+}
+
+/** What is said of a store whose schema is older than the program's. */
+function outdated(path: string, version: number): string {
+  return `${path}: its schema is version ${version}, this program's ${MIGRATIONS.length}; run lyra migrate --store ${path}`
 }
 
 /** Makes a file that only its owner may read, where there is none; SQLite gives its log the same mode. */

@@ -1,8 +1,9 @@
-import type { Coverage } from '../../domain/coverage.ts'
-import type { Resource, Selection } from '../../resources/resource.ts'
+import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
+import type { Resource, Row, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
+import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import {
   edgesStatement,
@@ -10,6 +11,7 @@ import {
   marketStatement,
   pageStatement,
   type Scan,
+  type Statement,
   spanStatement,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -19,6 +21,7 @@ import {
   READ_GAPS,
   READ_POSITION,
   READ_PRUNED,
+  READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
 import {
@@ -91,6 +94,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
+    fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
     log: sqliteLog(path),
     close: async () => close(),
   }
@@ -154,12 +158,21 @@ function exists(connection: Connection, scan: Scan): boolean {
 }
 
 function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
-  const coverage = query.asOf ?? readCoverage(connection)
+  const coverage = query.asOf ?? readCoverageOf(connection, query.resource)
   if (coverage === null || holdsLess(connection, coverage)) return null
-  const reading = readArrivals(query, coverage)
+  return runReading(connection, readArrivals(query, coverage))
+}
+
+/** Runs a reading's statements one after another. */
+function runReading<T>(connection: Connection, reading: Generator<Statement, T, Row[]>): T {
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value
+}
+
+function readCoverageOf(connection: Connection, { name }: Resource): Coverage | null {
+  const coverage = readCoverage(connection)
+  return coverage === null ? null : coverageOfResource(coverage, name)
 }
 
 /** Whether the snapshot holds less than what is taken to be held: that of a store that has been put back. */
@@ -178,6 +191,7 @@ function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | 
   return holdingsOf(query, {
     stream: connection.row(READ_STREAM),
     gaps: connection.rows(gaps.text, gaps.values),
+    resourceGaps: connection.rows(READ_RESOURCE_GAPS),
     resources: resources.map(({ text, values }) => connection.rows(text, values)),
     pruned: connection.rows(READ_PRUNED),
   })
@@ -189,5 +203,9 @@ function readPosition(connection: Connection): Position | null {
 
 /** What the store holds, within the caller's transaction. */
 export function readCoverage(connection: Connection): Coverage | null {
-  return coverageOf(connection.row(READ_STREAM), connection.rows(READ_GAPS))
+  return coverageOf(
+    connection.row(READ_STREAM),
+    connection.rows(READ_GAPS),
+    connection.rows(READ_RESOURCE_GAPS),
+  )
 }

@@ -215,12 +215,21 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null
   ) strict, without rowid;
 
-  -- From which height on a resource is kept, where that is not the first: of blocks ingested by versions that did not
-  -- know it. No row: it is kept from the first height on.
+  -- From which height on a resource is kept, and from which on it is missing below that: of blocks ingested by versions
+  -- that did not know it. A row for each run of such blocks; none where all that are held have the resource.
   create table kept_from (
-    resource text not null primary key,
-    height integer not null
+    resource text not null,
+    missing_from integer not null,
+    height integer not null,
+    primary key (resource, missing_from)
   ) strict, without rowid;
-  insert into kept_from select 'instruments', height + 1 from stream;
+
+  insert into kept_from
+  select 'instruments', starts.height, coalesce(
+    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
+  from stream cross join (
+    select first_height as height from stream
+    union all select to_height + 1 from gaps where kind = 'missing'
+  ) as starts;
   `,
 ]

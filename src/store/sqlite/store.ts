@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Store, StoreError } from '../store.ts'
 import { backupSqlite } from './backup.ts'
 import { Connection, explained } from './connection.ts'
@@ -15,12 +16,10 @@ export function sqliteStore(path: string): Store {
     isEmbedded: true,
     log: sqliteLog(path),
     openWriter: async (options) => openSqliteWriter(path, options),
-    openReader: async () => {
-      if (!Connection.isCurrent(path)) Connection.openForWriting(path).close()
-      return openSqliteReader(path)
-    },
-    openExisting: async (options) => openSqliteReader(path, options),
-    migrate: async () => Connection.openForWriting(path).close(),
+    openReader: async (options) => openSqliteReader(path, options),
+    schemaVersion: async () =>
+      existsSync(path) ? explained(path, () => Connection.schemaVersionOf(path)) : 0,
+    migrate: async () => Connection.openMigrated(path).close(),
     distribute: async () => {
       throw new StoreError(`${path}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`)
     },

@@ -2,8 +2,14 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch, BatchCell } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import { changesOf, noteChanges } from '../changes.ts'
-import { streamValues } from '../coverage-rows.ts'
-import { DELETE_GAPS, INSERT_GAP, WRITE_STREAM } from '../statements.ts'
+import { resourceGapValues, streamValues } from '../coverage-rows.ts'
+import {
+  DELETE_GAPS,
+  DELETE_RESOURCE_GAPS,
+  INSERT_GAP,
+  INSERT_RESOURCE_GAP,
+  WRITE_STREAM,
+} from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import { onConflict, type Table } from '../tables.ts'
 import { type MarketNumbers, type WriteStep, writeSteps } from '../write-batch.ts'
@@ -35,7 +41,7 @@ type Known = {
 
 /** Opens a writer on a connection of its own; makes the store or brings its schema up to date where needed. */
 export function openSqliteWriter(path: string, { durable = false }: WriterOptions = {}): Writer {
-  const connection = Connection.openForWriting(path)
+  const connection = Connection.openMigrated(path)
   if (durable) connection.flushEveryCommit()
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
   const markets: MarketNumbers = new Map()
@@ -51,11 +57,15 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   }
 
   function writeCoverage(coverage: Coverage): void {
-    const { gaps } = coverage
+    const { gaps, resourceGaps } = coverage
     connection.run(WRITE_STREAM, streamValues(coverage))
-    if (gaps === known.coverage?.gaps) return
-    connection.run(DELETE_GAPS)
-    for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])
+    if (gaps !== known.coverage?.gaps) {
+      connection.run(DELETE_GAPS)
+      for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])
+    }
+    if (resourceGaps === known.coverage?.resourceGaps) return
+    connection.run(DELETE_RESOURCE_GAPS)
+    for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
   }
 
   function readKnown(): Known {

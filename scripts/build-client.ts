@@ -1,4 +1,4 @@
-// `npm run build:client-types`: writes client/src/resources.ts by the descriptions of the resources (src/resources).
+// `npm run build:client`: writes client/src/resources.ts by the descriptions of the resources (src/resources).
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ const ROOT = dirname(import.meta.dirname)
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
 
 const HEAD = `/*
- * Made from the descriptions of the resources (src/resources) by \`npm run build:client-types\`; not to be edited.
+ * Made from the descriptions of the resources (src/resources) by \`npm run build:client\`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */

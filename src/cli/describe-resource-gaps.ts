@@ -1,0 +1,25 @@
+import { describeHeights } from '../domain/coverage.ts'
+
+/** Ranges of heights that are told one by one. */
+const SHOWN_RANGES = 5
+
+/**
+ * From which height on resources are kept that blocks held lack, and how to add what is missing: a line for each
+ * resource.
+ *
+ * @param gaps as `lyra status --json` has them, each resource's ascending
+ */
+export function describeResourceGaps(
+  gaps: readonly { resource: string; from: string; to: string }[],
+): [resource: string, text: string][] {
+  return [...Map.groupBy(gaps, ({ resource }) => resource)].map(([resource, own]) => {
+    const ranges = own.slice(0, SHOWN_RANGES).map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
+    if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} ranges more`)
+    const names = resource === 'instruments' ? '; lyra ingest --instruments FILE adds names without them' : ''
+    return [
+      resource,
+      `kept from block ${BigInt(own.at(-1)!.to) + 1n} on; missing of ${ranges.join(', ')}: ` +
+        `ingest the event files of these blocks again${names}`,
+    ]
+  })
+}
