@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../src/api/openapi.ts'
-import { KNOWN_PATHS } from '../src/api/paths.ts'
+import { KNOWN_PATHS, streamPath } from '../src/api/paths.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
 import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -28,11 +29,17 @@ const ID = 'https://lyra.invalid/openapi.json'
 
 /** Where a request without a market (or a party) is refused. */
 const NEED_MARKET: ReadonlySet<string> = new Set([
-  PROVIDERS,
-  '/api/v2/stream/liquidity-providers',
-  '/api/v2/stream/funding-period-data-points',
-  '/api/v2/stream/funding-periods',
+  ...RESOURCES.filter(({ needsFilter }) => needsFilter).map(({ path }) => path),
+  ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
 ])
+
+/** Whether a request needs nothing but this parameter: the market, or a party where either will do. */
+function isEnough(path: string, name: string): boolean {
+  const isOneOfSome = RESOURCES.some(
+    (resource) => resource.needsFilter && [resource.path, streamPath(resource)].includes(path),
+  )
+  return name === 'marketId' || (isOneOfSome && name === 'partyId')
+}
 
 /** Headers that stand in an answer only where there is something to say. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
@@ -290,7 +297,7 @@ for (const kind of STORE_KINDS) {
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
-            const required = NEED_MARKET.has(path) && !/Id$/.test(parameter.name)
+            const required = NEED_MARKET.has(path) && !isEnough(path, parameter.name)
             // A stream has no end; its head has.
             const method = path.includes('/stream/') ? 'HEAD' : 'GET'
             const { status, body } = await ask(

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
+import type { ServerEvent } from '../client/src/event-stream.ts'
 import { fingerprintOf } from '../src/resources/fingerprint.ts'
 import { getPage, query, send } from './fixtures/http.ts'
+import { type Listener, listen, rowsOf, until } from './fixtures/listen.ts'
 import {
   checkpointAt,
   createActivity,
@@ -25,65 +25,6 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 const POINT_STREAM = '/api/v2/stream/funding-period-data-points'
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const PROVIDER_STREAM = '/api/v2/stream/liquidity-providers'
-
-/** A client of a stream, with what it has been sent. */
-type Listener = { events: ServerEvent[]; id: string; cut(): void; ended: Promise<void> }
-
-/** Opens a stream; resolves once it has its first id. */
-async function listen(base: string, target: string, lastEventId?: string): Promise<Listener> {
-  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-  const request = get(`${base}${target}`, { headers, agent: false })
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  if (response.statusCode !== 200) throw new Error(`${target}: ${response.statusCode}`)
-  const first = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
-  const listener: Listener = {
-    events: [],
-    id: lastEventId ?? '',
-    cut: () => request.destroy(),
-    ended: ended.promise,
-  }
-  const read = createEventStreamReader({
-    onEvent: (event) => {
-      listener.events.push(event)
-      listener.id = event.id
-      first.resolve()
-    },
-    onId: (id) => {
-      listener.id = id
-      first.resolve()
-    },
-  })
-  response.setEncoding('utf8').on('data', read)
-  response.on('error', () => {})
-  request.on('error', () => {})
-  response.on('close', () => {
-    ended.resolve()
-    first.resolve()
-  })
-  await first.promise
-  return listener
-}
-
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let waited = 0; !(await holds()); waited += 10) {
-    assert.ok(waited < 20_000, `waited in vain: ${what}`)
-    await sleep(10)
-  }
-}
-
-/** All rows of a resource, as pages give them, as JSON. */
-async function rowsOf(base: string, path: string, params: [string, string][] = []): Promise<string[]> {
-  const rows: string[] = []
-  let after = ''
-  for (;;) {
-    const paging: [string, string][] = after === '' ? [] : [['pagination.after', after]]
-    const page = await getPage(base, path, [...params, ...paging])
-    rows.push(...page.edges.map(({ node }) => JSON.stringify(node)))
-    if (!page.pageInfo.hasNextPage) return rows
-    after = page.pageInfo.endCursor
-  }
-}
 
 const pointsPath = (marketId: string) => `/api/v2/funding-periods/data-points/${marketId}`
 const dataOf = (events: readonly ServerEvent[]) => events.map(({ data }) => data)

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { FundingPeriodEvent } from '../src/events/event.ts'
+import { getPage } from './fixtures/http.ts'
+import { openLiveStore } from './fixtures/live-store.ts'
+import { inScope } from './fixtures/scope.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+
+const MARKET = 'a'.repeat(64)
+
+/** An event of a period that says nothing but when it began. */
+const period = (fields: Partial<FundingPeriodEvent>): FundingPeriodEvent => ({
+  kind: 'funding-period',
+  marketId: MARKET,
+  seq: 1n,
+  start: 100n,
+  end: null,
+  fundingPayment: null,
+  fundingRate: null,
+  internalTwap: null,
+  externalTwap: null,
+  ...fields,
+})
+
+/** Every order of some values. */
+function ordersOf<T>(values: readonly T[]): T[][] {
+  if (values.length <= 1) return [[...values]]
+  return values.flatMap((value, index) =>
+    ordersOf(values.toSpliced(index, 1)).map((others) => [value, ...others]),
+  )
+}
+
+/** The periods that a service answers, oldest first, after each order in which some blocks may come. */
+async function periodsInEveryOrder(
+  kind: StoreKind,
+  blocks: Record<number, FundingPeriodEvent[]>,
+  check: (nodes: Record<string, unknown>[]) => void,
+): Promise<void> {
+  for (const order of ordersOf(Object.keys(blocks).map(Number))) {
+    await inScope(async (scope) => {
+      const store = kind.create(scope)
+      const live = await openLiveStore(scope, store)
+      for (const height of order) await live.commit(height, blocks[height]!)
+      const base = await serve(scope, store)
+      const page = await getPage(base, `/api/v2/funding-periods/${MARKET}`, [
+        ['pagination.newestFirst', 'false'],
+      ])
+      check(page.edges.map(({ node }) => node))
+    })
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`funding periods (${kind.name}), in whatever order their blocks come`, () => {
+    test('begin when the earliest event says, and are otherwise as the latest one says', async () => {
+      const blocks = {
+        5: [period({ start: 100n, internalTwap: '1' })],
+        6: [period({ start: 90n, internalTwap: '2', externalTwap: '3' })],
+        7: [period({ start: 110n, end: 200n, fundingPayment: '-4', fundingRate: '-0.5', internalTwap: '6' })],
+      }
+      await periodsInEveryOrder(kind, blocks, (nodes) =>
+        assert.deepEqual(nodes, [
+          {
+            ...{ marketId: MARKET, seq: '1', start: '100', end: '200' },
+            ...{ fundingPayment: '-4', fundingRate: '-0.5', internalTwap: '6' },
+          },
+        ]),
+      )
+    })
+
+    test('lack what the latest event does not set, though one before it did', async () => {
+      const blocks = {
+        5: [period({ end: 1n, fundingPayment: '1', fundingRate: '1', internalTwap: '1', externalTwap: '1' })],
+        9: [period({ start: 3n })],
+      }
+      await periodsInEveryOrder(kind, blocks, (nodes) =>
+        assert.deepEqual(nodes, [{ marketId: MARKET, seq: '1', start: '100' }]),
+      )
+    })
+
+    test('of one block are as its events say, the first and the last of them', async () => {
+      const blocks = {
+        5: [
+          period({ start: 7n, internalTwap: '1' }),
+          period({ start: 8n, internalTwap: '2', externalTwap: '2' }),
+          period({ start: 9n, internalTwap: '3' }),
+        ],
+      }
+      await periodsInEveryOrder(kind, blocks, (nodes) =>
+        assert.deepEqual(nodes, [{ marketId: MARKET, seq: '1', start: '7', internalTwap: '3' }]),
+      )
+    })
+
+    test('stand in the order of their starts, those of one start by seq', async () => {
+      const blocks = {
+        5: [period({ seq: 3n, start: 50n }), period({ seq: 2n, start: 60n })],
+        6: [
+          period({ seq: 10n, start: 50n }),
+          period({ seq: 9n, start: 50n }),
+          period({ seq: 1n, start: -5n }),
+        ],
+        // Later events move no period: 2 begins at 60 still.
+        7: [period({ seq: 2n, start: 10n }), period({ seq: 4n, start: 60n })],
+      }
+      await periodsInEveryOrder(kind, blocks, (nodes) =>
+        assert.deepEqual(
+          nodes.map(({ start, seq }) => `${start as string} ${seq as string}`),
+          ['-5 1', '50 3', '50 9', '50 10', '60 2', '60 4'],
+        ),
+      )
+    })
+  })
+}

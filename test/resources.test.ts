@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import { NODE_SCHEMAS } from '../src/api/node-schemas.ts'
+import { openApiDocument } from '../src/api/openapi.ts'
+import { parametersOf } from '../src/api/parameters.ts'
+import { streamPath } from '../src/api/paths.ts'
+import { streamParametersOf } from '../src/api/stream-route-request.ts'
+import { exportTableOf } from '../src/export/columns.ts'
+import { encodeCursor } from '../src/resources/cursor.ts'
+import { type Selection, scopeOf } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { copyStore } from '../src/store/copy-store.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
+import { getPage, query, send } from './fixtures/http.ts'
+import { listen, rowsOf, until } from './fixtures/listen.ts'
+import { openLiveStore } from './fixtures/live-store.ts'
+import { PageModel, targetOf } from './fixtures/page-model.ts'
+import { runLyra } from './fixtures/program.ts'
+import { RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
+import { scaled } from './fixtures/scale.ts'
+import { serve } from './fixtures/service.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+/* What every resource of the list does without a line of its own, on rows made from events of few values. */
+
+const BLOCKS = 12
+const EVENTS_OF_BLOCK = 8
+
+const ajv = new Ajv2020({ strict: true, allErrors: true })
+const document = openApiDocument('0.0.0-test') as {
+  paths: Record<string, { get: { parameters?: ({ name: string } | { $ref: string })[]; responses: object } }>
+  components: { parameters: Record<string, { name: string }> }
+}
+
+/** A store that is filled block by block, and the model of what it holds. */
+async function openFilled(
+  t: TestContext,
+  kind: StoreKind,
+  { events, ...rest }: ResourceCase,
+  blocks = BLOCKS,
+) {
+  const store = kind.create(t)
+  const live = await openLiveStore(t, store)
+  const model = new PageModel({ events, ...rest })
+  const lists = fc.sample(fc.array(events, { minLength: EVENTS_OF_BLOCK, maxLength: EVENTS_OF_BLOCK }), {
+    seed: 1,
+    numRuns: BLOCKS + 1,
+  })
+  const commit = async () => {
+    const height = live.height + 1
+    const list = height === 1 ? [] : lists[height - 1]!
+    await live.commit(height, list)
+    model.add(height, list)
+  }
+  for (let block = 0; block <= blocks; block++) await commit()
+  return { store, live, model, commit }
+}
+
+/** Selections that a resource takes, without times: those of the most rows first. */
+function filtersOf({ selections }: ResourceCase, model: PageModel): Selection[] {
+  const all = fc
+    .sample(selections, { seed: 2, numRuns: 60 })
+    .map(({ from: _, to: __, ...filters }) => filters)
+  const different = [...new Map(all.map((one) => [JSON.stringify(one, textOfBigint), one])).values()]
+  return different
+    .map((selection) => ({ selection, count: model.rows(selection).length }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count)
+    .map(({ selection }) => selection)
+}
+
+const textOfBigint = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+/** What selects from a resource in the query of its stream. */
+function streamTarget(
+  { resource }: ResourceCase,
+  selection: Selection,
+  more: [string, string][] = [],
+): string {
+  const { params } = targetOf(resource, selection)
+  const scope = scopeOf(resource, selection)
+  return `${streamPath(resource)}${query([...(scope === null ? [] : [['marketId', scope] as [string, string]]), ...params, ...more])}`
+}
+
+test('suites of all resources have a case for each', () => {
+  assert.deepEqual(
+    RESOURCE_CASES.map(({ resource }) => resource),
+    RESOURCES,
+  )
+})
+
+for (const kind of STORE_KINDS) {
+  for (const resourceCase of RESOURCE_CASES) {
+    const { resource } = resourceCase
+    describe(`${resource.name} (${kind.name})`, () => {
+      test(`the stream of ${resource.name} sends every row, as pages give it`, async (t) => {
+        const { store, live, model, commit } = await openFilled(t, kind, resourceCase, 0)
+        const base = await serve(t, store)
+        const whole = await openFilled(t, kind, resourceCase)
+        const selections = filtersOf(resourceCase, whole.model).slice(0, 3)
+        assert.ok(selections.length > 0)
+        const followed = await Promise.all(
+          selections.map((selection) =>
+            listen(base, streamTarget(resourceCase, selection, [['afterBlock', '0']])),
+          ),
+        )
+        const had = followed.map(() => [] as string[])
+        while (live.height <= BLOCKS) {
+          await commit()
+          if (live.height % 4 !== 0) continue
+          for (const [index, listener] of followed.entries()) {
+            listener.cut()
+            await listener.ended
+            had[index]!.push(...listener.events.map(({ data }) => data))
+            followed[index] = await listen(base, streamTarget(resourceCase, selections[index]!), listener.id)
+          }
+        }
+        for (const [index, selection] of selections.entries()) {
+          const { path, params } = targetOf(resource, selection)
+          const paged = await rowsOf(base, path, params)
+          assert.deepEqual(paged.length, model.rows(selection).length)
+          assert.ok(paged.length > 0)
+          const sent = () => [...had[index]!, ...followed[index]!.events.map(({ data }) => data)]
+          await until(() => paged.every((row) => sent().includes(row)), `all rows of ${path}`)
+          assert.ok(followed[index]!.events.every(({ event }) => event === resource.name))
+          followed[index]!.cut()
+          // Who follows from the beginning is sent the rows as they are, each once.
+          const fresh = await listen(base, streamTarget(resourceCase, selection, [['afterBlock', '0']]))
+          await until(() => fresh.events.length >= paged.length, 'as many rows')
+          assert.deepEqual(fresh.events.map(({ data }) => data).sort(), paged.toSorted())
+          fresh.cut()
+          // A row's cursor is a place to begin at, and so is the id of its event.
+          const page = await getPage(base, path, params)
+          const back = await listen(
+            base,
+            streamTarget(resourceCase, selection, [['after', page.edges[0]!.cursor]]),
+          )
+          back.cut()
+        }
+      })
+
+      test(`exports of ${resource.name} hold what pages hold`, async (t) => {
+        const { store, model } = await openFilled(t, kind, resourceCase)
+        const base = await serve(t, store)
+        const [selection] = filtersOf(resourceCase, model) as [Selection]
+        const { path, params } = targetOf(resource, selection)
+        const { edges } = await getPage(base, path, [...params, ['pagination.first', '5000']])
+        assert.equal(edges.length, model.rows(selection).length)
+        const ndjson = await send(base, `${path}${query([...params, ['format', 'ndjson']])}`)
+        const lines = edges.map(({ node, cursor }) => `${JSON.stringify({ ...node, cursor })}\n`)
+        assert.equal(ndjson.text, lines.join(''))
+        const csv = await send(base, `${path}${query([...params, ['format', 'csv']])}`)
+        const { columns } = exportTableOf(resource)
+        assert.equal(
+          csv.text.slice(0, csv.text.indexOf('\r\n')),
+          [...columns.map(({ name }) => name), 'cursor'].join(','),
+        )
+        for (const { cursor } of edges) assert.ok(csv.text.includes(`,${cursor}\r\n`), cursor)
+        const options = { marketId: '--market', partyId: '--party', source: '--source', seq: '--seq' }
+        const args = Object.entries(selection).flatMap(([name, value]) => [
+          options[name as keyof typeof options],
+          String(value),
+        ])
+        for (const [format, text] of [
+          ['ndjson', ndjson.text],
+          ['csv', csv.text],
+        ] as const) {
+          const ran = await runLyra(t, [
+            ...['export', resource.kebabName, ...args, '--store', store, '--format', format],
+          ])
+          assert.equal(ran.code, 0, ran.stderr)
+          assert.equal(ran.stdout, text)
+        }
+        const file = join(temporaryFolder(t), 'rows.parquet')
+        const ran = await runLyra(t, [
+          ...['export', resource.kebabName, ...args, '--store', store, '--format', 'parquet', '--out', file],
+        ])
+        assert.equal(ran.code, 0, ran.stderr)
+        const bytes = readFileSync(file)
+        assert.equal(`${bytes.subarray(0, 4)}${bytes.subarray(-4)}`, 'PAR1PAR1')
+        for (const { name } of columns) assert.ok(bytes.includes(name), name)
+      })
+
+      for (const toKind of STORE_KINDS) {
+        test(`a copy to ${toKind.name} holds ${resource.name}`, async (t) => {
+          const { store, model } = await openFilled(t, kind, resourceCase)
+          const copy = toKind.create(t)
+          await copyStore(openStore(store), openStore(copy))
+          assert.deepEqual(await digestStore(copy), await digestStore(store))
+          const [base, other] = [await serve(t, store), await serve(t, copy)]
+          for (const selection of filtersOf(resourceCase, model)) {
+            const { path, params } = targetOf(resource, selection)
+            for (const newestFirst of ['true', 'false']) {
+              const target = `${path}${query([...params, ['pagination.newestFirst', newestFirst]])}`
+              const [one, two] = [await send(base, target), await send(other, target)]
+              assert.equal(one.status, 200, one.text)
+              assert.equal(two.text, one.text, target)
+              assert.equal(two.headers.etag, one.headers.etag, target)
+            }
+          }
+        })
+      }
+
+      test(`the OpenAPI document says what pages of ${resource.name} are`, async (t) => {
+        const { store, model } = await openFilled(t, kind, resourceCase)
+        const base = await serve(t, store)
+        const names = (path: string) =>
+          document.paths[path.replace(/:(\w+)/, '{$1}')]!.get.parameters!.map((parameter) =>
+            '$ref' in parameter
+              ? document.components.parameters[parameter.$ref.split('/').at(-1)!]!.name
+              : parameter.name,
+          )
+        for (const { name } of parametersOf(resource)) assert.ok(names(resource.path).includes(name), name)
+        for (const { name } of streamParametersOf(resource)) {
+          assert.ok(names(streamPath(resource)).includes(name), name)
+        }
+        const validate = ajv.compile(NODE_SCHEMAS[resource.nodeName]!)
+        let nodes = 0
+        for (const selection of filtersOf(resourceCase, model)) {
+          const { path, params } = targetOf(resource, selection)
+          for (const { node } of (await getPage(base, path, params)).edges) {
+            assert.ok(validate(node), `${JSON.stringify(node)}: ${ajv.errorsText(validate.errors)}`)
+            nodes++
+          }
+        }
+        assert.ok(nodes > 2)
+        const coverage = JSON.parse((await send(base, '/api/v2/coverage')).text) as {
+          coverage: Record<string, unknown>
+        }
+        assert.ok(coverage.coverage[resource.name] !== undefined)
+      })
+
+      test(`hostile requests for ${resource.name} get a row of the table of errors`, async (t) => {
+        const { store, model } = await openFilled(t, kind, resourceCase)
+        const base = await serve(t, store)
+        const [selection] = filtersOf(resourceCase, model) as [Selection]
+        const { path, params } = targetOf(resource, selection)
+        const page = await send(base, `${path}${query(params)}`)
+        const every = scaled(3, 1)
+        const targets: string[] = []
+        for (const [index, odd] of ODD_TEXTS.entries()) {
+          if (index % every !== 0) continue
+          const text = encodeURIComponent(Buffer.from(odd, 'latin1').toString('latin1').toWellFormed())
+          for (const { name } of [...parametersOf(resource), ...streamParametersOf(resource)]) {
+            targets.push(`${path}?${name}=${text}`, `${path}${query(params)}&${name}=${text}`)
+          }
+          if (resource.scope !== null) targets.push(resource.path.replace(':marketId', text))
+        }
+        for (const other of RESOURCE_CASES.filter((one) => one !== resourceCase)) {
+          const [key] = fc.sample(other.keys, { seed: 3, numRuns: 1 })
+          const cursor = encodeCursor(other.resource, { marketId: 'a'.repeat(64) }, key!)
+          const after: [string, string][] = [...params, ['pagination.after', cursor]]
+          const { status, text } = await send(base, `${path}${query(after)}`)
+          assert.equal(status, 400, `${other.resource.name}: ${text}`)
+          assert.match(text, /"code":10028/)
+        }
+        const seen = new Set<number>()
+        for (const target of targets) {
+          const { status, text } = await send(base, target)
+          seen.add(status)
+          assert.ok(status === 200 || status === 400 || status === 404, `${target}: ${status} ${text}`)
+          const body = JSON.parse(text) as { code?: number; message?: string }
+          if (status === 400) assert.equal(body.code, 3, target)
+          assert.doesNotMatch(text, /node_modules|\.ts:\d|select |SQLITE|syntax error/i, target)
+        }
+        assert.ok(seen.has(200) && seen.has(400))
+        assert.equal((await send(base, `${path}${query(params)}`)).text, page.text)
+      })
+    })
+  }
+}

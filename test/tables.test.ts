@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { Client } from 'pg'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/tables.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+/** Tables that hold nothing of the network, and are not copied: what changed last, which file it is, its schema. */
+const OF_THE_STORE: Record<string, readonly string[]> = {
+  sqlite: ['changes', 'store_file'],
+  postgres: ['changes', 'schema_version'],
+}
+
+/** A table as a database has it: its columns in any order, the key in its own. */
+type Found = { columns: Record<string, string>; key: string[] }
+
+function sqliteTables(path: string): Record<string, Found> {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const names = database.prepare("select name from sqlite_schema where type = 'table'").all()
+    return Object.fromEntries(
+      names.map(({ name }) => {
+        const columns = database.prepare('select name, type, pk from pragma_table_info(?)').all(name!)
+        const key = columns.filter(({ pk }) => pk !== 0).sort((a, b) => Number(a.pk) - Number(b.pk))
+        return [
+          String(name),
+          {
+            columns: Object.fromEntries(columns.map((column) => [column.name, String(column.type)])),
+            key: key.map((column) => String(column.name)),
+          },
+        ]
+      }),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+async function postgresTables(store: string): Promise<Record<string, Found>> {
+  const { config, schema } = parsePostgresAddress(store)
+  const client = new Client({ ...config, options: `-c search_path=${schema}` })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ name: string; columns: Record<string, string>; key: string[] }>(
+      `select relname as name,
+         (select json_object_agg(attname, format_type(atttypid, null)) from pg_attribute
+          where attrelid = pg_class.oid and attnum > 0 and not attisdropped) as columns,
+         array(select attname::text from pg_index
+               cross join unnest((indkey::int2[])[0:indnkeyatts - 1]) with ordinality as part (number, place)
+               join pg_attribute on attrelid = indrelid and attnum = part.number
+               where indrelid = pg_class.oid and indisprimary order by place) as key
+       from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p')`,
+      [schema],
+    )
+    return Object.fromEntries(rows.map(({ name, ...found }) => [name, found]))
+  } finally {
+    await client.end()
+  }
+}
+
+const readTables = (kind: string, store: string) =>
+  kind === 'sqlite' ? Promise.resolve(sqliteTables(store)) : postgresTables(store)
+
+/** What the databases call the types of columns; on SQLite a boolean is an integer. */
+const TYPES: Record<string, Record<ColumnType, readonly string[]>> = {
+  sqlite: { integer: ['INTEGER'], text: ['TEXT'], boolean: ['INTEGER'] },
+  postgres: { integer: ['smallint', 'integer', 'bigint'], text: ['text'], boolean: ['boolean'] },
+}
+
+/** What differs between the tables of a store and those that store/tables.ts describes. */
+function differences(kind: string, tables: readonly Table[], found: Record<string, Found>): string[] {
+  const told: string[] = []
+  const known = new Set([...tables.map(({ name }) => name), ...OF_THE_STORE[kind]!])
+  for (const name of Object.keys(found)) if (!known.has(name)) told.push(`${name} is not described`)
+  for (const name of known) if (found[name] === undefined) told.push(`${name} is not there`)
+  for (const { name, columns, keyLength } of tables) {
+    const table = found[name]
+    if (table === undefined) continue
+    for (const column of columns) {
+      const type = table.columns[column.name]
+      if (type === undefined) told.push(`${name}.${column.name} is not there`)
+      else if (!TYPES[kind]![column.type].includes(type)) told.push(`${name}.${column.name} is ${type}`)
+    }
+    for (const column of Object.keys(table.columns)) {
+      if (!columns.some((one) => one.name === column)) told.push(`${name}.${column} is not described`)
+    }
+    const key = columns.slice(0, keyLength).map((column) => column.name)
+    if (table.key.join() !== key.join()) told.push(`the key of ${name} is ${table.key.join()}`)
+  }
+  return told.sort()
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`the tables of a store (${kind.name})`, () => {
+    test('are those that are described, with their columns, types and keys', async (t) => {
+      const store = kind.create(t)
+      await openStore(store).migrate()
+      assert.deepEqual(differences(kind.name, TABLES, await readTables(kind.name, store)), [])
+    })
+
+    test('are found out where nobody has described them, and where there is none', async (t) => {
+      const store = kind.create(t)
+      await openStore(store).migrate()
+      await runSql(
+        store,
+        'create table forgotten (id integer primary key); alter table gaps add column more text;',
+      )
+      const found = await readTables(kind.name, store)
+      const undone: Table = {
+        name: 'undone',
+        columns: [{ name: 'id', type: 'text', merge: 'newer' }],
+        keyLength: 1,
+      }
+      const changed = TABLES.map((table) =>
+        table.name === 'checkpoints' ? { ...table, keyLength: 1 } : table,
+      )
+      assert.deepEqual(differences(kind.name, [...changed, undone], found), [
+        'forgotten is not described',
+        'gaps.more is not described',
+        'the key of checkpoints is at_block,hash',
+        'undone is not there',
+      ])
+    })
+  })
+}
+
+test('the tables that resources stand in or are made of are described', () => {
+  for (const { storage } of RESOURCES) {
+    for (const name of storage.madeOf ?? [storage.table]) assert.doesNotThrow(() => tableOf(name))
+    if (storage.from === undefined) {
+      const names = tableOf(storage.table).columns.map((column) => column.name)
+      for (const { name } of storage.columns) assert.ok(names.includes(name), `${storage.table}.${name}`)
+    }
+    if (storage.span !== undefined) tableOf(storage.span.table)
+    if (storage.arrivals !== 'all rows') tableOf(storage.arrivals.spans)
+  }
+})
