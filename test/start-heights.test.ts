@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { IntakeReport } from '../src/intake/report.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import {
+  asset,
+  type Content,
+  checkpoint,
+  dataPoint,
+  fileOf,
+  idOf,
+  type MadeBlock,
+  perpetual,
+  provision,
+  timeUpdate,
+} from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { restoreOldStore } from './fixtures/old-store.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+/** Eight blocks with rows of other resources in each, and instruments that change as they go on. */
+const BLOCKS: readonly MadeBlock[] = Array.from({ length: 8 }, (_, index): MadeBlock => {
+  const height = index + 1
+  const named: Content[] = [
+    perpetual({ code: `CODE-${height}` }),
+    ...(height % 3 === 0
+      ? [asset({ symbol: `S${height}` }), perpetual({ marketId: idOf(`${height}`) })]
+      : []),
+  ]
+  return {
+    height,
+    events: [
+      checkpoint({ atBlock: height, hash: `c${height}` }),
+      ...named,
+      dataPoint({ timestamp: height }),
+      provision({ provisionId: idOf(`${height}`) }),
+    ],
+  }
+})
+
+const NAMED: ReadonlySet<number> = new Set([perpetual().kind, asset().kind])
+
+/** The blocks with another event in the place of each that makes an instrument: what a store that passed them over has. */
+const withoutNames = (blocks: readonly MadeBlock[]): MadeBlock[] =>
+  blocks.map((block) => ({
+    ...block,
+    events: block.events!.map((event) => (NAMED.has(event.kind) ? timeUpdate() : event)),
+  }))
+
+const heights = (from: number, to: number) => BLOCKS.slice(from - 1, to)
+
+/** A store that has ingested blocks before it knew instruments. */
+async function storeWithout(
+  t: TestContext,
+  kind: StoreKind,
+  blocks: readonly MadeBlock[],
+  runs: readonly (readonly [from: number, to: number])[] = [[1, 8]],
+): Promise<string> {
+  const store = kind.create(t)
+  await ingestWell(t, store, fileOf(...withoutNames(blocks)), { allowGap: true })
+  for (const [from, to] of runs) {
+    await runSql(store, `insert into kept_from values ('instruments', ${from}, ${to + 1})`)
+  }
+  await runSql(store, 'update stream set block_one_hashes = null')
+  return store
+}
+
+/** A store that has known instruments from the first block on. */
+async function storeWith(t: TestContext, kind: StoreKind, blocks: readonly MadeBlock[]): Promise<string> {
+  const store = kind.create(t)
+  await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
+  return store
+}
+
+/** The hashes of block 1's parts were not kept then. */
+async function dumpOf(store: string): Promise<StoreDump> {
+  return { ...(await dumpStore(store)), stream: [] }
+}
+
+const gapsOf = ({ resourceGaps }: IntakeReport) => resourceGaps.map(({ from, to }) => `${from}-${to}`)
+
+for (const kind of STORE_KINDS) {
+  describe(`start heights (${kind.name})`, () => {
+    test('files given again add what is missing, in any order and in several calls', async (t) => {
+      const store = await storeWithout(t, kind, BLOCKS)
+      const steps: [from: number, to: number, left: string[]][] = [
+        [4, 5, ['1-3', '6-8']],
+        [1, 2, ['3-3', '6-8']],
+        [6, 8, ['3-3']],
+        [2, 4, []],
+      ]
+      for (const [from, to, left] of steps) {
+        const report = await ingestWell(t, store, fileOf(...heights(from, to)))
+        assert.deepEqual(gapsOf(report), left)
+        assert.equal(report.blocks, 0)
+        assert.equal(report.heldBlocks, to - from + 1)
+      }
+      assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, BLOCKS)), 'given again')
+      const again = await ingestWell(t, store, fileOf(...BLOCKS))
+      assert.deepEqual([again.completedBlocks, again.heldBlocks, again.rows.instruments], [0, 8, 0])
+    })
+
+    test('new blocks after the start height go on with instruments, those below wait for their files', async (t) => {
+      const store = await storeWithout(t, kind, heights(1, 4), [[1, 4]])
+      const first = await ingestWell(t, store, fileOf(...heights(5, 8)))
+      assert.deepEqual([first.blocks, gapsOf(first)], [4, ['1-4']])
+      const all = await ingestWell(t, store, fileOf(...BLOCKS))
+      assert.deepEqual([all.blocks, all.completedBlocks, gapsOf(all)], [0, 4, []])
+      assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, BLOCKS)), 'in one call')
+    })
+
+    test('rows that a prune has deleted do not come back', async (t) => {
+      const store = await storeWithout(t, kind, BLOCKS)
+      const pruned = await runLyra(t, ['prune', '--store', store, '--before', '6'])
+      assert.equal(pruned.code, 0, pruned.stderr)
+      const before = await dumpOf(store)
+      assert.deepEqual(before.funding_period_data_points!.length, 3)
+      await ingestWell(t, store, fileOf(...BLOCKS))
+      const after = await dumpOf(store)
+      const { instruments, assets } = await dumpOf(await storeWith(t, kind, BLOCKS))
+      assertSameDump(
+        after,
+        { ...before, instruments: instruments!, assets: assets!, kept_from: [] },
+        'pruned',
+      )
+    })
+
+    test('a gap within is filled whole, and blocks below the first height come whole', async (t) => {
+      const held = [...heights(2, 3), ...heights(6, 8)]
+      const store = await storeWithout(t, kind, held, [
+        [2, 3],
+        [6, 8],
+      ])
+      const report = await ingestWell(t, store, fileOf(...BLOCKS))
+      assert.deepEqual([report.blocks, report.completedBlocks, gapsOf(report)], [3, 5, []])
+      assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, BLOCKS)), 'filled')
+    })
+
+    test('a block that lacks ids adds nothing, and is said', async (t) => {
+      const store = await storeWithout(t, kind, BLOCKS)
+      const torn = heights(3, 4).map((block) => (block.height === 4 ? { ...block, without: [3] } : block))
+      const { failure, report } = await ingestBytes(t, store, fileOf(...torn))
+      assert.match(failure!.message, /event 3 of block 4 missing/)
+      assert.deepEqual(gapsOf(report), ['1-2', '4-8'])
+      const allowed = await ingestWell(t, store, fileOf(...torn), { allowGap: true })
+      assert.deepEqual([gapsOf(allowed), allowed.gaps], [['1-2', '4-8'], []])
+    })
+
+    test('an incomplete block that comes incomplete again brings the instruments that it has', async (t) => {
+      const torn = BLOCKS.map((block) => (block.height === 6 ? { ...block, without: [2] } : block))
+      const store = await storeWithout(t, kind, torn)
+      const report = await ingestWell(t, store, fileOf(...torn))
+      assert.deepEqual([report.completedBlocks, gapsOf(report), report.gaps.length], [8, [], 1])
+      assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, torn)), 'incomplete')
+    })
+
+    test('both parts of block 1 bring its instruments, one part of two alone brings them too', async (t) => {
+      const parts: MadeBlock[] = [
+        { height: 1, hash: 'genesis', events: [asset({ symbol: 'G' })] },
+        { height: 1, hash: 'itself', events: [perpetual(), checkpoint()] },
+        BLOCKS[1]!,
+      ]
+      const store = await storeWithout(t, kind, parts, [[1, 2]])
+      const report = await ingestWell(t, store, fileOf(...parts))
+      assert.deepEqual(gapsOf(report), [])
+      assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, parts)), 'two parts')
+    })
+
+    test('a follower of instruments is sent those that are added below', { timeout: 30_000 }, async (t) => {
+      const store = await storeWithout(t, kind, BLOCKS)
+      await ingestWell(t, store, fileOf(...heights(8, 8)))
+      const base = await serve(t, store)
+      const stop = new AbortController()
+      t.after(() => stop.abort())
+      const answer = await fetch(`${base}/api/v2/stream/instruments`, { signal: stop.signal })
+      let text = ''
+      const added = Promise.withResolvers<void>()
+      const joined = Promise.withResolvers<void>()
+      const reading = (async () => {
+        for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+          text += chunk
+          if (text.includes('id: ')) joined.resolve()
+          if (text.includes(idOf('3'))) added.resolve()
+        }
+      })()
+      reading.catch(() => {})
+      await joined.promise
+      await ingestWell(t, store, fileOf(...BLOCKS))
+      await added.promise
+    })
+
+    test('status says from which height on instruments are kept, and how to add the rest', async (t) => {
+      const store = await storeWithout(t, kind, BLOCKS, [
+        [1, 3],
+        [5, 6],
+      ])
+      const { stdout, code } = await runLyra(t, ['status', '--store', store])
+      assert.equal(code, 0)
+      assert.match(
+        stdout,
+        /instruments +kept from block 7 on; missing of heights 1 to 3, heights 5 to 6: ingest the event files .*--instruments FILE/,
+      )
+      const json = JSON.parse((await runLyra(t, ['status', '--json', '--store', store])).stdout)
+      assert.deepEqual(json.resourceGaps, [
+        { resource: 'instruments', from: '1', to: '3' },
+        { resource: 'instruments', from: '5', to: '6' },
+      ])
+      const path = join(temporaryFolder(t), 'all.evts')
+      writeFileSync(path, fileOf(...BLOCKS))
+      const ingested = await runLyra(t, ['ingest', '--store', store, path])
+      assert.match(ingested.stdout, /5 of them given events that they lacked/)
+      const { stdout: whole } = await runLyra(t, ['status', '--store', store])
+      assert.doesNotMatch(whole, /kept from/)
+    })
+
+    test('of a store of version 0.1.0 the files bring instruments, and nothing else', async (t) => {
+      const named = recordingPath('perps-calm-named.evts.gz')
+      if (named === null) return skip(t, 'the recordings are not there')
+      const old = await restoreOldStore(t, kind)
+      await openStore(old).migrate()
+      const before = await dumpStore(old)
+      assert.equal(before.kept_from!.length, 1)
+      const { report } = await ingestWhole(old, named)
+      assert.deepEqual([report.blocks, report.resourceGaps], [0, []])
+      const fresh = kind.create(t)
+      await ingestWhole(fresh, named)
+      const { instruments, assets } = await dumpStore(fresh)
+      assert.ok(instruments!.length > 0)
+      const after = await dumpStore(old)
+      assertSameDump(
+        after,
+        { ...before, instruments: instruments!, assets: assets!, kept_from: [] },
+        'version 0.1.0',
+      )
+      await ingestWhole(old, SAMPLE)
+      assertSameDump(await dumpStore(old), after, 'the files without such events change nothing')
+    })
+
+    test('of a store of version 0.1.0 with gaps only what is held is missing', async (t) => {
+      const old = await restoreOldStore(t, kind)
+      await runSql(
+        old,
+        "insert into gaps select 10, 19, 'missing' from stream; insert into gaps select 30, 30, 'incomplete' from stream",
+      )
+      await openStore(old).migrate()
+      const { kept_from, stream } = await dumpStore(old)
+      const last = BigInt((JSON.parse(stream![0]!) as string[])[3]!)
+      assert.deepEqual(kept_from, [
+        JSON.stringify(['instruments', '1', '10']),
+        JSON.stringify(['instruments', '20', `${last + 1n}`]),
+      ])
+    })
+  })
+}
