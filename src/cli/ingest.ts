@@ -1,6 +1,8 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { printable } from '../domain/printable.ts'
+import type { InstrumentNodes } from '../events/instrument-nodes.ts'
 import { takeIn } from '../intake/take-in.ts'
+import { readInstruments, writeInstruments } from '../intake/write-instruments.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { noEventsError } from '../records/read-records.ts'
@@ -12,17 +14,27 @@ import {
   allowGapOption,
   type CommonOptions,
   flagOption,
+  InvalidSettingError,
   logLevelOption,
   storeOption,
   strictOption,
 } from './options.ts'
 import { createProgressView } from './progress.ts'
 
-type IngestOptions = CommonOptions & { allowGap: boolean; strict: boolean; json: boolean }
+type IngestOptions = CommonOptions & {
+  allowGap: boolean
+  strict: boolean
+  json: boolean
+  instruments?: string
+}
 
 const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
-Running it again goes on where it stopped; what the store holds already is passed over.
+Running it again goes on where it stopped; what the store holds already is passed over. Blocks that were ingested by a
+version that did not know a resource give what they lack of it when their files are named again.
+
+--instruments takes the JSON of GET /api/v2/instruments, a list of its nodes, or a node a line; event files need not be
+named then. What events have said of a market or an asset stays.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
@@ -31,10 +43,15 @@ export function ingestCommand(): Command {
   return new Command('ingest')
     .summary('take event files into a store')
     .description("Takes event files of the network's core into a store.")
-    .argument('<path...>', 'event files, directories of them, or - for standard input')
+    .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(strictOption())
+    .addOption(
+      new Option('--instruments <file>', 'names, decimals and assets of markets from a JSON file').env(
+        'LYRA_INSTRUMENTS',
+      ),
+    )
     .addOption(
       flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON'),
     )
@@ -45,6 +62,10 @@ export function ingestCommand(): Command {
 
 async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   const log = createLogger(options.logLevel)
+  if (paths.length === 0 && options.instruments === undefined) {
+    throw new InvalidSettingError("missing required argument 'path': name event files, or --instruments FILE")
+  }
+  const nodes = options.instruments === undefined ? null : readInstruments(options.instruments)
   const input = findEventFiles(paths)
   for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
   const stop = new AbortController()
@@ -68,6 +89,11 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   }
   const view = createProgressView(log, options.json)
   try {
+    if (nodes !== null && paths.length === 0) {
+      await writeInstruments(writer, nodes)
+      showInstruments(nodes, options.json)
+      return
+    }
     const { report, failure: stopped } = await takeIn({
       input,
       writer,
@@ -79,11 +105,14 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     })
     view.end()
     const failure = stopped ?? noEventsError(input.files, report)
+    const isWritten = nodes !== null && report.height !== null && !stop.signal.aborted
+    if (isWritten) await writeInstruments(writer, nodes)
     if (options.json) {
       console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
     } else {
       console.log(describeReport(report))
     }
+    if (isWritten) showInstruments(nodes, options.json)
     if (failure !== null) {
       console.error(`lyra: ${printable(failure.message)}`)
       process.exitCode = exitCodeOf(failure)
@@ -95,4 +124,13 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     process.off('SIGINT', interrupt)
     process.off('SIGTERM', interrupt)
   }
+}
+
+function showInstruments({ markets, assets }: InstrumentNodes, json: boolean): void {
+  const counts = { instruments: markets.length, assets: assets.length }
+  if (json) console.log(JSON.stringify({ type: 'instruments', ...counts }))
+  else
+    console.log(
+      `${markets.length} instruments and ${assets.length} assets of --instruments written, where no event has said other`,
+    )
 }

@@ -3,8 +3,8 @@ import { findStore } from '../store/open-store.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
 const NOTES = `
-Every command does this by itself where its user may create tables. Run it ahead of time, with a user who may,
-where the service's own user may not.`
+lyra serve and lyra ingest do this by themselves where their user may create tables; other commands refuse an older
+schema. Run it ahead of time, with a user who may, where the service's own user may not.`
 
 /** `lyra migrate`: makes a store, or brings its schema up to date. */
 export function migrateCommand(): Command {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { printable } from '../domain/printable.ts'
+import { InstrumentFileError } from '../events/instrument-nodes.ts'
 import { GenerateOptionError } from '../generate/options.ts'
 import { EventPathError } from '../records/event-paths.ts'
 import { EventStreamError } from '../records/place.ts'
@@ -22,7 +23,14 @@ import { statusCommand } from './status.ts'
 import { verifyCommand } from './verify.ts'
 
 /** Errors whose message says all that a user needs. */
-const PLAIN_ERRORS = [EventPathError, EventStreamError, ListenError, ServiceError, StoreError]
+const PLAIN_ERRORS = [
+  InstrumentFileError,
+  EventPathError,
+  EventStreamError,
+  ListenError,
+  ServiceError,
+  StoreError,
+]
 
 const COMMANDS = [
   ingestCommand,

@@ -152,7 +152,8 @@ function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {
   }
 }
 
-function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
+/** Why a market is left out; null where it is kept. */
+export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.state > LAST_STATE) return 'unknown market state'
   if (event.tradingMode > LAST_TRADING_MODE) return 'unknown trading mode'
@@ -166,7 +167,8 @@ function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
   return faultOfTexts(event.code, event.name, event.quoteName)
 }
 
-function faultOfAsset(event: AssetEvent): LeftOutReason | null {
+/** Why an asset is left out; null where it is kept. */
+export function faultOfAsset(event: AssetEvent): LeftOutReason | null {
   if (event.assetId === '' || !isKey(event.assetId)) return 'invalid asset ID'
   if (event.status > LAST_ASSET_STATUS) return 'unknown asset status'
   if (event.decimals > MAX_INT64) return 'decimal places of 2^63 or more'
@@ -182,7 +184,7 @@ function faultOfTexts(...texts: string[]): LeftOutReason | null {
 }
 
 /** An asset's id in lower case; a name as it is. */
-function assetId(id: string): string {
+export function assetId(id: string): string {
   return HEX_ID.test(id) ? id.toLowerCase() : id
 }
 

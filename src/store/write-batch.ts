@@ -78,13 +78,28 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers): Writing {
     if (rows === undefined) continue
     if (table.name === POINTS) yield* writePoints(table, rows, markets)
     else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
-    else yield { table, rows, countsNew: false }
+    else {
+      if (rows.some((row) => isOfFile(table, row))) yield { each: agedText(table), values: [[]] }
+      yield { table, rows, countsNew: false }
+    }
   }
   yield* writeProviderLists(batch, shown)
 }
 
 /** Where providers have come to be shown, by market and party: `[market, party, height, event index]`. */
 type Shown = Map<string, [string, string, bigint, bigint]>
+
+/** Whether a row comes from no event but from a file of instruments: its place is before all blocks. */
+function isOfFile({ name, columns }: Table, row: BatchRow): boolean {
+  if (name !== 'instruments' && name !== 'assets') return false
+  const at = columns.findIndex(({ name }) => name === 'height')
+  return row[at] === 0n
+}
+
+/** Puts rows of earlier files before those of one that comes now. */
+function agedText({ name }: Table): string {
+  return `update ${name} set event_index = 1 where height = 0`
+}
 
 function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
   const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))

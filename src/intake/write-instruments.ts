@@ -1,0 +1,51 @@
+import { readFileSync, statSync } from 'node:fs'
+import { InstrumentFileError, type InstrumentNodes, parseInstruments } from '../events/instrument-nodes.ts'
+import { createBatch } from '../projections/batch.ts'
+import { projectAsset, projectInstrument } from '../projections/instruments.ts'
+import { StoreError, type Writer } from '../store/store.ts'
+
+/** A file of instruments is read whole; those of every market of a network take a few megabytes. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+/**
+ * Reads a file of instruments.
+ *
+ * @throws {InstrumentFileError} for a file that cannot be read, is too large, or not as it should be.
+ */
+export function readInstruments(path: string): InstrumentNodes {
+  let text: string
+  try {
+    const { size } = statSync(path)
+    if (size > MAX_FILE_BYTES) {
+      throw new InstrumentFileError(
+        `--instruments ${path}: has ${size} bytes, allowed are ${MAX_FILE_BYTES}; give it in several files`,
+      )
+    }
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof InstrumentFileError) throw error
+    throw new InstrumentFileError(`--instruments ${path}: cannot be read: ${(error as Error).message}`)
+  }
+  return parseInstruments(text, `--instruments ${path}`)
+}
+
+/**
+ * Writes instruments and assets of a file. They are given places before all blocks, so that they never replace what an
+ * event has written, and every event replaces them; a later file replaces what an earlier one has written.
+ *
+ * @throws {StoreError} where the store holds no block yet.
+ */
+export async function writeInstruments(writer: Writer, { markets, assets }: InstrumentNodes): Promise<void> {
+  const coverage = await writer.coverage()
+  if (coverage === null) {
+    throw new StoreError(
+      '--instruments: the store holds no block yet, and so is of no chain; ingest event files first, or name them in the same call',
+    )
+  }
+  const batch = createBatch()
+  let eventIndex = 0
+  const place = () => ({ height: 0n, eventIndex: ++eventIndex })
+  for (const asset of assets) projectAsset(batch, asset, place())
+  for (const market of markets) projectInstrument(batch, market, place())
+  await writer.commit(batch, coverage)
+}
