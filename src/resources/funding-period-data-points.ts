@@ -37,7 +37,7 @@ export const fundingPeriodDataPoints = defineResource({
     runs: { filter: 'source', values: ['0', '1', '2'] },
     // The points of a funding period stand close together: its span bounds how many others are read.
     span: { filter: 'seq', table: 'funding_period_spans' },
-    arrivals: { spans: 'funding_period_block_spans' },
+    arrivals: 'block spans',
   },
   fields: [
     { name: 'marketId', meaning: 'The market.', column: 'scope', form: 'marketId' },

@@ -70,10 +70,10 @@ export type Storage = {
   /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a filter. */
   span?: { filter: FilterName; table: string }
   /**
-   * How the rows that came in some blocks are found: among all rows of the selection, or between the times that a table
-   * gives for each run of blocks (store/block-spans.ts).
+   * How the rows that came in some blocks are found: among all rows of the selection, or, of data points, between the
+   * times that a table gives for each run of blocks (store/block-spans.ts).
    */
-  arrivals: 'all rows' | { spans: string }
+  arrivals: 'all rows' | 'block spans'
 }
 
 /** What a resource is called: in answers, streams, exports, the client. */

@@ -17,60 +17,77 @@ type HoldingStatement = Statement & {
 
 type MarketsAsked = { where: string; values: KeyValue[] }
 
-/** What is said of each market's rows; of resources that are not named here the number of all rows is. */
-const BY_MARKET: Record<string, (markets: MarketsAsked) => HoldingStatement> = {
-  // How many data points, the first time and the last.
-  fundingPeriodDataPoints: ({ where, values }) => ({
-    isByMarket: true,
-    fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
-    text: `
-      select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
-        cast(max(last_timestamp) as text)
-      from (
-        select market, market_id from markets
-        where ${where}
-          and exists (select 1 from funding_period_spans where funding_period_spans.market = markets.market)
-        order by market_id limit $2
-      ) as held join funding_period_spans on funding_period_spans.market = held.market
-      group by market_id order by market_id`,
-    values,
-  }),
-  // How many periods, and when the first and the last began.
-  fundingPeriods: ({ where, values }) => ({
-    isByMarket: true,
-    fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'],
-    text: `
-      select market_id, cast(count(*) as text), cast(min(start_timestamp) as text),
-        cast(max(start_timestamp) as text)
-      from funding_periods where ${where} group by market_id order by market_id limit $2`,
-    values,
-  }),
-  // How many providers, and the block of the market's latest list.
-  liquidityProviders: ({ where, values }) => ({
-    isByMarket: true,
-    fields: ['marketId', 'count', 'atBlock'],
-    text: `
-      select market_id, cast((
-          select count(*) from liquidity_providers
-          where liquidity_providers.market_id = lists.market_id and ${liquidityProviders.storage.condition}
-        ) as text), cast(height as text)
-      from (
-        select market_id, height from liquidity_provider_lists where ${where} order by market_id limit $2
-      ) as lists
-      order by market_id`,
-    values,
-  }),
+/**
+ * The statement that says how much there is of a resource, in the form that its description asks for.
+ *
+ * @throws {TypeError} for a form that its table cannot give.
+ */
+function statementOf(resource: Resource, { where, values }: MarketsAsked): HoldingStatement {
+  const { coverage, storage, key } = resource
+  const { table, span } = storage
+  const total = { isByMarket: false, values: [] }
+  const times = { isByMarket: true, fields: ['marketId', 'count', 'firstTimestamp', 'lastTimestamp'], values }
+  switch (coverage) {
+    case 'count':
+      return {
+        ...total,
+        fields: ['count'],
+        text: `select cast(count(*) as text) from ${fromClause(resource)}`,
+      }
+    case 'count and block times':
+      return {
+        ...total,
+        fields: ['count', 'firstTimestamp', 'lastTimestamp'],
+        text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
+          from ${table}`,
+      }
+    case 'times by market':
+      if (storage.scopeBy === 'id') {
+        const time = key[0]!.column
+        return {
+          ...times,
+          text: `
+            select market_id, cast(count(*) as text), cast(min(${time}) as text), cast(max(${time}) as text)
+            from ${table} where ${where} group by market_id order by market_id limit $2`,
+        }
+      }
+      if (span === undefined)
+        throw new TypeError(`${resource.name}: no table says the times of a market's rows`)
+      return {
+        ...times,
+        text: `
+          select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
+            cast(max(last_timestamp) as text)
+          from (
+            select market, market_id from markets
+            where ${where} and exists (select 1 from ${span.table} where ${span.table}.market = markets.market)
+            order by market_id limit $2
+          ) as held join ${span.table} on ${span.table}.market = held.market
+          group by market_id order by market_id`,
+      }
+    case 'blocks by market':
+      if (table !== liquidityProviders.storage.table) throw new TypeError(`${resource.name}: it has no lists`)
+      return {
+        isByMarket: true,
+        fields: ['marketId', 'count', 'atBlock'],
+        text: `
+          select market_id, cast((
+              select count(*) from liquidity_providers
+              where liquidity_providers.market_id = lists.market_id and ${storage.condition}
+            ) as text), cast(height as text)
+          from (
+            select market_id, height from liquidity_provider_lists where ${where} order by market_id limit $2
+          ) as lists
+          order by market_id`,
+        values,
+      }
+    default:
+      return coverage satisfies never
+  }
 }
 
-const TOTALS: Record<string, Omit<HoldingStatement, 'values'>> = {
-  // The times of the blocks that the first and the last came in.
-  checkpoints: {
-    isByMarket: false,
-    fields: ['count', 'firstTimestamp', 'lastTimestamp'],
-    text: `select cast(count(*) as text), cast(min(block_timestamp) as text), cast(max(block_timestamp) as text)
-      from checkpoints`,
-  },
-}
+// A description that cannot be answered fails at the start.
+for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
 /** What is read of gaps and markets: one more of each than is asked for, which tells that there are more. */
 export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }: HoldingsQuery): {
@@ -84,17 +101,8 @@ export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }:
       : { where: 'market_id = $1', values: [marketId, afterMarket === null ? 0n : most] }
   return {
     gaps: lowestGaps(fromHeight ?? 0n, fromHeight === null ? 0n : most),
-    resources: RESOURCES.map((resource) => {
-      const byMarket = BY_MARKET[resource.name]
-      if (byMarket !== undefined) return byMarket(markets)
-      const counted = { isByMarket: false, fields: ['count'], text: countText(resource) }
-      return { ...(TOTALS[resource.name] ?? counted), values: [] }
-    }),
+    resources: RESOURCES.map((resource) => statementOf(resource, markets)),
   }
-}
-
-function countText(resource: Resource): string {
-  return `select cast(count(*) as text) from ${fromClause(resource)}`
 }
 
 /** Reads gaps that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */

@@ -76,7 +76,7 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers): Writing {
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
     if (rows === undefined) continue
-    if (table.name === POINTS) yield* writePoints(table, rows, markets)
+    if (table.columns[0]!.name === 'market') yield* writeNumbered(table, rows, markets)
     else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
     else {
       if (rows.some((row) => isOfFile(table, row))) yield { each: agedText(table), values: [[]] }
@@ -101,7 +101,8 @@ function agedText({ name }: Table): string {
   return `update ${name} set event_index = 1 where height = 0`
 }
 
-function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
+/** Writes rows that name their market by its number; of data points their spans, too. */
+function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
   const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
   if (unknown.length > 0) {
     // One after another: each takes the next number.
@@ -110,6 +111,10 @@ function* writePoints(table: Table, rows: readonly BatchRow[], markets: MarketNu
     for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
   }
   const points = rows.map(([marketId, ...others]): BatchRow => [markets.get(marketId as string)!, ...others])
+  if (table.name !== POINTS) {
+    yield { table, rows: points, countsNew: false }
+    return
+  }
   const [counts = []] = yield { table, rows: points, countsNew: true }
   const spans = spansOf(
     points,
