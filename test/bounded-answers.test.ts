@@ -6,11 +6,11 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
-import type { CoverageBody } from '../src/api/coverage-body.ts'
-import { pagesOf } from '../src/api/make-page.ts'
-import { COVERAGE_SCHEMA } from '../src/api/openapi-coverage.ts'
-import { statusOfService } from '../src/upkeep/service-status.ts'
-import { statusOfStore } from '../src/upkeep/status.ts'
+import { COVERAGE_SCHEMA } from '../src/api/openapi/openapi-coverage.ts'
+import type { CoverageBody } from '../src/api/pages/coverage-body.ts'
+import { pagesOf } from '../src/api/pages/make-page.ts'
+import { statusOfService } from '../src/status/service-status.ts'
+import { statusOfStore } from '../src/status/status.ts'
 import {
   checkpoint,
   dataPoint,

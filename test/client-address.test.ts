@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countedAddress } from '../src/api/client-address.ts'
+import { countedAddress } from '../src/api/http/client-address.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'

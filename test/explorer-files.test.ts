@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { readStaticFiles } from '../src/api/static-files.ts'
+import { readStaticFiles } from '../src/api/http/static-files.ts'
 import { type Answer, send } from './fixtures/http.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { DECIMAL } from '../src/events/left-out.ts'
-import { statusOfService } from '../src/upkeep/service-status.ts'
+import { statusOfService } from '../src/status/service-status.ts'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../web/src/figures/format-figure.ts'
 

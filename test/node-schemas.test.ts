@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { NODE_SCHEMAS } from '../src/api/node-schemas.ts'
+import { NODE_SCHEMAS } from '../src/api/openapi/node-schemas.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 

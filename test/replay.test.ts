@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { GapError } from '../src/blocks/block.ts'
 import { EVENT_KIND } from '../src/events/bus-event.ts'
-import { takeIn } from '../src/intake/take-in.ts'
+import { takeIn } from '../src/ingest/ingest-files.ts'
 import type { Writer } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {

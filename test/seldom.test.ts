@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSeldom } from '../src/api/seldom.ts'
+import { createSeldom } from '../src/api/http/seldom.ts'
 
 test('What anyone may ask for at will runs once for all who wait, and rests in between', async () => {
   let runs = 0

@@ -1,5 +1,5 @@
 import { describeHeights, type Gap } from '../domain/coverage.ts'
-import type { IntakeReport } from '../intake/report.ts'
+import type { IntakeReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'

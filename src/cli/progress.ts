@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { IntakeProgress } from '../intake/take-in.ts'
+import type { IntakeProgress } from '../ingest/ingest-files.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { createAllowList } from '../live/allow-list.ts'
+import { createAllowList } from '../ingest/live/allow-list.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { type RunningService, startService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { startIntakeWorker } from '../intake/start-worker.ts'
-import type { WorkerMessage } from '../intake/worker.ts'
+import { startIntakeWorker } from '../ingest/start-worker.ts'
+import type { WorkerMessage } from '../ingest/worker.ts'
 import { explainListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import type { CorsOrigins } from '../api/cors.ts'
+import type { CorsOrigins } from '../api/http/cors.ts'
 
 /** What `lyra serve` is told. */
 export type ServeSettings = {

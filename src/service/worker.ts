@@ -1,6 +1,6 @@
 // A process of several that answer; workers.ts starts it and tells it what to do.
 import { AggregatorRegistry } from 'prom-client'
-import { unavailable } from '../api/errors.ts'
+import { unavailable } from '../api/http/errors.ts'
 import { createLogger } from '../log.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { ListenError } from './listen.ts'

@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { createShares } from '../../shares.ts'
+import type { Backlog } from './backlog.ts'
+import { countedAddress } from './client-address.ts'
+import type { ApiError } from './errors.ts'
+
+/** Requests that a client may send ahead of the answers; one that sends more is cut off. */
+const MAX_SENT_AHEAD = 16
+
+/** What a request that waits may take of memory: its line and headers. */
+const REQUEST_BYTES = 16 * 1024
+
+/** The order of what happens on the connections: each answers one request at a time, in their order. */
+export type Connections = {
+  /**
+   * Takes a new connection on. Where there are as many as there may be, one of the address that holds most is closed
+   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, where its own address is
+   * among those that hold most.
+   */
+  admit(connection: Socket): void
+  /**
+   * Waits until the connection's earlier requests are answered and this one has come whole; its body is thrown
+   * away, since no operation takes one. Tells whether there is still someone to answer.
+   *
+   * @throws {ApiError} what {@link Connections.fail} was told of this request.
+   */
+  takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
+  /**
+   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Tells
+   * whether it did; {@link Connections.takeTurn} does not wait then.
+   */
+  takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
+  /**
+   * Tells that the connection's parser has failed. Returns true where that was within the body of a request,
+   * whose answer the error then is; otherwise, once all requests before are answered, false.
+   */
+  fail(connection: Duplex, error: ApiError): Promise<boolean>
+}
+
+type Connection = {
+  /** Whether one of its requests is being answered. */
+  busy: boolean
+  /** The request that has its turn already, without waiting. */
+  answered: IncomingMessage | null
+  /** What waits to be answered next. */
+  waiting: (() => void)[]
+  /** The request that came last: the one whose body may still be coming. */
+  latest: IncomingMessage | null
+  /** What went wrong within its body. */
+  fault: ApiError | null
+}
+
+export type ConnectionsOptions = {
+  backlog: Backlog
+  /** Connections at a time. */
+  places: number
+  /** Is told of an address that holds all connections and asks for more. */
+  onAlone?: (address: string) => void
+}
+
+export function createConnections({ backlog, places, onAlone = () => {} }: ConnectionsOptions): Connections {
+  const known = new WeakMap<Duplex, Connection>()
+  const shares = createShares<Socket>({ places, choose: idlest, onAlone })
+
+  function idlest(sockets: ReadonlySet<Socket>): Socket {
+    const [oldest] = sockets
+    for (const socket of sockets) if (known.get(socket)?.busy !== true) return socket
+    return oldest!
+  }
+
+  function find(socket: Duplex): Connection {
+    let connection = known.get(socket)
+    if (connection === undefined) {
+      const added: Connection = { busy: false, answered: null, waiting: [], latest: null, fault: null }
+      known.set(socket, added)
+      socket.once('close', () => {
+        for (const wake of added.waiting.splice(0)) wake()
+      })
+      connection = added
+    }
+    return connection
+  }
+
+  /** Waits until all that came before is answered. */
+  async function wait(connection: Connection, socket: Duplex): Promise<void> {
+    if (!connection.busy) {
+      connection.busy = true
+      return
+    }
+    if (connection.waiting.length >= MAX_SENT_AHEAD) socket.destroy()
+    if (socket.destroyed) return
+    const release = backlog.hold(socket, REQUEST_BYTES)
+    await new Promise<void>((resolve) => connection.waiting.push(resolve))
+    release()
+  }
+
+  /** Lets the next one in once this one is answered. */
+  function passOn(connection: Connection, response: ServerResponse): void {
+    response.once('close', () => {
+      const next = connection.waiting.shift()
+      if (next === undefined) connection.busy = false
+      else next()
+    })
+  }
+
+  return {
+    admit: (socket) => {
+      const result = shares.take(countedAddress(socket.remoteAddress ?? ''), socket)
+      if (result === 'refused') socket.destroy()
+      else {
+        result?.destroy()
+        socket.once('close', () => shares.release(socket))
+      }
+    },
+    takeTurn: async (request, response) => {
+      const { socket } = request
+      const connection = find(socket)
+      if (connection.answered === request) return !socket.destroyed
+      connection.latest = request
+      await wait(connection, socket)
+      passOn(connection, response)
+      if (hasBody(request)) await discardBody(request, connection)
+      return !socket.destroyed
+    },
+    takeTurnAtOnce: (request, response) => {
+      const connection = find(request.socket)
+      if (connection.busy || request.socket.destroyed || hasBody(request)) return false
+      connection.busy = true
+      connection.latest = request
+      connection.answered = request
+      passOn(connection, response)
+      return true
+    },
+    fail: async (socket, error) => {
+      const connection = find(socket)
+      if (connection.latest?.complete === false) {
+        connection.fault = error
+        connection.latest.emit('fault')
+        return true
+      }
+      await wait(connection, socket)
+      return false
+    },
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** How long the client may take for that is up to the server's limit for a whole request. */
+async function discardBody(request: IncomingMessage, connection: Connection): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (connection.fault !== null) resolve()
+    for (const event of ['end', 'close', 'fault']) request.once(event, resolve)
+    request.resume()
+  })
+  if (connection.fault !== null) throw connection.fault
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Position, Reader } from '../../store/store.ts'
+import { isKnownPath } from '../paths.ts'
+import { countedAddress } from './client-address.ts'
+import type { Connections } from './connections.ts'
+import { type CorsOrigins, EXPOSED_HEADERS } from './cors.ts'
+import {
+  ApiError,
+  errorBody,
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  notFound,
+} from './errors.ts'
+import { checkTarget, pathOf } from './query-string.ts'
+import type { CountRequest } from './rate-limit.ts'
+import { SAFE_HEADERS } from './safe-headers.ts'
+import { JSON_TYPE } from './send-json.ts'
+
+/** How long what a client still sends is thrown away, so that it reads its answer instead of a reset. */
+const LINGER_MS = 1_000
+
+/** A request line with a method that Node's parser does not know. */
+const REQUEST_LINE = /^[!#$%&'*+.^`|~\w-]+ ([!-~]+) HTTP\/1\.[01]\r?$/
+
+/** What Node's parser adds to its errors. */
+type ParserError = NodeJS.ErrnoException & { bytesParsed?: number; rawPacket?: Buffer }
+
+/** Answers what reaches no request, route or hook: what Node's parser refuses, and CONNECT. */
+export type ParserErrors = {
+  /** For the server's `clientError` event. */
+  onClientError(error: Error, connection: Duplex): void
+  /** For its `connect` event. */
+  onConnect(request: IncomingMessage, connection: Duplex): void
+}
+
+export type ParserErrorsOptions = {
+  reader: Reader
+  corsOrigins: CorsOrigins
+  connections: Connections
+  countRequest: CountRequest
+}
+
+export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
+  const { reader, corsOrigins, connections, countRequest } = options
+  const answered = new WeakSet<Duplex>()
+
+  async function answer(connection: Duplex, error: ApiError): Promise<void> {
+    // The parser fails again with everything that comes after.
+    if (answered.has(connection)) return
+    answered.add(connection)
+    // Node would end the connection when the client ends its side, before the answer is there.
+    connection.removeAllListeners('end')
+    const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
+    if (await connections.fail(connection, refusal)) return
+    const position = await reader.position().catch(() => null)
+    if (connection.writable) connection.end(answerText(refusal, position, corsOrigins))
+    const timer = setTimeout(() => connection.destroy(), LINGER_MS)
+    connection.once('close', () => clearTimeout(timer))
+  }
+
+  /** The error that is told: the one given, or that there are too many requests. */
+  function counted(connection: Duplex, error: ApiError): ApiError {
+    try {
+      return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
+    } catch (refusal) {
+      return refusal as ApiError
+    }
+  }
+
+  return {
+    onClientError: (error: ParserError, connection) => {
+      // A client that is gone, or too slow to say what it wants, gets no answer.
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET' || !connection.writable) {
+        if (!answered.has(connection)) connection.destroy()
+        return
+      }
+      void answer(connection, refusalOf(error))
+    },
+    onConnect: ({ url = '' }, connection) => {
+      // Node has let go of the connection: errors and data are its owner's.
+      connection.on('error', () => connection.destroy())
+      connection.resume()
+      void answer(connection, refusalOfMethod(url))
+    },
+  }
+}
+
+function withHeaders(error: ApiError, headers: Record<string, string>): ApiError {
+  return new ApiError(error.status, error.code, error.message, { headers: { ...error.headers, ...headers } })
+}
+
+function refusalOf(error: ParserError): ApiError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
+  if (error.code === 'HPE_INVALID_METHOD') {
+    const target = targetOf(error)
+    if (target !== null) return refusalOfMethod(target)
+  }
+  const what = String(error.code).replace('HPE_', '').replaceAll('_', ' ').toLowerCase()
+  return malformedRequest(`the request is no HTTP/1.1 as it should be: ${what}`)
+}
+
+/** The target of a request whose method the parser refuses, where its whole first line is there. */
+function targetOf({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const start = text.lastIndexOf('\n', bytesParsed - 1) + 1
+  const end = text.indexOf('\n', start)
+  return REQUEST_LINE.exec(text.slice(start, end === -1 ? start : end))?.[1] ?? null
+}
+
+function refusalOfMethod(target: string): ApiError {
+  try {
+    checkTarget(target)
+  } catch (error) {
+    return error as ApiError
+  }
+  return isKnownPath(pathOf(target)) ? methodNotAllowed() : notFound()
+}
+
+function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {
+  const body = errorBody(error)
+  const headers = {
+    Date: new Date().toUTCString(),
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    'X-Request-Id': randomUUID(),
+    ...SAFE_HEADERS,
+    ...(position === null
+      ? {}
+      : { 'X-Block-Height': position.height, 'X-Block-Timestamp': position.timestamp }),
+    // Which origin asks is not known.
+    ...(corsOrigins === '*'
+      ? { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED_HEADERS }
+      : {}),
+    ...error.headers,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`
+}

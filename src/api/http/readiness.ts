@@ -1,0 +1,77 @@
+import { describeHeights } from '../../domain/coverage.ts'
+import type { LiveState } from '../../ingest/live/live-intake.ts'
+import type { GapSummary, Reader } from '../../store/store.ts'
+import { COVERAGE_PATH } from '../paths.ts'
+
+/** Every kind of reason for which a service is not ready. */
+export const UNREADY_REASONS = [
+  'empty store',
+  'gap',
+  'intake stopped',
+  'store unreachable',
+  'behind',
+] as const
+
+/** Why the service does not serve current data. */
+export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
+
+/** How the intake beside the service fares. */
+export type IntakeState = {
+  /** What stopped it before its end; null while it runs, has ended, or there is none. */
+  failure: string | null
+  /** How the live intake stands; null where there is none. */
+  live: LiveState | null
+  /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
+  maxBehindSeconds: number | null
+}
+
+/** Gaps that are named one by one; of more there is only their number. */
+const MAX_GAPS_NAMED = 10
+
+/** Why a service is not ready. */
+export type Unreadiness = {
+  /** None where it is ready. */
+  reasons: UnreadyReason[]
+  /** Gaps, those that are not named included. */
+  gaps: number
+  /** What keeps the store from being read: for the log, since it names the database; null where nothing does. */
+  storeFault: string | null
+}
+
+/** Finds out whether the service serves current data. */
+export async function unreadiness(reader: Reader, intake: IntakeState): Promise<Unreadiness> {
+  const reasons: UnreadyReason[] = []
+  for (const failure of [intake.failure, intake.live?.failure ?? null]) {
+    if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
+  }
+  let gaps: GapSummary | null
+  try {
+    gaps = await reader.gaps(MAX_GAPS_NAMED)
+  } catch (error) {
+    reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; the log says why' })
+    return { reasons, gaps: 0, storeFault: (error as Error).message }
+  }
+  if (gaps === null) {
+    reasons.push({ reason: 'empty store', message: 'the store holds no block yet' })
+    return { reasons, gaps: 0, storeFault: null }
+  }
+  for (const { from, to, kind } of gaps.first) {
+    reasons.push({ reason: 'gap', message: `${describeHeights(from, to)} ${kind}` })
+  }
+  if (gaps.count > gaps.first.length) {
+    reasons.push({
+      reason: 'gap',
+      message: `${gaps.count - gaps.first.length} more gaps, ${gaps.count} in all; GET ${COVERAGE_PATH} lists them`,
+    })
+  }
+  const behind = behindSeconds(gaps.timestamp)
+  if (intake.live !== null && intake.maxBehindSeconds !== null && behind > intake.maxBehindSeconds) {
+    reasons.push({ reason: 'behind', message: `behind by ${Math.round(behind)} seconds` })
+  }
+  return { reasons, gaps: gaps.count, storeFault: null }
+}
+
+/** The age of a block's time, in seconds. */
+function behindSeconds(timestamp: bigint): number {
+  return (Date.now() - Number(timestamp / 1_000_000n)) / 1000
+}

@@ -1,0 +1,61 @@
+import { type Field, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
+import { RESOURCES } from '../../resources/resources.ts'
+
+const TEXT = { type: 'string' }
+const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
+
+/** Values by their form. */
+const SCHEMAS = {
+  marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  partyId: { type: 'string', pattern: '^([0-9a-f]{64}|network)$' },
+  integer: { type: 'string', pattern: '^[0-9]+$' },
+  signed: SIGNED,
+  time: SIGNED,
+  number: TEXT,
+  text: TEXT,
+  texts: { type: 'array', items: TEXT },
+}
+
+/**
+ * The schema of a JSON object that has no other fields.
+ *
+ * @param optional the fields that may be left out
+ */
+export const closedObject = (properties: Record<string, object>, optional: readonly string[] = []) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+})
+
+/** JSON schemas of the resources' nodes, by the name of the node's type. */
+export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
+  RESOURCES.map(({ nodeName, meaning, fields }) => [
+    nodeName,
+    { ...objectSchema(fields), description: meaning },
+  ]),
+)
+
+function objectSchema(fields: readonly Field[]) {
+  return closedObject(
+    Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+    fields.filter(({ ifNull }) => ifNull === 'left out').map(({ name }) => name),
+  )
+}
+
+function fieldSchema({ form, meaning, ifNull }: Field): object {
+  const schema = formSchema(form)
+  return { ...(ifNull === 'null' ? { oneOf: [{ type: 'null' }, schema] } : schema), description: meaning }
+}
+
+function formSchema(form: Field['form']): object {
+  if (isStored(form)) return closedObject(Object.fromEntries(form.stored.map(storedEntry)))
+  if (isObject(form)) return objectSchema(form.object)
+  const names = namesOf(form)
+  if (names !== null) return { type: 'string', enum: [...names] }
+  return SCHEMAS[form as keyof typeof SCHEMAS]
+}
+
+function storedEntry({ name, form, meaning }: StoredField): [name: string, schema: object] {
+  return [name, { ...SCHEMAS[form], description: meaning }]
+}

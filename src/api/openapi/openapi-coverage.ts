@@ -1,0 +1,95 @@
+import type { CoverageForm } from '../../resources/resource.ts'
+import { RESOURCES } from '../../resources/resources.ts'
+import { JSON_TYPE } from '../http/send-json.ts'
+import { COVERAGE_PARAMETERS, MAX_COVERAGE_ROWS } from '../pages/coverage-route.ts'
+import { closedObject } from './node-schemas.ts'
+import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
+import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+
+const COUNT = { type: 'string', pattern: '^[0-9]+$' }
+const HEIGHT = COUNT
+const MARKET_ID = { type: 'string', pattern: '^[0-9a-f]{64}$' }
+const TIME = { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanoseconds.' }
+
+const listOf = (items: object, description: string) => ({ type: 'array', description, items })
+const orNull = (schema: object) => ({ oneOf: [{ type: 'null' }, schema] })
+
+/** What is said of a resource's rows. */
+const HELD: Record<CoverageForm, object> = {
+  count: closedObject({ count: COUNT }),
+  'count and block times': {
+    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
+    description: 'Times are those of the blocks that they came in.',
+  },
+  'times by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
+    'By market.',
+  ),
+  'blocks by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
+    'By market; `atBlock` is the block of its latest list.',
+  ),
+}
+
+/** The body of `GET /api/v2/coverage`. */
+export const COVERAGE_SCHEMA = closedObject({
+  coverage: closedObject({
+    chainId: { type: 'string' },
+    blocks: closedObject({
+      ranges: listOf(
+        closedObject({ from: HEIGHT, to: HEIGHT }),
+        'Heights of blocks that are held whole, both ends included.',
+      ),
+      gaps: listOf(
+        closedObject({
+          from: HEIGHT,
+          to: HEIGHT,
+          kind: {
+            type: 'string',
+            enum: ['missing', 'incomplete'],
+            description: 'Whether the blocks are not there at all, or lack some of their events.',
+          },
+        }),
+        'Heights between the first block and the last that are not held whole.',
+      ),
+      lastTimestamp: TIME,
+    }),
+    ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
+    next: {
+      ...orNull({ type: 'string' }),
+      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
+    },
+    prunedBefore: {
+      ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
+      description:
+        'How far old data points and checkpoints have been taken out: by time, by height, by both; null where none have.',
+    },
+  }),
+})
+
+/** The operation of `GET /api/v2/coverage`. */
+export function coverageOperation(): object {
+  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
+  const refused = (description: string) => ({
+    description,
+    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
+    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
+  })
+  return {
+    operationId: 'getCoverage',
+    summary: 'What the service holds, and what it lacks',
+    tags: ['market data'],
+    parameters: [
+      ...COVERAGE_PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
+      ...COMMON_PARAMETERS,
+    ],
+    responses: {
+      200: { description: 'What it holds.', headers, content: { [JSON_TYPE]: { schema: COVERAGE_SCHEMA } } },
+      304: { description: 'The client holds the body already.', headers },
+      '4XX': refused('A malformed request or parameter, another method, or too many requests.'),
+      '5XX': refused(
+        'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
+      ),
+    },
+  }
+}

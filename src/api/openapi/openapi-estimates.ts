@@ -1,0 +1,53 @@
+import { JSON_TYPE } from '../http/send-json.ts'
+import { PATH_MARKET_ID } from '../pages/parameters.ts'
+import { closedObject } from './node-schemas.ts'
+import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
+import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+
+const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
+
+const ESTIMATE_SCHEMA = closedObject({
+  fundingEstimate: {
+    oneOf: [
+      { type: 'null' },
+      closedObject({
+        marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+        seq: digits('The funding period that runs.'),
+        start: digits('When it began, Unix nanoseconds.'),
+        at: digits('The second of the last block, Unix nanoseconds.'),
+        internalTwap: digits("Time-weighted average price of the market's own mark prices so far."),
+        externalTwap: digits("Time-weighted average price of the oracle's prices so far."),
+        fundingPayment: digits(
+          "What one whole unit of position would pay, in the settlement asset's decimals: above zero long positions pay short ones.",
+        ),
+        fundingRate: { type: 'string', description: 'The payment by the external TWAP.' },
+      }),
+    ],
+    description:
+      "Null where no period runs, a TWAP is missing, the market's parameters are not known or not numbers, the market is settled or closed, or some of the period's blocks or points are not held.",
+  },
+})
+
+/** The operation of `GET /api/v2/funding-estimates/{marketId}`. */
+export function fundingEstimateOperation(): object {
+  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
+  const refused = (description: string) => ({
+    description,
+    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
+    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
+  })
+  return {
+    operationId: 'getFundingEstimate',
+    summary: 'What the running funding period of a market would pay if it ended at the last block',
+    tags: ['market data'],
+    parameters: [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...COMMON_PARAMETERS],
+    responses: {
+      200: { description: 'An estimate.', headers, content: { [JSON_TYPE]: { schema: ESTIMATE_SCHEMA } } },
+      304: { description: 'The client holds the body already.', headers },
+      '4XX': refused('A malformed request or market id, another method, or too many requests.'),
+      '5XX': refused(
+        'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
+      ),
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { Resource } from '../../resources/resource.ts'
+import { PATH_MARKET_ID, type Parameter, parametersOf } from '../pages/parameters.ts'
+
+/** What every path takes, by name. */
+export const PARAMETERS = {
+  Pretty: {
+    name: 'pretty',
+    in: 'query',
+    description: 'Indents a body of JSON, whatever its value.',
+    allowEmptyValue: true,
+    schema: { type: 'string' },
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description: 'An id for this request, of 1 to 64 printable ASCII characters; another one is passed over.',
+    schema: { type: 'string' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'Tags of bodies that the client holds: 304 if it holds the one that would be sent.',
+    schema: { type: 'string' },
+  },
+}
+
+/** References to what every path takes, as an operation lists them. */
+export const COMMON_PARAMETERS = Object.keys(PARAMETERS).map((key) => ({
+  $ref: `#/components/parameters/${key}`,
+}))
+
+/** The parameters of a resource, as its operation lists them. */
+export function parametersOfResource(resource: Resource): object[] {
+  const ofQuery = parametersOf(resource).map((parameter) => ({
+    ...describedParameter(parameter),
+    in: 'query',
+  }))
+  if (!resource.path.includes(':marketId')) return ofQuery
+  return [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery]
+}
+
+/** A parameter, but for where it stands. */
+export function describedParameter({ name, description, type }: Parameter): object {
+  return { name, description, schema: type.schema }
+}

@@ -1,0 +1,95 @@
+import type { UnreadyReason } from '../http/readiness.ts'
+import { JSON_TYPE } from '../http/send-json.ts'
+import { DOCUMENT_PATH } from '../paths.ts'
+import { COMMON_HEADERS, headersOf, LIMIT_HEADERS } from './openapi-answers.ts'
+import { COMMON_PARAMETERS } from './openapi-parameters.ts'
+
+/** Why the service is not ready, by what the answer calls it. */
+const REASONS: Record<UnreadyReason['reason'], string> = {
+  'empty store': 'the store holds no block yet',
+  gap: 'blocks are missing',
+  'intake stopped': 'something stopped the intake',
+  'store unreachable': 'the store cannot be read',
+  behind: 'the last block is old, with live intake',
+}
+
+const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
+
+const STATUS = (status: string) => ({ type: 'string', const: status })
+
+const READY = {
+  type: 'object',
+  properties: { status: STATUS('ready') },
+  required: ['status'],
+}
+
+const NOT_READY = {
+  type: 'object',
+  properties: {
+    status: STATUS('not ready'),
+    reasons: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        properties: {
+          reason: {
+            type: 'string',
+            enum: Object.keys(REASONS),
+            description: Object.entries(REASONS)
+              .map(([reason, meaning]) => `\`${reason}\`: ${meaning}`)
+              .join('; '),
+          },
+          message: { type: 'string' },
+        },
+        required: ['reason', 'message'],
+      },
+    },
+  },
+  required: ['status', 'reasons'],
+}
+
+const DOCUMENT = {
+  type: 'object',
+  properties: { openapi: { type: 'string' }, info: { type: 'object' }, paths: { type: 'object' } },
+  required: ['openapi', 'info', 'paths'],
+}
+
+/** The paths that report on the service and describe its API. */
+export const SERVICE_OPERATIONS = {
+  '/health': operation('getHealth', 'Whether the process runs', {
+    200: answer('It does.', { type: 'object', properties: { status: STATUS('ok') }, required: ['status'] }),
+  }),
+  '/ready': operation('getReady', 'Whether the service serves current data', {
+    200: answer('It does.', READY),
+    503: answer('It does not, for these reasons.', NOT_READY),
+  }),
+  '/metrics': operation('getMetrics', "Figures of the service, in Prometheus' text format", {
+    200: answer('The figures.', { type: 'string' }, 'text/plain'),
+  }),
+  [DOCUMENT_PATH]: operation('getOpenApi', 'This document', {
+    200: { ...answer('The document.', DOCUMENT), headers: CACHE_HEADERS },
+    304: { description: 'The client holds the body already.', headers: CACHE_HEADERS },
+  }),
+}
+
+function operation(operationId: string, summary: string, responses: object): object {
+  const refused = {
+    description: 'A malformed request, another method, or too many requests.',
+    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
+    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
+  }
+  return {
+    get: {
+      operationId,
+      summary,
+      tags: ['service'],
+      parameters: COMMON_PARAMETERS,
+      responses: { ...responses, '4XX': refused },
+    },
+  }
+}
+
+function answer(description: string, schema: object, type = JSON_TYPE): object {
+  return { description, headers: headersOf(['X-Request-Id']), content: { [type]: { schema } } }
+}

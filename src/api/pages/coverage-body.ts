@@ -1,0 +1,58 @@
+import type { Coverage, Gap } from '../../domain/coverage.ts'
+import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '../../store/store.ts'
+import { encodeCoverageCursor } from './coverage-cursor.ts'
+
+/** Heights, both ends included, as text. */
+export type BlockRange = { from: string; to: string }
+
+/** What a store holds, as `GET /api/v2/coverage` tells it; numbers are text. */
+export type CoverageBody = {
+  coverage: {
+    chainId: string
+    blocks: {
+      /** Blocks that are held whole. */
+      ranges: BlockRange[]
+      /** What lacks between the first block and the last, or of a block that is held. */
+      gaps: (BlockRange & { kind: Gap['kind'] })[]
+      lastTimestamp: string
+    }
+    /** What to ask the rest with, where gaps or markets go on; null where this is all. */
+    next: string | null
+  } & Omit<Holdings, 'coverage' | 'next'>
+}
+
+/**
+ * Says what a store holds, of the part that was asked for. In all parts together every height from the first to the
+ * last lies in one range or one gap.
+ */
+export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
+  const { coverage, next, ...rows } = holdings
+  return {
+    coverage: {
+      chainId: coverage.chainId,
+      blocks: {
+        ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
+        gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
+        lastTimestamp: coverage.timestamp.toString(),
+      },
+      ...rows,
+      next: next === null ? null : encodeCoverageCursor(next),
+    },
+  }
+}
+
+/** What lies between the gaps, from a height on, and before another one where the rest is asked for later. */
+function wholeRanges({ first, height, gaps }: Coverage, start: bigint, end: bigint | null): BlockRange[] {
+  const ranges: BlockRange[] = []
+  let from = start > first ? start : first
+  for (const gap of gaps) {
+    if (from < gap.from) ranges.push(range(from, gap.from - 1n))
+    from = gap.to + 1n
+  }
+  if (end === null && from <= height) ranges.push(range(from, height))
+  return ranges
+}
+
+function range(from: bigint, to: bigint): BlockRange {
+  return { from: from.toString(), to: to.toString() }
+}

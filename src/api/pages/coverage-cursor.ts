@@ -1,0 +1,38 @@
+import type { HoldingsQuery } from '../../store/store.ts'
+
+/** Where the rest of the coverage begins. */
+type Place = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>
+
+/** Longest id of a market in a cursor: that of any event is shorter. */
+const MAX_ID = 1_024
+
+const HEIGHT = /^\d{1,20}$/
+
+/** The place as the text that clients send back. */
+export function encodeCoverageCursor({ fromHeight, afterMarket }: Place): string {
+  return Buffer.from(JSON.stringify([fromHeight?.toString() ?? null, afterMarket])).toString('base64url')
+}
+
+/** The place that a text stands for; null for a text that {@link encodeCoverageCursor} cannot have made. */
+export function decodeCoverageCursor(text: string): Place | null {
+  let parts: unknown
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString())
+  } catch {
+    return null
+  }
+  if (!Array.isArray(parts) || parts.length !== 2) return null
+  const [height, market] = parts as unknown[]
+  const isHeight = height === null || (typeof height === 'string' && HEIGHT.test(height))
+  const isMarket = market === null || (typeof market === 'string' && isStorable(market))
+  if (!isHeight || !isMarket) return null
+  const fromHeight = height === null ? null : BigInt(height)
+  // No store holds blocks of greater heights.
+  if (fromHeight !== null && fromHeight > 2n ** 63n - 1n) return null
+  return { fromHeight, afterMarket: market }
+}
+
+/** Whether every database takes a text as a value. */
+function isStorable(text: string): boolean {
+  return text.length <= MAX_ID && text.isWellFormed() && !text.includes('\0')
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { MARKET_ID } from '../../domain/ids.ts'
+import type { Reader } from '../../store/store.ts'
+import { invalidMarketId, missingMarketId, unavailable } from '../http/errors.ts'
+import { parseQuery, queryOf } from '../http/query-string.ts'
+import { sendJson } from '../http/send-json.ts'
+import type { Turns } from '../http/turns.ts'
+import type { MadeReport, Pages } from './make-page.ts'
+import { parameterReader } from './parameters.ts'
+
+/** Estimates kept: each is some hundred bytes. */
+const MAX_KEPT = 1_000
+
+export type FundingEstimateOptions = {
+  reader: Reader
+  pages: Pages
+  turns: Turns
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+}
+
+/** An estimate, or its making, and the commit that it is of. */
+type Kept = { commit: string; made: Promise<MadeReport | null> }
+
+/**
+ * The handler of `GET /api/v2/funding-estimates/{marketId}`: what the running period would pay if it ended at the last
+ * block's second. It is made once a commit for each market, whoever asks.
+ */
+export function fundingEstimateHandler({ reader, pages, turns, addressOf }: FundingEstimateOptions) {
+  const readParameters = parameterReader([])
+  const kept = new LRUCache<string, Kept>({ max: MAX_KEPT })
+
+  async function estimate(marketId: string): Promise<MadeReport | null> {
+    // Of replicas each may stand at another commit.
+    const found = await reader.freshness?.(null)
+    if (found === undefined) return pages.report({ fundingEstimate: marketId })
+    const commit = `${found.version.version} ${found.version.mark}`
+    const known = kept.get(marketId)
+    if (known?.commit === commit) return known.made
+    const made = pages.report({ fundingEstimate: marketId })
+    kept.set(marketId, { commit, made })
+    made.catch(() => kept.delete(marketId))
+    return made
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    readParameters(parseQuery(queryOf(request.originalUrl)))
+    const { marketId } = request.params as { marketId: string }
+    if (marketId === '') throw missingMarketId()
+    if (!MARKET_ID.test(marketId)) throw invalidMarketId(marketId)
+    await turns(async () => {
+      if (request.raw.socket.destroyed) return reply.hijack()
+      const made = await estimate(marketId.toLowerCase())
+      if (made === null) throw unavailable('the store holds no block yet; try again later')
+      const { json, position } = made
+      reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+      await sendJson(request, reply, json)
+    }, addressOf(request.raw))
+    return reply
+  }
+}

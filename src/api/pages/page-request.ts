@@ -1,0 +1,138 @@
+import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
+import { type CursorFault, decodeCursor } from '../../resources/cursor.ts'
+import type { Key, Resource, Selection } from '../../resources/resource.ts'
+import type { PageQuery } from '../../store/store.ts'
+import {
+  invalidMarketId,
+  invalidPagination,
+  invalidPartyId,
+  missingFilter,
+  missingMarketId,
+} from '../http/errors.ts'
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './parameter-types.ts'
+import type { ParameterValues } from './parameters.ts'
+
+/** A request for a page, checked: what the store is asked, and how its rows stand in the answer. */
+export type PageRequest = {
+  query: PageQuery
+  /** Whether the page ends at the cursor (or the end of the list): its rows are read in reverse. */
+  backward: boolean
+}
+
+/** More rows than a page has by default make a long page. */
+const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
+
+/** Whether pages of the usual size are not to wait for this one. */
+export function isLong({ query }: PageRequest): boolean {
+  return query.limit > LONG_PAGE_ROWS
+}
+
+/**
+ * Checks a request's parameters, in the order of docs/api.md's table of errors.
+ *
+ * @param pathMarketId the market id of the path, where the resource has one there
+ * @throws {ApiError} 400 for what is missing, malformed, out of range or contradictory.
+ */
+export function pageRequest(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): PageRequest {
+  const selection = selectionOf(resource, pathMarketId, values)
+  const { limit, backward, cursor } = paginationOf(resource, selection, values)
+  const newestFirst = (values.get('pagination.newestFirst') as boolean | undefined) ?? true
+  const edges = backward ? 'reversed' : 'as read'
+  return {
+    query: { resource, selection, descending: newestFirst !== backward, cursor, limit, edges },
+    backward,
+  }
+}
+
+/**
+ * What a request selects.
+ *
+ * @param scopeId the market id that must be given, empty where it is not; null where the resource needs none
+ * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
+ */
+export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
+  const { filters, needsFilter } = resource
+  if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
+  if (scopeId === '') throw missingMarketId()
+  const selection: Selection = {}
+  const ids: [name: 'marketId' | 'partyId', id: unknown][] = [
+    ['marketId', scopeId ?? values.get('marketId')],
+    ['partyId', values.get('partyId')],
+  ]
+  for (const [name, id] of ids) {
+    if (id !== undefined) selection[name] = checkedId(name, id as string)
+  }
+  const source = values.get('source') as bigint | undefined
+  // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
+  if (source !== undefined && source !== 0n) selection.source = source
+  for (const [name, field] of [
+    ['seq', 'seq'],
+    ['dateRange.startTimestamp', 'from'],
+    ['dateRange.endTimestamp', 'to'],
+  ] as const) {
+    const value = values.get(name) as bigint | undefined
+    if (value !== undefined) selection[field] = value
+  }
+  return selection
+}
+
+const IDS = {
+  marketId: { pattern: MARKET_ID, refusal: invalidMarketId },
+  partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
+}
+
+function checkedId(name: keyof typeof IDS, id: string): string {
+  const { pattern, refusal } = IDS[name]
+  if (!pattern.test(id)) throw refusal(id)
+  return id.toLowerCase()
+}
+
+type Pagination = { limit: number; backward: boolean; cursor: Key | null }
+
+/** `first` goes before `last`; what is passed over goes unchecked (docs/api.md, pages). */
+function paginationOf(resource: Resource, selection: Selection, values: ParameterValues): Pagination {
+  const after = values.get('pagination.after') as string | undefined
+  const before = values.get('pagination.before') as string | undefined
+  const first = values.get('pagination.first') as bigint | undefined
+  const last = values.get('pagination.last') as bigint | undefined
+  if (after !== undefined && before !== undefined) {
+    throw invalidPagination('cannot set both an after and a before cursor; give one of them')
+  }
+  const backward = first === undefined && (last !== undefined || before !== undefined)
+  const [cursorName, text] = backward ? ['before', before] : ['after', after]
+  const [sizeName, size] = backward ? ['last', last] : ['first', first]
+  const cursor = text === undefined ? null : cursorOf(resource, selection, `pagination.${cursorName}`, text)
+  return { limit: pageSize(`pagination.${sizeName}`, size), backward, cursor }
+}
+
+function pageSize(name: string, size: bigint | undefined): number {
+  if (size === undefined) return DEFAULT_PAGE_SIZE
+  if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
+    throw invalidPagination(`${name} is ${size}, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`)
+  }
+  return Number(size)
+}
+
+const CURSOR_FAULTS: Record<CursorFault, string> = {
+  empty: 'is empty',
+  garbled: 'is no cursor',
+  'of another resource': 'is a cursor of another resource',
+  'of another market': 'is a cursor of another market',
+}
+
+function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
+  const key = decodeCursor(resource, selection, text)
+  const allowed = 'allowed is a cursor of an earlier answer to the same selection'
+  if (typeof key === 'string') throw invalidPagination(`${name} ${CURSOR_FAULTS[key]}, ${allowed}`)
+  for (const [index, { filter }] of resource.key.entries()) {
+    if (filter === undefined || selection[filter] === undefined || selection[filter] === key[index]) continue
+    throw invalidPagination(
+      `${name} is a cursor of another ${filter === 'marketId' ? 'market' : 'party'}, ${allowed}`,
+    )
+  }
+  return key
+}

@@ -1,0 +1,62 @@
+// Makes pages of one store, one after another; page-threads.ts starts it and asks.
+import { parentPort, workerData } from 'node:worker_threads'
+import { resourceNamed } from '../../resources/resources.ts'
+import { findStore } from '../../store/open-store.ts'
+import { asUnavailable, type Reader } from '../../store/store.ts'
+import { yieldToOthers } from '../../yield-to-others.ts'
+import { BufferPool } from './buffer-pool.ts'
+import { type MadePage, makePage, makeReport, type ReportRequest } from './make-page.ts'
+import type { AskedPage, PageInBlock, PageThreadTask, SentReport } from './page-threads.ts'
+import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
+
+const { store: name, isLong } = workerData as PageThreadTask
+// Pages that take long are waited for anyway; the others are not to wait for them.
+if (isLong) yieldToOthers()
+const store = findStore(name)
+const buffers = new BufferPool()
+let reader: Reader | null = null
+
+async function openReader(): Promise<Reader> {
+  try {
+    return await store.openReader({ rests: isLong })
+  } catch (error) {
+    throw asUnavailable(error)
+  }
+}
+
+async function answer(
+  asked: AskedPage | ReportRequest,
+): Promise<ThreadAnswer<PageInBlock | SentReport | null>> {
+  reader ??= await openReader()
+  if (!('query' in asked)) {
+    const made = await makeReport(reader, asked)
+    return {
+      answer: made === null ? null : { bytes: new Uint8Array(made.json), position: made.position },
+    }
+  }
+  const { resource, query, backward } = asked
+  const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })
+  return page === null ? { answer: null } : inBlock(page)
+}
+
+/** Hands the page's bytes over, in a block that comes back. */
+function inBlock({ json, ...page }: MadePage): ThreadAnswer<PageInBlock> {
+  const block = buffers.take(json.length)
+  json.copy(new Uint8Array(block))
+  return { answer: { ...page, block, length: json.length }, bytes: [block] }
+}
+
+let last: Promise<unknown> = Promise.resolve()
+answerCalls(
+  parentPort!,
+  (asked: AskedPage | ReportRequest) => {
+    if ('free' in asked) for (const block of asked.free) buffers.give(block)
+    const answered = last.then(() => answer(asked))
+    last = answered.catch(() => {})
+    return answered
+  },
+  async () => {
+    await last
+    await reader?.close()
+  },
+)

@@ -1,0 +1,99 @@
+import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
+import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '../../domain/integers.ts'
+import { SOURCES } from '../../resources/funding-period-data-points.ts'
+
+/** Rows of a page: at most, and where the request does not say. */
+export const MAX_PAGE_SIZE = 5000
+export const DEFAULT_PAGE_SIZE = 1000
+
+const SIGNED = /^[+-]?[0-9]+$/
+const UNSIGNED = /^[0-9]+$/
+/** The characters of a cursor (resources/cursor.ts). */
+const CURSOR = /^[A-Za-z0-9_-]+$/
+
+const BOOLEANS = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
+])
+
+const SOURCE_NUMBERS = new Map<string, bigint>([
+  ...SOURCES.map((name, number) => [name, BigInt(number)] as const),
+  ...SOURCES.map((_, number) => [String(number), BigInt(number)] as const),
+])
+
+/** The formats in which all rows can be had over HTTP (export/text-formats.ts). */
+const EXPORT_FORMATS = ['ndjson', 'csv']
+
+/** What a parameter's value is once it is read. */
+export type ParameterValue = string | bigint | boolean
+
+/** The type of a parameter. */
+export type ParameterType = {
+  /** The value of a text; undefined where it has none. */
+  parse: (text: string) => ParameterValue | undefined
+  /** What is allowed, for people. */
+  allowed: string
+  /** What the OpenAPI document says of it. */
+  schema: object
+}
+
+/** Takes certain texts. */
+function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault: string): ParameterType {
+  const texts = [...values.keys()]
+  return {
+    parse: (text) => values.get(text),
+    allowed: `one of ${texts.join(', ')}`,
+    schema: { type: 'string', enum: texts, default: byDefault },
+  }
+}
+
+/** Takes any text: whether it is what it should be is checked later, as an error of its own kind. */
+function textLike(pattern: RegExp): ParameterType {
+  return { parse: (text) => text, allowed: 'any text', schema: { type: 'string', pattern: pattern.source } }
+}
+
+/** The types of parameters: how their values are read, and what the OpenAPI document says of them. */
+export const PARAMETER_TYPES = {
+  // Any int32 parses: its range is checked where it counts, as an error of its own kind (page-request.ts).
+  pageSize: {
+    parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
+    allowed: `an integer from 1 to ${MAX_PAGE_SIZE}`,
+    schema: {
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: DEFAULT_PAGE_SIZE,
+    },
+  },
+  timestamp: {
+    parse: (value) => parseInteger(value, SIGNED, MIN_INT64, MAX_INT64),
+    allowed: `an integer from ${MIN_INT64} to ${MAX_INT64} (Unix nanoseconds)`,
+    schema: { type: 'string', format: 'int64', pattern: SIGNED.source, examples: ['1696500000000000000'] },
+  },
+  uint64: {
+    parse: (value) => parseInteger(value, UNSIGNED, 0n, MAX_UINT64),
+    allowed: `an integer from 0 to ${MAX_UINT64}, without sign`,
+    schema: { type: 'string', format: 'uint64', pattern: UNSIGNED.source, examples: ['1'] },
+  },
+  boolean: oneOf(BOOLEANS, 'true'),
+  source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
+  exportFormat: {
+    parse: (text) => EXPORT_FORMATS.find((name) => name === text),
+    allowed: `one of ${EXPORT_FORMATS.join(', ')}`,
+    schema: { type: 'string', enum: EXPORT_FORMATS },
+  },
+  cursor: textLike(CURSOR),
+  marketId: textLike(MARKET_ID),
+  partyId: textLike(PARTY_ID),
+} as const satisfies Record<string, ParameterType>
+
+function parseInteger(text: string, pattern: RegExp, min: bigint, max: bigint): bigint | undefined {
+  if (!pattern.test(text)) return undefined
+  // A sign, leading zeros and all: beyond this length no value is in any range, and BigInt would be slow.
+  const digits = text.replace(/^[+-]?0*/, '')
+  if (digits.length > 20) return undefined
+  const magnitude = BigInt(digits === '' ? '0' : digits)
+  const value = text.startsWith('-') ? -magnitude : magnitude
+  return value >= min && value <= max ? value : undefined
+}

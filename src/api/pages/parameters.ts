@@ -1,0 +1,166 @@
+import type { FilterName, Resource } from '../../resources/resource.ts'
+import { invalidParameter, quoted } from '../http/errors.ts'
+import type { QueryPairs } from '../http/query-string.ts'
+import { type ParameterType, type ParameterValue, PARAMETER_TYPES as TYPES } from './parameter-types.ts'
+
+/** A query parameter, by its name in camel case. */
+export type Parameter = { name: string; type: ParameterType; description: string }
+
+/** The paging parameters, which every resource takes. */
+const PAGINATION_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'pagination.first',
+    type: TYPES.pageSize,
+    description: 'Number of rows that sort after the row of `pagination.after`, or from the start on.',
+  },
+  {
+    name: 'pagination.after',
+    type: TYPES.cursor,
+    description:
+      'Paging forward: the cursor of the last row of the page before. Not together with `pagination.before`.',
+  },
+  {
+    name: 'pagination.last',
+    type: TYPES.pageSize,
+    description:
+      'Number of rows that sort before the row of `pagination.before`, or up to the end. Passed over beside `pagination.first`.',
+  },
+  {
+    name: 'pagination.before',
+    type: TYPES.cursor,
+    description:
+      'Paging backward: the cursor of the first row of the page behind. Passed over beside `pagination.first`.',
+  },
+  {
+    name: 'pagination.newestFirst',
+    type: TYPES.boolean,
+    description: 'Whether the newest rows come first.',
+  },
+]
+
+const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'dateRange.startTimestamp',
+    type: TYPES.timestamp,
+    description: 'Rows from this time on, inclusive, in Unix nanoseconds.',
+  },
+  {
+    name: 'dateRange.endTimestamp',
+    type: TYPES.timestamp,
+    description: 'Rows before this time, exclusive, in Unix nanoseconds.',
+  },
+]
+
+const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
+  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Rows of this market.' },
+  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Rows of this party.' },
+  source: {
+    name: 'source',
+    type: TYPES.source,
+    description: 'Rows of this source; SOURCE_UNSPECIFIED restricts nothing.',
+  },
+  seq: { name: 'seq', type: TYPES.uint64, description: 'Rows of this funding period.' },
+}
+
+/** The parameters of a resource's filters. */
+export function filterParametersOf({ filters, needsFilter }: Resource): Parameter[] {
+  const needed = ` At least one of ${filters.map((name) => `\`${name}\``).join(' and ')} must be given.`
+  return filters.map((filter) => {
+    const parameter = FILTER_PARAMETERS[filter]
+    return needsFilter ? { ...parameter, description: parameter.description + needed } : parameter
+  })
+}
+
+/** The market id of a resource that needs one: in the path, or a stream's query. */
+export const PATH_MARKET_ID: Parameter = {
+  name: 'marketId',
+  type: TYPES.marketId,
+  description: 'The market: 64 hex digits, in any case.',
+}
+
+/** Asks for all rows in a format instead of a page. */
+export const FORMAT_PARAMETER: Parameter = {
+  name: 'format',
+  type: TYPES.exportFormat,
+  description:
+    'All rows of the selection, or those behind `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
+}
+
+/** The query parameters of a resource, by name: the order in which faults are reported. */
+export function parametersOf(resource: Resource): readonly Parameter[] {
+  return [
+    ...PAGINATION_PARAMETERS,
+    ...(resource.dateRange ? DATE_RANGE_PARAMETERS : []),
+    ...filterParametersOf(resource),
+  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The values of a request's parameters, by name; those not given are not there. */
+export type ParameterValues = Map<string, ParameterValue>
+
+/** Reads the parameters of one resource. */
+export type ParameterReader = (pairs: QueryPairs) => ParameterValues
+
+/**
+ * Makes the reader of a list of parameters, which takes each part of a name in camel or snake case and passes
+ * unknown names over.
+ *
+ * The reader throws an {@link ApiError} 400 for a value that does not parse and a parameter that comes twice:
+ * the first such parameter by name.
+ */
+export function parameterReader(parameters: readonly Parameter[]): ParameterReader {
+  const bySpelling = new Map(
+    parameters.flatMap((parameter) => spellings(parameter.name).map((name) => [name, parameter] as const)),
+  )
+  return (pairs) => {
+    const given = new Map<Parameter, string[]>()
+    for (const [name, value] of pairs) {
+      const parameter = bySpelling.get(name)
+      if (parameter === undefined) continue
+      const values = given.get(parameter)
+      if (values === undefined) given.set(parameter, [value])
+      else values.push(value)
+    }
+    const result: ParameterValues = new Map()
+    for (const parameter of parameters) {
+      const values = given.get(parameter)
+      if (values !== undefined) result.set(parameter.name, parseValue(parameter, values))
+    }
+    return result
+  }
+}
+
+function parseValue({ name, type }: Parameter, values: string[]): ParameterValue {
+  const field = snakeCase(name.slice(name.lastIndexOf('.') + 1))
+  const [text] = values
+  if (values.length > 1) {
+    const shown = values.slice(0, 4).map(quoted).join(', ')
+    throw invalidParameter(
+      `too many values for field "${field}": ${name} is given ${values.length} times (${shown}), allowed is once`,
+    )
+  }
+  const value = type.parse(text!)
+  if (value === undefined) {
+    throw invalidParameter(
+      `parsing field "${field}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}`,
+    )
+  }
+  return value
+}
+
+/** Every mix of camel and snake case of the parts of a name. */
+function spellings(name: string): string[] {
+  return name
+    .split('.')
+    .reduce<string[]>(
+      (heads, part) =>
+        [...new Set([part, snakeCase(part)])].flatMap((spelling) =>
+          heads.length === 0 ? [spelling] : heads.map((head) => `${head}.${spelling}`),
+        ),
+      [],
+    )
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { type MessagePort, Worker } from 'node:worker_threads'
+import type { FastifyBaseLogger } from 'fastify'
+import { StoreUnavailableError } from '../../store/store.ts'
+
+/** A thread that answers questions. */
+export type ThreadCalls<Asked, Answer> = {
+  /**
+   * Rejects with what the thread throws, and with {@link StoreUnavailableError} where it ends meanwhile: the next
+   * question starts it again.
+   *
+   * @param bytes memory that goes over to the thread
+   */
+  ask(asked: Asked, bytes?: ArrayBuffer[]): Promise<Answer>
+  /** Ends the thread once it has answered. */
+  close(): Promise<void>
+}
+
+export type ThreadOptions<News> = {
+  module: URL
+  task: unknown
+  log: FastifyBaseLogger
+  /** Names the thread in the log: `a thread that makes pages`. */
+  what: string
+  /** Whether the thread is started with the first question, and not before. */
+  isLate?: boolean
+  /** Is told what the thread says unasked. */
+  onNews?: (news: News) => void
+}
+
+/** An error as it is sent between threads. */
+type SentError = { message: string; stack: string | undefined; isUnavailable: boolean }
+
+type ToThread<Asked> = { id: number; asked: Asked } | 'stop'
+
+type FromThread<Answer, News> =
+  | { type: 'answer'; id: number; answer: Answer }
+  | { type: 'error'; id: number; error: SentError }
+  | { type: 'news'; news: News }
+
+type Waiting<Answer> = { resolve(answer: Answer): void; reject(error: Error): void }
+
+/** Starts a thread, at once or late, and again when it is next asked after it has failed. Its module calls {@link answerCalls}. */
+export function startThread<Asked, Answer, News = never>({
+  module,
+  task,
+  log,
+  what,
+  isLate = false,
+  onNews = () => {},
+}: ThreadOptions<News>): ThreadCalls<Asked, Answer> {
+  const waiting = new Map<number, Waiting<Answer>>()
+  let count = 0
+  let isClosed = false
+  let worker: Worker | null = isLate ? null : start()
+
+  function start(): Worker {
+    const started = new Worker(module, { workerData: task })
+    started.on('message', settle)
+    started.on('error', (error: Error) => log.error(error, `${what} failed`))
+    started.on('exit', () => {
+      worker = null
+      for (const { reject } of waiting.values())
+        reject(new StoreUnavailableError('the thread that reads failed'))
+      waiting.clear()
+    })
+    return started
+  }
+
+  function settle(message: FromThread<Answer, News>): void {
+    if (message.type === 'news') {
+      onNews(message.news)
+      return
+    }
+    const { resolve, reject } = waiting.get(message.id)!
+    waiting.delete(message.id)
+    if (message.type === 'error') reject(errorOf(message.error))
+    else resolve(message.answer)
+  }
+
+  return {
+    ask: (asked, bytes = []) => {
+      if (isClosed) return Promise.reject(new StoreUnavailableError('the service stops'))
+      worker ??= start()
+      const id = count++
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        worker!.postMessage({ id, asked } satisfies ToThread<Asked>, bytes)
+      })
+    },
+    close: async () => {
+      isClosed = true
+      if (worker === null) return
+      const gone = once(worker, 'exit')
+      worker.postMessage('stop' satisfies ToThread<Asked>)
+      await gone
+    },
+  }
+}
+
+/** An answer, and memory that goes with it to the one who has asked. */
+export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
+
+/** Answers what a thread is asked for, and lets it end once it is told to; returns how to say something unasked. */
+export function answerCalls<Asked, Answer, News = never>(
+  port: MessagePort,
+  answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,
+  onStop: () => Promise<void>,
+): (news: News, bytes?: ArrayBuffer[]) => void {
+  const say = (message: FromThread<Answer, News>, bytes: ArrayBuffer[] = []) =>
+    port.postMessage(message, bytes)
+  port.on('message', (message: ToThread<Asked>) => {
+    if (message === 'stop') {
+      // Nothing is left to wait for then: the thread ends.
+      void onStop().finally(() => port.close())
+      return
+    }
+    const { id, asked } = message
+    answer(asked).then(
+      (made) => say({ type: 'answer', id, answer: made.answer }, made.bytes),
+      (error: Error) => {
+        const { message: text, stack } = error
+        const isUnavailable = error instanceof StoreUnavailableError
+        say({ type: 'error', id, error: { message: text, stack, isUnavailable } })
+      },
+    )
+  })
+  return (news, bytes = []) => say({ type: 'news', news }, bytes)
+}
+
+function errorOf({ message, stack, isUnavailable }: SentError): Error {
+  if (isUnavailable) return new StoreUnavailableError(message)
+  const error = new Error(message)
+  if (stack !== undefined) error.stack = stack
+  return error
+}

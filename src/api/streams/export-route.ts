@@ -1,0 +1,218 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { ExportQuery } from '../../export/export-rows.ts'
+import { TEXT_FORMATS, type TextFormatName } from '../../export/text-formats.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { createShares } from '../../shares.ts'
+import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
+import type { StoreLog } from '../../store/store.ts'
+import { invalidPagination, unavailable } from '../http/errors.ts'
+import type { Limits } from '../http/limits.ts'
+import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
+import { acceptsGzip, GZIP_OPTIONS } from '../http/send-json.ts'
+import { addVary } from '../http/vary.ts'
+import { pageRequest } from '../pages/page-request.ts'
+import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from '../pages/parameters.ts'
+import { watchPace } from './export-pace.ts'
+import type { LongReads, OpenExport } from './long-reads.ts'
+
+/** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
+const MAX_EXPORT_MS = 15 * 60_000
+
+/** How often the size of the store's log is looked at while an export is under way, milliseconds. */
+const LOG_INTERVAL_MS = 1_000
+
+/** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
+const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
+
+/** How often it is tried to empty a long log that nobody here keeps from it, and when a client may try again. */
+const SHORTEN_INTERVAL_MS = 5_000
+const LOG_RETRY_SECONDS = 10
+
+const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
+
+export type ExportOptions = {
+  longReads: LongReads
+  /** The store's log, where it has one. */
+  log?: StoreLog | undefined
+  limits: Pick<Limits, 'exports' | 'exportPace'>
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+  /** Is told of an address that holds all exports and asks for more. */
+  onAlone: (address: string) => void
+}
+
+/** Exports under way. */
+export type Exports = {
+  /** A handler that answers requests with a `format` with all rows in that format, and leaves others to `page`. */
+  handlerOf(resource: Resource, page: RouteHandlerMethod): RouteHandlerMethod
+}
+
+/** Makes the handlers of exports, which together keep to the limits. */
+export function createExports({ longReads, log, limits, addressOf, onAlone }: ExportOptions): Exports {
+  const shares = createShares<AbortController>({
+    places: limits.exports,
+    // The one that was begun last has the least to do again.
+    choose: (holders) => [...holders].at(-1)!,
+    onAlone,
+  })
+  /** What stops each export, the oldest one first. */
+  const running = new Set<AbortController>()
+  let breakAt = LONG_LOG_BYTES
+  let shortenedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | null = null
+
+  /** Breaks the oldest export off where the store's log has grown too long: the snapshot keeps it from being emptied. */
+  function giveWayToLog(): void {
+    const bytes = log?.bytes() ?? 0
+    if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
+    if (bytes <= breakAt) return
+    breakAt = bytes + LOG_STEP_BYTES
+    const oldest = [...running].find(({ signal }) => !signal.aborted)
+    oldest?.abort(
+      new Error(
+        `the store's log holds ${megabytes(bytes)} and cannot be emptied while the export reads; its last cursor resumes it`,
+      ),
+    )
+  }
+
+  /** Refuses an export while the log is long. */
+  async function refuseLongLog({ log: lines }: FastifyRequest): Promise<void> {
+    const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
+    if (!isLong()) return
+    const now = performance.now()
+    if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
+      shortenedAt = now
+      await longReads.shortenLog()
+      if (!isLong()) return
+      lines.warn(
+        `the store's log holds ${megabytes(log!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      )
+    }
+    throw unavailable(
+      'the log of the store is too long for another export to begin; try again later',
+      LOG_RETRY_SECONDS,
+    )
+  }
+
+  /** @throws {ApiError} 503 where there is no place for another export of the address. */
+  function begin(address: string): AbortController {
+    const stop = new AbortController()
+    const result = shares.take(address, stop)
+    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
+    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
+    running.add(stop)
+    timer ??= setInterval(giveWayToLog, LOG_INTERVAL_MS)
+    return stop
+  }
+
+  function end(stop: AbortController): void {
+    running.delete(stop)
+    shares.release(stop)
+    if (running.size > 0 || timer === null) return
+    clearInterval(timer)
+    timer = null
+  }
+
+  async function sendExport(
+    resource: Resource,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    values: ParameterValues,
+  ): Promise<FastifyReply> {
+    const { marketId = null } = request.params as { marketId?: string }
+    const query = exportQuery(resource, marketId, values)
+    const format = values.get('format') as TextFormatName
+    await refuseLongLog(request)
+    const address = addressOf(request.raw)
+    const ownStop = begin(address)
+    const pace = watchPace(reply.raw, limits.exportPace)
+    const stop = AbortSignal.any([ownStop.signal, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
+    let opened: OpenExport | null = null
+    try {
+      opened = await longReads.openExport(query, format)
+      if (opened.position === null) throw unavailable('the store holds no block yet; try again later')
+      const { height, timestamp } = opened.position
+      addVary(reply, 'Accept-Encoding')
+      const isZipped = acceptsGzip(request.raw)
+      const head = {
+        ...reply.getHeaders(),
+        'content-type': TEXT_FORMATS[format].contentType,
+        'content-disposition': `attachment; filename="${resource.name}.${format}"`,
+        'cache-control': 'no-store',
+        'x-block-height': height,
+        'x-block-timestamp': timestamp,
+        ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
+      }
+      reply.hijack()
+      reply.raw.writeHead(200, head as Record<string, string>)
+      if (request.method === 'HEAD') reply.raw.end()
+      else await writeRows(opened, isZipped, reply, stop)
+    } catch (error) {
+      if (!reply.sent) throw error
+      // The head is sent: an answer that is broken off is all that can be told.
+      if (!reply.raw.writableFinished) {
+        const { message } = (stop.aborted ? stop.reason : error) as Error
+        request.log.warn(`an export to ${address} was broken off: ${message}`)
+      }
+    } finally {
+      pace.end()
+      await opened?.close()
+      end(ownStop)
+    }
+    return reply
+  }
+
+  async function writeRows(
+    opened: OpenExport,
+    isZipped: boolean,
+    { raw }: FastifyReply,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const text = Readable.from(piecesOf(opened), { objectMode: false })
+    // An error of any part destroys the connection, so that the client knows that it has not had all.
+    if (isZipped) await pipeline(text, createGzip(GZIP_OPTIONS), raw, { signal: stop })
+    else await pipeline(text, raw, { signal: stop })
+  }
+
+  return {
+    handlerOf: (resource, page) => {
+      const readParameters = parameterReader(
+        [...parametersOf(resource), FORMAT_PARAMETER].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      )
+      return async function handle(request, reply) {
+        const query = queryOf(request.originalUrl)
+        if (!hasName(query, FORMAT_PARAMETER.name)) return page.call(this, request, reply)
+        return sendExport(resource, request, reply, readParameters(parseQuery(query)))
+      }
+    },
+  }
+}
+
+/** The text of an export, each piece read no sooner than the one before has been taken. */
+async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
+}
+
+/**
+ * Checks a request for an export.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function exportQuery(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): ExportQuery {
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
+  const paged = NOT_PAGED.find((name) => values.has(name))
+  if (paged !== undefined) {
+    throw invalidPagination(
+      `${paged} is not for an export, which holds all rows; allowed is pagination.after`,
+    )
+  }
+  return { resource, selection, descending, cursor }
+}

@@ -1,0 +1,164 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { type ExportQuery, exportRows } from '../../export/export-rows.ts'
+import { TEXT_FORMATS, type TextFormatName, textOf } from '../../export/text-formats.ts'
+import { moduleBeside } from '../../module-beside.ts'
+import type { ResourceName, Selection } from '../../resources/resource.ts'
+import type { Position, Reader } from '../../store/store.ts'
+import type { Follower, Start } from '../../stream/feed.ts'
+import { createHub, type Hub } from '../../stream/hub.ts'
+import { createReadingTurns } from '../../stream/reading-turns.ts'
+import { startThread, type ThreadCalls } from '../pages/thread-calls.ts'
+
+/** Reads at a time, of a database that reads by itself: connections are left for pages. */
+const READS_AT_ONCE = 3
+
+/** An export under way: one snapshot of the store, which lasts until it is closed. */
+export type OpenExport = {
+  /** The last block of the snapshot; null in an empty store. */
+  position: Position | null
+  /** The text that follows; null at the end. */
+  next(): Promise<Uint8Array | null>
+  close(): Promise<void>
+}
+
+/** What reads for longer than a page takes: streams and exports, which take turns with each other. */
+export type LongReads = {
+  hub: Hub
+  openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
+  /** Has the store's log emptied, where it has one that is long, and nobody reads an old snapshot. */
+  shortenLog(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
+ *
+ * @param atOnce reads at a time
+ */
+export function longReadsOf(
+  reader: Reader,
+  onNotice: (message: string) => void,
+  atOnce = READS_AT_ONCE,
+): LongReads {
+  const turns = createReadingTurns(atOnce)
+  const hub = createHub({ reader, turns, onNotice })
+  return {
+    hub,
+    openExport: async (query, format) => {
+      const { resource, selection } = query
+      const snapshot = await turns('export', () => reader.openSnapshot())
+      const rows = exportRows(query, (page) => turns('export', () => snapshot.page(page)))
+      const text = textOf(rows, TEXT_FORMATS[format], resource, selection)
+      return {
+        position: snapshot.position,
+        next: async () => {
+          const { done, value } = await text.next()
+          return done ? null : Buffer.from(value)
+        },
+        close: () => snapshot.close(),
+      }
+    },
+    shortenLog: () => turns('export', async () => reader.log?.shorten()),
+    close: async () => hub.close(),
+  }
+}
+
+/** What the thread is asked for. */
+export type LongReadAsked =
+  | { type: 'follow'; id: number; resource: ResourceName; selection: Selection; start: Start }
+  | { type: 'leave'; id: number }
+  | { type: 'drained'; id: number }
+  | { type: 'export'; id: number; query: SentExportQuery; format: TextFormatName }
+  | { type: 'next'; id: number }
+  | { type: 'close'; id: number }
+  | { type: 'shorten log' }
+
+export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
+
+/** What it answers: an export's position, its next text; nothing to the others. */
+export type LongReadAnswer = Position | Uint8Array | null
+
+/** What it says unasked: bytes for followers, a question whether one has taken what it was sent, a notice. */
+export type LongReadNews =
+  | { type: 'send'; ids: number[]; bytes: Uint8Array; sharers: number }
+  | { type: 'drain'; id: number }
+  | { type: 'notice'; message: string }
+
+/** Reads a store that is embedded in a thread of its own, so that nothing else waits for it. */
+export function startLongReads(store: string, log: FastifyBaseLogger): LongReads {
+  const followers = new Map<number, Follower>()
+  const ids = new Map<Follower, number>()
+  let count = 0
+  const thread: ThreadCalls<LongReadAsked, LongReadAnswer> = startThread<
+    LongReadAsked,
+    LongReadAnswer,
+    LongReadNews
+  >({
+    module: moduleBeside(import.meta.url, 'long-read-thread'),
+    task: store,
+    log,
+    what: 'the thread that reads for streams and exports',
+    isLate: true,
+    onNews: (news) => {
+      switch (news.type) {
+        case 'send': {
+          const bytes = Buffer.from(news.bytes.buffer, news.bytes.byteOffset, news.bytes.byteLength)
+          for (const id of news.ids) followers.get(id)?.send(bytes, news.sharers)
+          break
+        }
+        case 'drain':
+          void followers
+            .get(news.id)
+            ?.drained()
+            .then(() => tell({ type: 'drained', id: news.id }))
+          break
+        case 'notice':
+          log.warn(news.message)
+          break
+        default:
+          news satisfies never
+      }
+    },
+  })
+
+  /** Where the thread has failed, everyone who waits for an answer is told. */
+  function tell(asked: LongReadAsked): void {
+    thread.ask(asked).catch(() => {})
+  }
+
+  function leave(follower: Follower): void {
+    const id = ids.get(follower)
+    if (id === undefined) return
+    ids.delete(follower)
+    followers.delete(id)
+    tell({ type: 'leave', id })
+  }
+
+  return {
+    hub: {
+      follow: async ({ name }, selection, follower, start) => {
+        const id = count++
+        followers.set(id, follower)
+        ids.set(follower, id)
+        await thread.ask({ type: 'follow', id, resource: name, selection, start })
+      },
+      leave,
+      close: () => {},
+    },
+    openExport: async ({ resource, ...query }, format) => {
+      const id = count++
+      const sent = { ...query, resource: resource.name }
+      return {
+        position: (await thread.ask({ type: 'export', id, query: sent, format })) as Position | null,
+        next: () => thread.ask({ type: 'next', id }) as Promise<Uint8Array | null>,
+        close: async () => {
+          await thread.ask({ type: 'close', id }).catch(() => {})
+        },
+      }
+    },
+    shortenLog: async () => {
+      await thread.ask({ type: 'shorten log' })
+    },
+    close: thread.close,
+  }
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { Follower } from '../../stream/feed.ts'
+import type { Backlog } from '../http/backlog.ts'
+import { errorBody, GRPC } from '../http/errors.ts'
+
+/** What may wait for a client that reads too slowly, beyond what the system has taken. */
+const MAX_WAITING_BYTES = 1024 * 1024
+
+/** How long a client that was given up has to read what it was sent before, and why. */
+const LAST_READ_MS = 10_000
+
+/** Tells a client that it has been given up, and that it may come back with its last id. */
+const DROPPED_EVENT = `event: dropped\ndata: ${errorBody({
+  code: GRPC.resourceExhausted,
+  message: 'the client reads more slowly than rows come; come back with the last id, and read faster',
+  detail: null,
+})}\n\n`
+
+/** The client of a stream. */
+export type StreamFollower = Follower & {
+  /** Ends the stream in an orderly way. */
+  end(): void
+}
+
+/**
+ * Makes the follower that writes to an answer whose head has been sent.
+ *
+ * @param backlog what is kept for clients that do not read
+ * @param onDropped is told of one that has fallen too far behind
+ */
+export function createStreamFollower(
+  response: ServerResponse,
+  backlog: Backlog,
+  onDropped: () => void,
+): StreamFollower {
+  let isEnded = false
+  const { socket } = response
+  /** Bytes written so far, and the pieces of them that have not been sent, in their order. */
+  let written = 0
+  const unsent: { end: number; bytes: number; release: (() => void) | null }[] = []
+  let isCounting = false
+
+  const isClosed = () => isEnded || response.destroyed || response.writableEnded
+
+  function finish(lastWords: string): void {
+    if (isClosed()) return
+    isEnded = true
+    response.end(lastWords)
+    // Within a closed connection no timer is wanted.
+    const timer = setTimeout(() => response.destroy(), LAST_READ_MS)
+    response.once('close', () => clearTimeout(timer))
+  }
+
+  function write(bytes: Buffer, sharers: number): void {
+    response.write(bytes)
+    written += bytes.length
+    // What many are sent is in memory once.
+    unsent.push({ end: written, bytes: Math.ceil(bytes.length / sharers), release: null })
+    countSoon()
+  }
+
+  /** Counts what is kept, once the system has taken what it takes. */
+  function countSoon(): void {
+    if (isCounting) return
+    isCounting = true
+    setImmediate(() => {
+      isCounting = false
+      count()
+    })
+  }
+
+  function count(): void {
+    const sent = response.destroyed ? written : written - response.writableLength
+    while (unsent.length > 0 && unsent[0]!.end <= sent) unsent.shift()!.release?.()
+    for (const piece of unsent) piece.release ??= backlog.hold(socket!, piece.bytes)
+  }
+
+  response.on('drain', count)
+  response.once('close', count)
+
+  return {
+    send: (bytes, sharers) => {
+      if (isClosed()) return
+      if (response.writableLength + bytes.length > MAX_WAITING_BYTES && response.writableLength > 0) {
+        onDropped()
+        finish(DROPPED_EVENT)
+      } else write(bytes, sharers)
+    },
+    drained: async () => {
+      if (isClosed() || !response.writableNeedDrain) return
+      while (!isClosed() && response.writableNeedDrain) {
+        const stop = new AbortController()
+        const options = { signal: stop.signal }
+        await Promise.race([once(response, 'drain', options), once(response, 'close', options)]).catch(
+          () => {},
+        )
+        stop.abort()
+      }
+    },
+    get isClosed() {
+      return isClosed()
+    },
+    end: () => finish(': the stream ends; come back with the last id\n\n'),
+  }
+}

@@ -1,0 +1,91 @@
+import type { Place } from '../../domain/lacks.ts'
+import { decodeCursor } from '../../resources/cursor.ts'
+import type { Resource, Selection } from '../../resources/resource.ts'
+import type { Position, Reader } from '../../store/store.ts'
+import type { Start } from '../../stream/feed.ts'
+import { decodeStreamCursor } from '../../stream/stream-cursor.ts'
+import { invalidPagination, unavailable } from '../http/errors.ts'
+import { selectionOf } from '../pages/page-request.ts'
+import { PARAMETER_TYPES } from '../pages/parameter-types.ts'
+import {
+  filterParametersOf,
+  PATH_MARKET_ID,
+  type Parameter,
+  type ParameterValues,
+} from '../pages/parameters.ts'
+
+const START_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'after',
+    type: PARAMETER_TYPES.cursor,
+    description:
+      "Rows that come after this: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` goes before it.",
+  },
+  {
+    name: 'afterBlock',
+    type: PARAMETER_TYPES.uint64,
+    description:
+      'Rows of the blocks behind this height, such as the `X-Block-Height` of a page. Not together with `after`.',
+  },
+]
+
+/** The query parameters of a resource's stream, by name: the order in which faults are reported. */
+export function streamParametersOf(resource: Resource): readonly Parameter[] {
+  return [
+    ...START_PARAMETERS,
+    ...(resource.scope === null ? [] : [PATH_MARKET_ID]),
+    ...filterParametersOf(resource),
+  ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** A request for a stream, checked. */
+export type StreamRequest = { selection: Selection; start: Start; position: Position }
+
+/**
+ * Checks a request's parameters, in the order of docs/api.md's table of errors.
+ *
+ * @param lastEventId the header of a client that comes back; empty where it is the first time
+ * @throws {ApiError} 400 for what is missing, malformed or contradictory; 503 for an empty store.
+ */
+export async function streamRequest(
+  resource: Resource,
+  values: ParameterValues,
+  lastEventId: string,
+  reader: Reader,
+): Promise<StreamRequest> {
+  const marketId = resource.scope === null ? null : ((values.get('marketId') as string | undefined) ?? '')
+  const selection = selectionOf(resource, marketId, values)
+  const after = values.get('after') as string | undefined
+  const afterBlock = values.get('afterBlock') as bigint | undefined
+  if (after !== undefined && afterBlock !== undefined) {
+    throw invalidPagination('cannot set both after and afterBlock; give one of them')
+  }
+  const [name, cursor] = lastEventId === '' ? ['after', after] : ['Last-Event-ID', lastEventId]
+  const lacks = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
+  const place =
+    cursor === undefined || lacks !== null
+      ? null
+      : await placeOfRow(resource, selection, name!, cursor, reader)
+  const position = await reader.position()
+  if (position === null) throw unavailable('the store holds no block yet; try again later')
+  if (lacks !== null) return { selection, start: { lacks }, position }
+  if (place !== null) return { selection, start: { behind: place }, position }
+  if (afterBlock === undefined) return { selection, start: 'now', position }
+  return { selection, start: { behind: { height: afterBlock + 1n, index: 0 } }, position }
+}
+
+/** Where a row of a page came, by its cursor. */
+async function placeOfRow(
+  resource: Resource,
+  selection: Selection,
+  name: string,
+  cursor: string,
+  reader: Reader,
+): Promise<Place> {
+  const key = decodeCursor(resource, selection, cursor)
+  const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
+  if (typeof key === 'string') throw invalidPagination(`${name} is no cursor of this stream; ${allowed}`)
+  const place = await reader.placeOf(resource, selection, key)
+  if (place === null) throw invalidPagination(`${name} is the cursor of a row that is gone; ${allowed}`)
+  return place
+}

@@ -1,0 +1,389 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
+import { takeIn } from '../ingest/ingest-files.ts'
+import type { EventInput } from '../records/event-paths.ts'
+import { describeCutOff, noEventsError } from '../records/read-records.ts'
+import { prunedBeforeOf } from '../store/holdings.ts'
+import { findStore } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
+import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
+import {
+  compareKeys,
+  describeRow,
+  type NamedRow,
+  namedRow,
+  RowQueue,
+  walkTable,
+} from '../store/walk-table.ts'
+import type { StoreCheck } from './check-store.ts'
+import type { Problems } from './problems.ts'
+
+export type FilesCheckOptions = {
+  log: Logger
+  signal: AbortSignal
+  onStep?: (what: string) => void
+}
+
+/** Heights that a store and event files both hold whole, and the rows that were the same in both. */
+export type FilesComparison = { heights: { from: string; to: string }[]; rows: Record<string, number> }
+
+/** One side of the comparison. */
+type Side = {
+  name: string
+  reader: TableReader
+  coverage: Coverage
+  gaps: GapList
+  /** The number of a market, by its id. */
+  markets: ReadonlyMap<string, string>
+}
+
+/** What a comparison needs to know. */
+type Comparison = {
+  store: Side
+  files: Side
+  problems: Problems
+  /** Rows that were taken out of the store. */
+  isPruned: (table: Table, row: NamedRow) => boolean
+  signal: AbortSignal
+}
+
+/** Tables whose rows are compared in a way of their own. */
+const COMPARED_APART: readonly string[] = ['funding_period_data_points', 'liquidity_providers']
+
+/** Tables whose rows are the same in both, each by its event. */
+const TABLES_BY_EVENT = TABLES.filter((table) => keepsPlaces(table) && !COMPARED_APART.includes(table.name))
+
+/**
+ * Compares a store with event files over the blocks that both hold whole: every row, in both directions. The
+ * files go to a temporary store first, so that both are read in the order of their keys, whatever their size.
+ * Adds what differs to the problems of `check`; null where nothing can be compared.
+ */
+export async function checkAgainstFiles(
+  store: Store,
+  input: EventInput,
+  check: StoreCheck,
+  options: FilesCheckOptions,
+): Promise<FilesComparison | null> {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-check-'))
+  try {
+    const files = findStore(join(folder, 'files.db'))
+    await takeFilesIn(files, input, check, options)
+    options.signal.throwIfAborted()
+    return await compareStores(store, files, check, options)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function takeFilesIn(
+  files: Store,
+  input: EventInput,
+  { problems, notes }: StoreCheck,
+  { log, signal, onStep }: FilesCheckOptions,
+): Promise<void> {
+  onStep?.('the event files')
+  const writer = await files.openWriter()
+  try {
+    const { report, failure: stopped } = await takeIn({
+      input,
+      writer,
+      log,
+      allowGap: true,
+      strict: false,
+      signal,
+    })
+    const failure = stopped ?? noEventsError(input.files, report)
+    if (failure !== null) problems.add('event files', failure.message)
+    notes.push(...report.cutOff.map(describeCutOff))
+  } finally {
+    await writer.close()
+  }
+}
+
+async function compareStores(
+  store: Store,
+  files: Store,
+  { problems, notes }: StoreCheck,
+  { signal, onStep }: FilesCheckOptions,
+): Promise<FilesComparison | null> {
+  const ofStore = await openSide(store.name, store)
+  const ofFiles = await openSide('the event files', files)
+  try {
+    if (ofStore === null || ofFiles === null) {
+      problems.add('event files', `nothing to compare: ${(ofStore ?? store).name} holds no block`)
+      return null
+    }
+    const { chainId } = ofStore.coverage
+    if (ofFiles.coverage.chainId !== chainId) {
+      problems.add(
+        'event files',
+        `they are of chain ${ofFiles.coverage.chainId}, and the store of ${chainId}: nothing to compare`,
+      )
+      return null
+    }
+    const heights = heightsOf([ofStore, ofFiles], [])
+    if (heights.length === 0) {
+      problems.add('event files', 'nothing to compare: no block is held whole by the files and the store')
+      return null
+    }
+    const lacking = heightsOf([ofFiles], [ofStore])
+    for (const { from, to } of lacking.slice(0, 20)) {
+      notes.push(
+        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest takes them in`,
+      )
+    }
+    const comparison: Comparison = {
+      store: ofStore,
+      files: ofFiles,
+      problems,
+      isPruned: await prunedRows(ofStore.reader),
+      signal,
+    }
+    compareLastBlock(comparison)
+    const rows: Record<string, number> = {}
+    for (const table of TABLES_BY_EVENT) {
+      onStep?.(`${table.name}, against the event files`)
+      rows[table.name] = await compareTable(comparison, table)
+    }
+    onStep?.('funding_period_data_points, against the event files')
+    rows.funding_period_data_points = await comparePoints(comparison)
+    onStep?.('liquidity_providers, against the event files')
+    rows.liquidity_providers = await compareProviders(comparison)
+    return {
+      heights: heights.map(({ from, to }) => ({ from: from.toString(), to: to.toString() })),
+      rows,
+    }
+  } finally {
+    await ofStore?.reader.close()
+    await ofFiles?.reader.close()
+  }
+}
+
+/** One snapshot of a store; null where it holds no block. */
+async function openSide(name: string, store: Store): Promise<Side | null> {
+  const reader = await store.openTableReader()
+  const all = { after: null, upTo: null }
+  const [stream] = await reader.read(tableOf('stream'), all, 1)
+  if (stream === undefined) {
+    await reader.close()
+    return null
+  }
+  const { chain_id, first_height, began_height, height, timestamp } = namedRow(tableOf('stream'), stream)
+  const gaps = (await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)).map(([from, to]) => ({
+    from: BigInt(from!),
+    to: BigInt(to!),
+    kind: 'missing' as const,
+  }))
+  const markets = new Map<string, string>()
+  for await (const chunk of walkTable(reader, tableOf('markets'))) {
+    for (const [number, id] of chunk) markets.set(id!, number!)
+  }
+  const coverage: Coverage = {
+    chainId: chain_id!,
+    first: BigInt(first_height!),
+    began: BigInt(began_height!),
+    blockOne: null,
+    resourceGaps: [],
+    height: BigInt(height!),
+    timestamp: BigInt(timestamp!),
+    gaps,
+  }
+  return { name, reader, coverage, gaps: new GapList(gaps), markets }
+}
+
+/** Heights that all of some sides hold whole, and none of others. */
+function heightsOf(all: readonly Side[], none: readonly Side[]): { from: bigint; to: bigint }[] {
+  // Where one side's blocks begin or end to be whole, and so the answer may change.
+  const edges = [...all, ...none].flatMap(({ coverage: { first, height, gaps } }) => [
+    first,
+    height + 1n,
+    ...gaps.flatMap(({ from, to }) => [from, to + 1n]),
+  ])
+  const sorted = [...new Set(edges)].sort((a, b) => (a < b ? -1 : 1))
+  const ranges: { from: bigint; to: bigint }[] = []
+  for (const [index, from] of sorted.entries()) {
+    const end = sorted[index + 1]
+    if (
+      end === undefined ||
+      !all.every((side) => holds(side, from)) ||
+      none.some((side) => holds(side, from))
+    )
+      continue
+    const last = ranges.at(-1)
+    if (last !== undefined && last.to + 1n === from) last.to = end - 1n
+    else ranges.push({ from, to: end - 1n })
+  }
+  return ranges
+}
+
+/** Whether a side holds a block whole. */
+function holds({ coverage, gaps }: Side, height: bigint): boolean {
+  return height >= coverage.first && height <= coverage.height && !gaps.has(height)
+}
+
+async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {
+  const [row] = await reader.read(tableOf('pruned'), { after: null, upTo: null }, 1)
+  const pruned = prunedBeforeOf(row?.slice(1))
+  const isBefore = (value: Cell | undefined, bound: string | null | undefined) =>
+    bound !== null && bound !== undefined && value != null && BigInt(value) < BigInt(bound)
+  return ({ name }, row) => {
+    if (name === 'checkpoints') {
+      return isBefore(row.block_timestamp, pruned?.timestamp) || isBefore(row.at_block, pruned?.height)
+    }
+    return (
+      name === 'funding_period_data_points' &&
+      (isBefore(row.timestamp, pruned?.timestamp) || isBefore(row.height, pruned?.height))
+    )
+  }
+}
+
+function compareLastBlock({ store, files, problems }: Comparison): void {
+  if (store.coverage.height !== files.coverage.height) return
+  const { timestamp } = files.coverage
+  if (store.coverage.timestamp === timestamp) return
+  problems.add('stream', `the last block is of ${store.coverage.timestamp}, and in the files of ${timestamp}`)
+}
+
+/** Walks a table of both sides, or a range of it, key by key: what each side has under it, null for nothing. */
+async function eachKey(
+  { store, files, signal }: Comparison,
+  table: Table,
+  ranges: { store?: RowRange; files?: RowRange },
+  visit: (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => void,
+): Promise<void> {
+  const ofStore = new RowQueue(walkTable(store.reader, table, ranges.store, signal))
+  const ofFiles = new RowQueue(walkTable(files.reader, table, ranges.files, signal))
+  for (;;) {
+    const ours = ofStore.head ?? (await ofStore.next())
+    const theirs = ofFiles.head ?? (await ofFiles.next())
+    if (ours === null && theirs === null) return
+    const order = ours === null ? 1 : theirs === null ? -1 : compareRowKeys(table, ours, theirs)
+    if (order <= 0) ofStore.drop()
+    if (order >= 0) ofFiles.drop()
+    visit(order <= 0 ? ours : null, order >= 0 ? theirs : null)
+  }
+}
+
+/** Compares a table's rows, or those of a range of each side; returns how many were the same. */
+async function compareTable(
+  comparison: Comparison,
+  table: Table,
+  ranges: { store?: RowRange; files?: RowRange } = {},
+): Promise<number> {
+  let same = 0
+  await eachKey(comparison, table, ranges, (ours, theirs) => {
+    const problem = problemOf(comparison, table, ours, theirs)
+    if (problem !== null) comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
+    else if (ours !== null && theirs !== null) same++
+  })
+  return same
+}
+
+/** The market's number, the first column of points, differs from store to store. */
+function compareRowKeys(table: Table, a: readonly Cell[], b: readonly Cell[]): number {
+  const from = table.columns[0]!.name === 'market' ? 1 : 0
+  const rest = { ...table, columns: table.columns.slice(from) }
+  return compareKeys(rest, a.slice(from, table.keyLength), b.slice(from, table.keyLength))
+}
+
+/**
+ * What is wrong with what the two sides have under one key; null where nothing is. A row of a later event stands
+ * in the place of an earlier one's, so that what counts is whether the other side holds the block that it is of.
+ */
+function problemOf(
+  { store, files, isPruned }: Comparison,
+  table: Table,
+  ours: readonly Cell[] | null,
+  theirs: readonly Cell[] | null,
+): string | null {
+  const our = ours === null ? null : namedRow(table, ours)
+  const their = theirs === null ? null : namedRow(table, theirs)
+  const newer = comparePlaces(our, their)
+  if (newer > 0) {
+    if (!holds(files, BigInt(our!.height!))) return null
+    return their === null
+      ? `no event of the files says so, and they hold block ${our!.height}`
+      : `it is said to come from ${describePlace(our!)}, and in the files it comes from ${describePlace(their)}`
+  }
+  if (newer < 0) {
+    if (!holds(store, BigInt(their!.height!)) || (our === null && isPruned(table, their!))) return null
+    return our === null
+      ? `missing; the files have it in ${describePlace(their!)}`
+      : `it comes from ${describePlace(our)}, and the files have a later one in ${describePlace(their!)}`
+  }
+  const startsAlike = holdBothStarts(store, files, our!, their!)
+  for (const { name, merge } of table.columns) {
+    if (name === 'market' || our![name] === their![name] || (merge === 'earliest' && !startsAlike)) continue
+    return `${name} is ${JSON.stringify(our![name])}, and in the files ${JSON.stringify(their![name])}`
+  }
+  return null
+}
+
+/** Whether each side holds the block of the earliest event that the other one knows of a row. */
+function holdBothStarts(store: Side, files: Side, our: NamedRow, their: NamedRow): boolean {
+  if (our.start_height == null || their.start_height == null) return true
+  return holds(files, BigInt(our.start_height)) && holds(store, BigInt(their.start_height))
+}
+
+function describePlace({ height, event_index: index }: NamedRow): string {
+  return `block ${height}, event ${index}`
+}
+
+/** Which of two rows comes from the later event: above 0 the first. A row goes before none. */
+function comparePlaces(a: NamedRow | null, b: NamedRow | null): number {
+  if (a === null || b === null) return a === null ? -1 : 1
+  const place = ({ height, event_index: index }: NamedRow) => [BigInt(height!), BigInt(index!)] as const
+  const [height, index] = place(a)
+  const [otherHeight, otherIndex] = place(b)
+  if (height !== otherHeight) return height > otherHeight ? 1 : -1
+  return index === otherIndex ? 0 : index > otherIndex ? 1 : -1
+}
+
+/** Points stand under the numbers of their markets: they are compared market by market. */
+async function comparePoints(comparison: Comparison): Promise<number> {
+  const { store, files } = comparison
+  const table = tableOf('funding_period_data_points')
+  let same = 0
+  for (const id of new Set([...store.markets.keys(), ...files.markets.keys()])) {
+    same += await compareTable(comparison, table, {
+      store: pointsOfMarket(store.markets.get(id)),
+      files: pointsOfMarket(files.markets.get(id)),
+    })
+  }
+  return same
+}
+
+/** The range of a market's points; an empty one where the side does not know the market. */
+function pointsOfMarket(number: string | undefined): RowRange {
+  const market = number ?? '-1'
+  return { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }
+}
+
+const isPlace = (name: string) => name === 'height' || name === 'event_index'
+
+/** Compares the providers of the markets whose lists come from the same event on both sides. */
+async function compareProviders(comparison: Comparison): Promise<number> {
+  const { problems } = comparison
+  const sameLists = new Set<Cell>()
+  await eachKey(comparison, tableOf('liquidity_provider_lists'), {}, (ours, theirs) => {
+    if (JSON.stringify(ours) === JSON.stringify(theirs)) sameLists.add(ours![0]!)
+  })
+  const table = tableOf('liquidity_providers')
+  // Where a row last changed depends on the order in which blocks came.
+  const values = table.columns.flatMap(({ name }, index) => (isPlace(name) ? [] : [index]))
+  const valuesOf = (row: readonly Cell[]) => JSON.stringify(values.map((index) => row[index]))
+  let same = 0
+  await eachKey(comparison, table, {}, (ours, theirs) => {
+    const row = (ours ?? theirs)!
+    if (!sameLists.has(row[0]!)) return
+    if (ours === null) problems.add(describeRow(table, row), 'missing; the files have it')
+    else if (theirs === null) problems.add(describeRow(table, row), 'the files have no such provider')
+    else if (valuesOf(ours) === valuesOf(theirs)) same++
+    else problems.add(describeRow(table, row), 'its fee share or SLA is another one in the files')
+  })
+  return same
+}

@@ -1,0 +1,269 @@
+import { GapList } from '../domain/coverage.ts'
+import { MAX_INT64 } from '../domain/integers.ts'
+import { type Store, StoreError } from '../store/store.ts'
+import {
+  type Cell,
+  keepsPlaces,
+  keyOf,
+  TABLES,
+  type Table,
+  type TableReader,
+  tableOf,
+} from '../store/tables.ts'
+import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import { BlockSpanCheck } from './check-block-spans.ts'
+import { Problems } from './problems.ts'
+import { faultsOf } from './row-rules.ts'
+
+export type CheckOptions = {
+  signal?: AbortSignal
+  /** Is told what is looked at next. */
+  onStep?: (what: string) => void
+}
+
+/** What was looked at, and what is wrong. */
+export type StoreCheck = {
+  problems: Problems
+  /** What could not be looked at, and why. */
+  notes: string[]
+  /** Rows by table. */
+  rows: Record<string, number>
+  /** Whether all of it could be read. */
+  isReadable: boolean
+}
+
+const SPANS = tableOf('funding_period_spans')
+
+/** What the stream's own tables say of the heights that rows may come from. */
+type Heights = { first: bigint; last: bigint; missing: GapList }
+
+/** First time, last time and number of the points of a period. */
+type Span = { first: bigint; last: bigint; points: bigint }
+
+/**
+ * Looks a store through, in one snapshot: the database's own check, keys and their order, values, spans against
+ * points, rows against position and gaps, providers against lists. Changes nothing. Takes memory for the funding
+ * periods of one market at a time.
+ *
+ * @throws {StoreError} where there is no store, or it is not of this program's schema.
+ */
+export async function checkStore(
+  store: Store,
+  { signal, onStep = () => {} }: CheckOptions = {},
+): Promise<StoreCheck> {
+  const { schemaVersion, programSchemaVersion } = await store.inspect()
+  if (schemaVersion !== programSchemaVersion) {
+    throw new StoreError(
+      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
+    )
+  }
+  const check: StoreCheck = { problems: new Problems(), notes: [], rows: {}, isReadable: true }
+  try {
+    onStep(`${store.name}: the database`)
+    const database = await store.checkDatabase()
+    for (const problem of database.problems) check.problems.add('database', problem)
+    check.notes.push(...database.notes)
+    const reader = await store.openTableReader()
+    try {
+      await checkTables(reader, check, onStep, signal)
+    } finally {
+      await reader.close()
+    }
+  } catch (error) {
+    // Damage that keeps the tables from being read.
+    if (!(error instanceof StoreError)) throw error
+    check.problems.add('store', error.message)
+    check.isReadable = false
+  }
+  return check
+}
+
+async function checkTables(
+  reader: TableReader,
+  { problems, rows }: StoreCheck,
+  onStep: (what: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const heights = await checkStream(reader, problems, signal)
+  const markets = await marketNumbers(reader, signal)
+  const lists = new Set<Cell>()
+  for (const table of TABLES) {
+    onStep(table.name)
+    const spans = new SpanCheck(reader, problems)
+    const blockSpans = new BlockSpanCheck(reader, problems)
+    let before: readonly Cell[] | null = null
+    rows[table.name] = 0
+    for await (const chunk of walkTable(reader, table, {}, signal)) {
+      rows[table.name]! += chunk.length
+      for (const row of chunk) {
+        const named = namedRow(table, row)
+        const faults = faultsOf(table, named)
+        const key = keyOf(table, row)
+        if (before !== null && compareKeys(table, before, key) >= 0) {
+          faults.push('its key does not stand behind the one before')
+        }
+        before = key
+        const fault =
+          keepsPlaces(table) && !isOfFile(table, named) ? heightFault(named.height, heights) : null
+        if (fault !== null) faults.push(fault)
+        if (named.market !== undefined && !markets.has(named.market)) {
+          faults.push(`there is no market ${named.market}`)
+        }
+        if (table.name === 'liquidity_provider_lists') lists.add(named.market_id!)
+        if (table.name === 'liquidity_providers' && !lists.has(named.market_id!)) {
+          faults.push('its market has no list of providers')
+        }
+        for (const what of faults) problems.add(describeRow(table, row), what)
+        if (table.name !== 'funding_period_data_points') continue
+        if (spans.isOfOtherMarket(named)) await spans.compare()
+        spans.add(named)
+        blockSpans.add(named)
+      }
+      await blockSpans.compare()
+    }
+    await spans.compare()
+  }
+  await checkSpansWithoutPoints(reader, problems, signal)
+  if (heights !== null) return
+  for (const [name, count] of Object.entries(rows)) {
+    if (count > 0) problems.add(name, `${count} rows in a store that has taken no block in`)
+  }
+}
+
+/** Checks the position and the gaps; null for an empty store. */
+async function checkStream(
+  reader: TableReader,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<Heights | null> {
+  const streams = await reader.read(tableOf('stream'), { after: null, upTo: null }, 2)
+  if (streams.length === 0) return null
+  if (streams.length > 1) problems.add('stream', 'more than one row')
+  const stream = namedRow(tableOf('stream'), streams[0]!)
+  const first = BigInt(stream.first_height!)
+  const last = BigInt(stream.height!)
+  if (first > last) problems.add('stream', `the first height, ${first}, lies beyond the last, ${last}`)
+  if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
+  const gaps = tableOf('gaps')
+  const missing: { from: bigint; to: bigint; kind: 'missing' }[] = []
+  let end = first - 1n
+  for await (const chunk of walkTable(reader, gaps, {}, signal)) {
+    for (const row of chunk) {
+      const { from_height, to_height, kind } = namedRow(gaps, row)
+      const from = BigInt(from_height!)
+      const to = BigInt(to_height!)
+      const where = describeRow(gaps, row)
+      if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+      if (from <= end) problems.add(where, `it begins at or before ${end}`)
+      if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+      if (to > end) end = to
+      if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
+    }
+  }
+  return { first, last, missing: new GapList(missing) }
+}
+
+/** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */
+function isOfFile({ name }: Table, { height }: NamedRow): boolean {
+  return height === '0' && (name === 'instruments' || name === 'assets')
+}
+
+/** What is wrong with the height that a row comes from. */
+function heightFault(height: Cell | undefined, heights: Heights | null): string | null {
+  if (height === undefined || height === null || heights === null) return null
+  const from = BigInt(height)
+  const { first, last, missing } = heights
+  if (from > last) return `it comes from block ${from}, and the last block held is ${last}`
+  if (from < first) return `it comes from block ${from}, and the first block held is ${first}`
+  return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
+}
+
+async function marketNumbers(
+  reader: TableReader,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<Cell>> {
+  const numbers = new Set<Cell>()
+  for await (const chunk of walkTable(reader, tableOf('markets'), {}, signal)) {
+    for (const [number] of chunk) numbers.add(number!)
+  }
+  return numbers
+}
+
+/** Compares the spans of each market with its points, which come market by market. */
+class SpanCheck {
+  readonly #reader: TableReader
+  readonly #problems: Problems
+  #market: Cell = null
+  #spans = new Map<string, Span>()
+
+  constructor(reader: TableReader, problems: Problems) {
+    this.#reader = reader
+    this.#problems = problems
+  }
+
+  /** Whether the points of a market have come, and a row is of another one. */
+  isOfOtherMarket({ market }: NamedRow): boolean {
+    return this.#market !== null && market !== this.#market
+  }
+
+  add({ market, seq, timestamp }: NamedRow): void {
+    this.#market = market!
+    const time = BigInt(timestamp!)
+    const span = this.#spans.get(seq!)
+    if (span === undefined) {
+      this.#spans.set(seq!, { first: time, last: time, points: 1n })
+      return
+    }
+    if (time < span.first) span.first = time
+    if (time > span.last) span.last = time
+    span.points++
+  }
+
+  /** Compares what the market's points have come to; the next market's may follow. */
+  async compare(): Promise<void> {
+    if (this.#market === null) return
+    const range = { after: [this.#market, '-1'], upTo: [this.#market, MAX_INT64.toString()] }
+    for await (const chunk of walkTable(this.#reader, SPANS, range)) {
+      for (const row of chunk) this.#compareSpan(row)
+    }
+    for (const [seq, { points }] of this.#spans) {
+      this.#problems.add(`${SPANS.name} (${this.#market}, ${seq})`, `missing, and there are ${points} points`)
+    }
+    this.#spans = new Map()
+    this.#market = null
+  }
+
+  #compareSpan(row: readonly Cell[]): void {
+    const { seq, first_timestamp, last_timestamp, points } = namedRow(SPANS, row)
+    const found = this.#spans.get(seq!)
+    this.#spans.delete(seq!)
+    if (found === undefined) {
+      this.#problems.add(describeRow(SPANS, row), 'the period has no points')
+      return
+    }
+    const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
+    const actual = `${found.points} points from ${found.first} to ${found.last}`
+    if (stored !== actual) {
+      this.#problems.add(describeRow(SPANS, row), `it says ${stored}, and there are ${actual}`)
+    }
+  }
+}
+
+/** Spans of markets without any point, which no point leads to. */
+async function checkSpansWithoutPoints(
+  reader: TableReader,
+  problems: Problems,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const points = tableOf('funding_period_data_points')
+  let market: Cell = null
+  for await (const chunk of walkTable(reader, SPANS, {}, signal)) {
+    for (const row of chunk) {
+      if (row[0] === market) continue
+      market = row[0]!
+      const range = { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }
+      const [found] = await reader.read(points, range, 1)
+      if (found === undefined) problems.add(describeRow(SPANS, row), 'the market has no points')
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import type { FundingPeriodEvent, PerpetualData } from '../../events/event.ts'
+import { isKeptNumber } from '../../events/left-out.ts'
+import type { StreamPlace } from '../../projections/batch.ts'
+import { timeOutsideAuctions } from '../auctions.ts'
+import { estimateFromTwaps } from '../estimate.ts'
+import type { CurrentPeriod } from '../market-verifier.ts'
+import { type FundingTerms, fundingPayment, fundingTerms } from '../payment.ts'
+import { wholeSecond } from '../whole-second.ts'
+import type { FundingTally, FundingUnknownReason, FundingValue } from './funding-tally.ts'
+import type { ParameterSource } from './parameters.ts'
+
+export type FundingRunOptions = {
+  marketId: string
+  tally: FundingTally
+  parametersOf: ParameterSource
+}
+
+/** The terms that stand, or why there are none. */
+type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
+
+/**
+ * Judges the payments and estimates of one market. A payment is made anew from the TWAPs that the closing event
+ * carries, so that it does not differ for a TWAP that does; an estimate from the period's points.
+ */
+export class FundingRun {
+  readonly #options: FundingRunOptions
+
+  constructor(options: FundingRunOptions) {
+    this.#options = options
+  }
+
+  /**
+   * A period has ended. `period` is what was known of it, null where it was not seen from its beginning; `doubt`: why
+   * auctions in it may not be known.
+   */
+  closed(
+    event: FundingPeriodEvent,
+    place: StreamPlace,
+    period: CurrentPeriod | null,
+    doubt: FundingUnknownReason | null,
+  ): void {
+    const end = event.end!
+    const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
+    if (!isPaid && event.fundingPayment === null && event.fundingRate === null) return
+    const { terms, doubt: termsDoubt } = this.#terms(place)
+    let values: FundingValue[] | null = null
+    let reason: FundingUnknownReason | null = doubt ?? termsDoubt
+    if (period === null || period.seq !== event.seq) {
+      reason = 'events missing'
+    } else if (terms !== null || !isPaid) {
+      const expected = isPaid && terms !== null ? payment(event, period, terms) : NOTHING
+      if (expected === null) reason = 'not a number'
+      else values = compared(event, expected)
+    }
+    this.#options.tally.add({
+      of: 'paid period',
+      marketId: this.#options.marketId,
+      seq: event.seq,
+      timestamp: end,
+      place,
+      values,
+      doubt: reason,
+    })
+  }
+
+  /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
+  estimated(
+    data: PerpetualData,
+    { blockTime, place }: { blockTime: bigint; place: StreamPlace },
+    period: CurrentPeriod | null,
+    doubt: FundingUnknownReason | null,
+  ): void {
+    const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
+    const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
+    if (texts.length === 0) return
+    if (!texts.every(isKeptNumber)) {
+      this.unreadable(place, blockTime, period)
+      return
+    }
+    const { terms, doubt: termsDoubt } = this.#terms(place)
+    const at = wholeSecond(blockTime)
+    let values: FundingValue[] | null = null
+    if (period !== null && terms !== null) {
+      const twaps = { internalTwap: period.internal.meanAt(at), externalTwap: period.external.meanAt(at) }
+      const estimate = estimateFromTwaps(period, twaps, at, terms)
+      values = [
+        { name: 'seq', sent: seq.toString(), expected: period.seq.toString() },
+        { name: 'start', sent: start.toString(), expected: period.start.toString() },
+        { name: 'internalTwap', sent: internalTwap, expected: twaps.internalTwap?.toString() ?? null },
+        { name: 'externalTwap', sent: externalTwap, expected: twaps.externalTwap?.toString() ?? null },
+        ...compared(data, estimate ?? NOTHING),
+      ]
+    }
+    this.#options.tally.add({
+      of: 'estimate',
+      marketId: this.#options.marketId,
+      seq,
+      timestamp: at,
+      place,
+      values,
+      doubt: period === null ? 'events missing' : (doubt ?? termsDoubt),
+    })
+  }
+
+  /** What market data say of the period cannot be decoded, or is not numbers: nothing can be said of it. */
+  unreadable(place: StreamPlace, blockTime: bigint, period: CurrentPeriod | null): void {
+    this.#options.tally.add({
+      of: 'estimate',
+      marketId: this.#options.marketId,
+      seq: period?.seq ?? 0n,
+      timestamp: wholeSecond(blockTime),
+      place,
+      values: null,
+      doubt: 'not a number',
+    })
+  }
+
+  #terms(place: StreamPlace): Terms {
+    const standing = this.#options.parametersOf(this.#options.marketId, place)
+    if (standing === null) return { terms: null, doubt: 'parameters not known' }
+    const terms = fundingTerms(standing.parameters)
+    if (terms === null) return { terms, doubt: 'not a number' }
+    return { terms, doubt: standing.mayHaveChanged ? 'parameters may have changed' : null }
+  }
+}
+
+type Paid = { fundingPayment: string | null; fundingRate: string | null }
+
+/** What is sent of a period that pays nothing. */
+const NOTHING: Paid = { fundingPayment: null, fundingRate: null }
+
+/** Payment and rate from the TWAPs that the event carries; null where these are not whole numbers. */
+function payment(
+  { internalTwap, externalTwap, start, end }: FundingPeriodEvent,
+  { auctions }: CurrentPeriod,
+  terms: FundingTerms,
+): Paid | null {
+  if (!isWhole(internalTwap!) || !isWhole(externalTwap!)) return null
+  return fundingPayment(
+    {
+      internalTwap: BigInt(internalTwap!),
+      externalTwap: BigInt(externalTwap!),
+      start,
+      end: end!,
+      timeInAuctions: end! - start - timeOutsideAuctions(auctions, start, end!),
+    },
+    terms,
+  )
+}
+
+function compared(sent: Paid, expected: Paid): FundingValue[] {
+  return [
+    { name: 'fundingPayment', sent: sent.fundingPayment, expected: expected.fundingPayment },
+    { name: 'fundingRate', sent: sent.fundingRate, expected: expected.fundingRate },
+  ]
+}
+
+function isWhole(text: string): boolean {
+  return /^\d+$/.test(text)
+}

@@ -1,0 +1,135 @@
+import type { Gap } from '../../domain/coverage.ts'
+import type { FundingParameters } from '../../events/event.ts'
+import { isNotOlder, type StreamPlace } from '../../projections/batch.ts'
+import { prunedBeforeOf } from '../../store/holdings.ts'
+import { type PrunedBefore, type Store, StoreError } from '../../store/store.ts'
+import type { TableReader } from '../../store/tables.ts'
+import { tableOf } from '../../store/tables.ts'
+import { namedRow, walkTable } from '../../store/walk-table.ts'
+import type { TwapMethod } from '../market-verifier.ts'
+import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
+import { StoredMarket } from './stored-market.ts'
+import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
+
+export type VerifyStoreOptions = {
+  method: TwapMethod
+  filter: VerifyFilter
+  /** Funding parameters that count instead of those that the store holds. */
+  parameters?: GivenParameters
+  signal: AbortSignal
+  onProgress?: VerifyProgress
+}
+
+/** What a store holds of the stream. */
+export type StoredStream = {
+  /** The height of the first block. */
+  first: bigint
+  gaps: readonly Gap[]
+  pruned: PrunedBefore | null
+}
+
+/**
+ * Recomputes the TWAPs that a store holds, in one snapshot, market by market and period by period. Where
+ * something may be missing, a TWAP that is not as expected is unknown: in a gap, behind points that were taken
+ * out, and where it depends on market data, which are not stored.
+ *
+ * @throws {StoreError} where there is no store, or it is not of this program's schema.
+ */
+export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
+  const { schemaVersion, programSchemaVersion } = await store.inspect()
+  if (schemaVersion !== programSchemaVersion) {
+    throw new StoreError(
+      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
+    )
+  }
+  const { method, filter, signal, onProgress, parameters = {} } = options
+  const tally = new Tally(filter)
+  const reader = await store.openTableReader()
+  try {
+    const stream = await readStream(reader)
+    if (stream === null) return tally.report
+    const parametersOf = withGiven(await storedParameters(reader), parameters)
+    for (const [marketId, number] of await marketsOf(reader, filter)) {
+      tally.report.markets++
+      const market = new StoredMarket({
+        reader,
+        stream,
+        marketId,
+        number,
+        method,
+        tally,
+        parametersOf,
+        signal,
+      })
+      await market.verify(filter.seq)
+      onProgress?.(tally.report)
+    }
+  } finally {
+    await reader.close()
+  }
+  return tally.report
+}
+
+/** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
+async function storedParameters(reader: TableReader): Promise<ParameterSource> {
+  const table = tableOf('instruments')
+  const markets = new Map<string, { parameters: FundingParameters; from: StreamPlace }>()
+  for await (const chunk of walkTable(reader, table)) {
+    for (const row of chunk) {
+      const { market_id, interest_rate, height, event_index, ...named } = namedRow(table, row)
+      if (interest_rate == null) continue
+      markets.set(market_id!, {
+        parameters: {
+          interestRate: interest_rate,
+          clampLowerBound: named.clamp_lower_bound ?? '',
+          clampUpperBound: named.clamp_upper_bound ?? '',
+          scalingFactor: named.scaling_factor ?? null,
+          lowerBound: named.rate_lower_bound ?? null,
+          upperBound: named.rate_upper_bound ?? null,
+        },
+        from: { height: BigInt(height!), eventIndex: Number(event_index) },
+      })
+    }
+  }
+  return (marketId, place) => {
+    const known = markets.get(marketId)
+    if (known === undefined) return null
+    return { parameters: known.parameters, mayHaveChanged: !isNotOlder(place, known.from) }
+  }
+}
+
+/** Null where no block is held. */
+async function readStream(reader: TableReader): Promise<StoredStream | null> {
+  const all = { after: null, upTo: null }
+  const [stream] = await reader.read(tableOf('stream'), all, 1)
+  if (stream === undefined) return null
+  const gaps = await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)
+  const [pruned] = await reader.read(tableOf('pruned'), all, 1)
+  return {
+    first: BigInt(namedRow(tableOf('stream'), stream).first_height!),
+    gaps: gaps.map(([from, to, kind]) => ({
+      from: BigInt(from!),
+      to: BigInt(to!),
+      kind: kind as Gap['kind'],
+    })),
+    pruned: prunedBeforeOf(pruned?.slice(1)),
+  }
+}
+
+/** Ids of the markets with periods or points; their numbers in the store, null where no point was ever held. */
+async function marketsOf(
+  reader: TableReader,
+  { marketId }: VerifyFilter,
+): Promise<Map<string, string | null>> {
+  const markets = new Map<string, string | null>()
+  const add = (id: string, number: string | null) => {
+    if (marketId === null || id === marketId) markets.set(id, number)
+  }
+  for await (const chunk of walkTable(reader, tableOf('funding_periods'))) {
+    for (const [id] of chunk) add(id!, null)
+  }
+  for await (const chunk of walkTable(reader, tableOf('markets'))) {
+    for (const [number, id] of chunk) add(id!, number!)
+  }
+  return markets
+}

@@ -1,0 +1,348 @@
+import { createReadStream } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ChainError, GapError, StrictError } from '../../blocks/block.ts'
+import { BlockAssembler } from '../../blocks/block-assembler.ts'
+import type { Coverage } from '../../domain/coverage.ts'
+import type { LeftOutReason } from '../../events/decode.ts'
+import { EventStreamError, type Place } from '../../records/place.ts'
+import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
+import { type Store, StoreError, type Writer } from '../../store/store.ts'
+import { BatchWriter } from '../batch-writer.ts'
+import { createAllowList } from './allow-list.ts'
+import { type BufferPosition, EventBuffer } from './event-buffer.ts'
+import { FaultLog } from './fault-log.ts'
+import { findBlock } from './find-block.ts'
+import { IncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
+import { type ConnectionFault, isFaultOfCore, listenPair, type PairListener } from './pair-socket.ts'
+import { repairBufferFile } from './repair.ts'
+
+/** A buffer file is followed by another one at this size. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+/** Events that may wait in memory for the disk; the core has to wait beyond that. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024
+
+const PIECE_BYTES = 1024 * 1024
+
+/** How long the intake waits before it tries again what the store has refused. */
+const RETRY_MS = 1_000
+
+/** How a live intake stands. */
+export type LiveState = {
+  /** The core that is connected; null where none is. */
+  peer: string | null
+  /** Events received since the start. */
+  received: number
+  /** Bytes in the buffer that are not committed. */
+  bufferedBytes: number
+  /** What keeps the intake from committing; null while nothing does. */
+  failure: string | null
+  /** Connections closed by this side since the start, by reason. */
+  faults: Partial<Record<ConnectionFault, number>>
+}
+
+export type LiveOptions = {
+  store: Store
+  host: string
+  port: number
+  /** Addresses and networks that may dial in; none: all may. */
+  from: readonly string[]
+  /** The chain that events must be of; null: that of the store, and of the first whole block of an empty one. */
+  chain: string | null
+  /** Folder of the buffer. */
+  buffer: string
+  /** Folder that takes buffer files once they are committed; null: they are removed. */
+  archive: string | null
+  allowGap: boolean
+  strict: boolean
+  log: Logger
+  signal: AbortSignal
+  onState: (state: LiveState) => void
+  onCommit: (coverage: Coverage) => void
+  onLeftOut: (reason: LeftOutReason, place: Place) => void
+}
+
+/** A live intake that listens, and buffers what it receives. */
+export type LiveIntake = {
+  port: number
+  /** Commits what is and comes in the buffer, until the signal is aborted. */
+  run(): Promise<void>
+}
+
+/**
+ * Listens for the core. What arrives goes to the buffer on disk first, and is committed from there: the core
+ * does not send again what was sent.
+ */
+export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake> {
+  const { store, log, signal, onState } = options
+  const state: LiveState = { peer: null, received: 0, bufferedBytes: 0, failure: null, faults: {} }
+  const buffer = new EventBuffer({
+    folder: options.buffer,
+    archive: options.archive,
+    maxFileBytes: MAX_FILE_BYTES,
+    onNotice: (message) => log.error(message),
+  })
+  const { chain } = options
+  const faults = new FaultLog(log)
+  const incoming = new IncomingCheck(await pinnedChain(store, chain, buffer.paths), ({ height }) => {
+    if (connectionFault !== null) recoveryHeight ??= height
+  })
+  /** What was wrong with what a core sent; null once a block that came afterwards is committed. */
+  let connectionFault: string | null = null
+  /** The first whole block that has come since. */
+  let recoveryHeight: bigint | null = null
+  let commitFault: string | null = null
+
+  function report(): void {
+    state.failure = commitFault ?? connectionFault
+    state.bufferedBytes = buffer.bytes + buffer.pendingBytes
+    onState(state)
+  }
+
+  function takeMessage(message: Buffer): void {
+    const { endsBlock, dropsBlock } = incoming.check(message)
+    if (dropsBlock) buffer.dropOpenBlock()
+    state.received++
+    buffer.append(message, endsBlock)
+    if (buffer.pendingBytes > MAX_PENDING_BYTES) {
+      socket.pause()
+      void buffer.drained().then(socket.resume)
+    }
+  }
+
+  const listener: PairListener = {
+    onConnected: (peer) => {
+      log.info(`core connected from ${peer}`)
+      state.peer = peer
+      incoming.connected()
+      report()
+    },
+    onDisconnected: (peer, reason) => {
+      log.warn(`core at ${peer} gone: ${reason}`)
+      state.peer = null
+      report()
+    },
+    onMessage: takeMessage,
+    onFault: (fault, message) => {
+      state.faults[fault] = (state.faults[fault] ?? 0) + 1
+      faults.add(fault, message)
+      if (isFaultOfCore(fault)) {
+        // What the connection has sent of a block cannot be trusted to be whole; the core sends it again.
+        incoming.dropOpenBlock()
+        buffer.dropOpenBlock()
+        connectionFault = withoutPort(message)
+        recoveryHeight = null
+      }
+      report()
+    },
+  }
+  const socket = await listenPair(
+    { host: options.host, port: options.port, allowed: createAllowList(options.from) },
+    listener,
+  )
+
+  function committed(coverage: Coverage): void {
+    incoming.pinned ??= { id: coverage.chainId, pinnedBy: 'the store holds' }
+    if (recoveryHeight !== null && coverage.height >= recoveryHeight) {
+      connectionFault = null
+      recoveryHeight = null
+    }
+    options.onCommit(coverage)
+  }
+
+  const timer = setInterval(() => {
+    faults.flush()
+    report()
+  }, 1_000)
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  for (const path of buffer.paths) {
+    const cut = await repairBufferFile(path)
+    if (cut > 0) log.warn(`${path}: ${cut} bytes behind the last whole event cut off`)
+  }
+  buffer.refresh()
+
+  function fail(message: string): void {
+    if (commitFault !== message) log.error(`live ingestion: ${message}`)
+    commitFault = message
+    report()
+  }
+
+  /** Commits from a place in the buffer on, until the signal is aborted or something stands in the way. */
+  async function commitBuffer(writer: Writer, from: BufferPosition): Promise<void> {
+    const batches = new BatchWriter(writer, committed)
+    const held = await writer.coverage()
+    const createAssembler = () =>
+      new BlockAssembler({
+        coverage: held,
+        onBlock: (block) => batches.add(block),
+        onLeftOut: options.onLeftOut,
+        allowGap: options.allowGap,
+        strict: options.strict,
+      })
+    let assembler = createAssembler()
+    const accept: RecordSink = (bytes, start, end, place) => {
+      try {
+        assembler.accept(bytes, start, end, place)
+      } catch (error) {
+        // Until a block is whole a store is of no chain: another core may have dialled in.
+        if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
+        log.warn(`live ingestion: ${error.message}. No block was whole before: what came of it is dropped`)
+        assembler = createAssembler()
+        assembler.accept(bytes, start, end, place)
+      }
+      if (chain === null || assembler.chainId === chain) return
+      throw new ChainError(
+        `an event of chain ${JSON.stringify(assembler.chainId)}, where --chain names ${JSON.stringify(chain)}`,
+        place,
+      )
+    }
+    let position = from
+    let framer: RecordFramer | null = null
+    const commit = async () => {
+      await batches.commit(assembler.coverage)
+      if (assembler.pendingHeight === null) buffer.release(position)
+      if (commitFault !== null) {
+        log.info('live ingestion: goes on')
+        commitFault = null
+        report()
+      }
+    }
+    try {
+      for (;;) {
+        const piece = await buffer.read(position, PIECE_BYTES, signal)
+        if (piece === null) {
+          await commit()
+          committedUpTo = assembler.pendingHeight === null ? position : null
+          return
+        }
+        framer ??= new RecordFramer(piece.path, accept, piece.offset)
+        reading = piece.file
+        framer.push(piece.bytes)
+        position = piece.next
+        if (piece.lastOfFile) framer = null
+        if (batches.isDue || buffer.isAtEnd(position)) await commit()
+      }
+    } catch (error) {
+      if (error instanceof EventStreamError) await batches.commit(assembler.coverage)
+      throw error
+    }
+  }
+
+  /** The file that is being read, for saying where a gap showed. */
+  let reading = 0
+
+  /**
+   * Waits until a gap is closed: by someone who has taken the missing blocks in (null), or by the core, which
+   * has sent them again (their place in the buffer).
+   */
+  async function untilClosed(gap: GapError): Promise<BufferPosition | null> {
+    const stop = new AbortController()
+    const either = AbortSignal.any([signal, stop.signal])
+    try {
+      return await Promise.race([
+        untilHeld(store, gap.to, either).then(() => null),
+        findBlock(buffer, { file: reading, offset: gap.place.offset }, gap.from, either),
+      ])
+    } finally {
+      stop.abort()
+    }
+  }
+
+  /** Up to where all of the buffer is committed, once the intake has ended. */
+  let committedUpTo: BufferPosition | null = null
+
+  async function run(): Promise<void> {
+    let from: BufferPosition | null = null
+    while (!signal.aborted) {
+      let writer: Writer | null = null
+      try {
+        writer = await store.openWriter({ durable: true, signal, onNotice: (message) => log.warn(message) })
+        await commitBuffer(writer, from ?? buffer.start)
+      } catch (error) {
+        if (signal.aborted) break
+        if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
+        fail(`${error.message}${remedyOf(error)}`)
+        await writer?.close()
+        writer = null
+        from = null
+        if (error instanceof GapError) from = await untilClosed(error)
+        else if (error instanceof EventStreamError) await aborted(signal)
+        else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+      } finally {
+        await writer?.close()
+      }
+    }
+    await socket.close()
+    faults.flush(true)
+    await buffer.close()
+    if (committedUpTo !== null && buffer.isAtEnd(committedUpTo)) buffer.release()
+    report()
+  }
+
+  return { port: socket.port, run }
+}
+
+/** Waits until somebody has taken in the blocks up to a height. */
+async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
+    const coverage = await coverageOf(store).catch(() => null)
+    if (coverage !== null && coverage.height >= height) return
+  }
+}
+
+/** Nothing that the program could wait for mends the input. */
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** What to do about events in the buffer that cannot be ingested; a gap and strictness name their own. */
+function remedyOf(error: Error): string {
+  if (!(error instanceof EventStreamError) || error instanceof GapError || error instanceof StrictError)
+    return ''
+  return (
+    '. The buffer cannot be read beyond this place: stop the service, move this file and those of higher numbers out of ' +
+    'the buffer, start it again (docs/operating.md, a buffer that cannot be read)'
+  )
+}
+
+/** The chain that events must be of: that of --chain, of the store, or of the first whole block in the buffer. */
+async function pinnedChain(
+  store: Store,
+  chain: string | null,
+  paths: readonly string[],
+): Promise<PinnedChain | null> {
+  if (chain !== null) return { id: chain, pinnedBy: '--chain names' }
+  const coverage = await coverageOf(store)
+  if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store holds' }
+  const check = new IncomingCheck(null)
+  for (const path of paths) {
+    const framer = new RecordFramer(path, (bytes, start, end) => check.check(bytes.subarray(start, end)))
+    try {
+      for await (const chunk of createReadStream(path)) {
+        framer.push(chunk as Buffer)
+        if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer holds' }
+      }
+    } catch (error) {
+      // What is wrong with the buffer is said when it is read for the store.
+      if (!(error instanceof EventStreamError || error instanceof RefusedMessageError)) throw error
+    }
+  }
+  return null
+}
+
+async function coverageOf(store: Store): Promise<Coverage | null> {
+  const reader = await store.openReader()
+  try {
+    return await reader.coverage()
+  } finally {
+    await reader.close()
+  }
+}
+
+/** A core dials from another port each time. */
+function withoutPort(message: string): string {
+  return message.replace(/:\d+: /, ': ')
+}

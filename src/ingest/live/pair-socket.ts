@@ -1,0 +1,260 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { MAX_RECORD_SIZE } from '../../records/record-framer.ts'
+import type { AllowList } from './allow-list.ts'
+import { RefusedMessageError } from './incoming-check.ts'
+
+/** What both sides of a PAIR (version 0, protocol 16) connection send first. */
+export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
+
+const HANDSHAKE_TIMEOUT_MS = 5_000
+const KEEP_ALIVE_MS = 10_000
+const LENGTH_BYTES = 8
+
+/** A core without an event for so long loses its place to another one that dials in. */
+const SILENCE_MS = 10_000
+
+/** Connections that have not shaken hands yet; the oldest is closed for another one. */
+const MAX_SHAKING = 64
+
+/** Why a connection was closed by this side. */
+export type ConnectionFault =
+  | 'address not allowed'
+  | 'second core'
+  | 'silent core'
+  | 'broken handshake'
+  | 'message too large'
+  | 'block too large'
+  | 'refused message'
+
+/** Faults of the core that was connected; all others are of strangers who never got that far, or came too late. */
+const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']
+
+/** Whether a fault lies in what a connected core has sent. */
+export function isFaultOfCore(fault: ConnectionFault): boolean {
+  return CORE_FAULTS.includes(fault)
+}
+
+export type PairListener = {
+  /** A core has dialled in and shaken hands. */
+  onConnected(peer: string): void
+  /**
+   * One message. What is thrown closes the connection: the message is not one that may be kept.
+   *
+   * @throws {RefusedMessageError}
+   */
+  onMessage(message: Buffer): void
+  onDisconnected(peer: string, reason: string): void
+  onFault(fault: ConnectionFault, message: string): void
+}
+
+export type PairOptions = {
+  host: string
+  port: number
+  /** Who may dial in. */
+  allowed: AllowList
+  /** For tests: how long a core may be silent before it can lose its place, in milliseconds. */
+  silenceMs?: number
+}
+
+/** The side of a PAIR connection that listens: one peer at a time. */
+export type PairSocket = {
+  port: number
+  /** Stops and goes on reading from the peer: it waits, then, as TCP lets it. */
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+}
+
+/** Someone who has dialled in. */
+type Connection = {
+  socket: Socket
+  peer: string
+  /** When the last event came, or the handshake was done. */
+  heardAt: number
+  /** Closes it for a fault. */
+  refuse(fault: ConnectionFault, message: string): void
+  close(reason: string): void
+}
+
+/**
+ * Listens for a core that dials in over the scalability protocol PAIR on TCP. Who has shaken hands has the place, and
+ * keeps it as long as events come.
+ *
+ * @throws what listening fails with (EADDRINUSE, ...).
+ */
+export async function listenPair(options: PairOptions, listener: PairListener): Promise<PairSocket> {
+  const { allowed, silenceMs = SILENCE_MS } = options
+  let core: Connection | null = null
+  const shaking = new Set<Connection>()
+  let paused = false
+
+  /** While nothing is read from the core, its silence says nothing. */
+  const isSilent = ({ heardAt }: Connection) => !paused && performance.now() - heardAt >= silenceMs
+
+  function accept(socket: Socket): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`
+    socket.on('error', () => {})
+    const turnAway = (fault: ConnectionFault, message: string) => {
+      listener.onFault(fault, `${peer}: ${message}`)
+      socket.destroy()
+    }
+    if (socket.remoteAddress === undefined) {
+      socket.destroy()
+      return
+    }
+    if (!allowed.allows(socket.remoteAddress)) {
+      turnAway('address not allowed', 'refused, not an address of --listen-from')
+      return
+    }
+    if (core !== null && !isSilent(core)) {
+      turnAway('second core', 'refused, another core is connected')
+      return
+    }
+    const connection: Connection = {
+      socket,
+      peer,
+      heardAt: 0,
+      refuse: (fault, message) => {
+        listener.onFault(fault, `${peer}: ${message}`)
+        connection.close(message)
+      },
+      close: (reason) => {
+        socket.destroy()
+        shaking.delete(connection)
+        if (core !== connection) return
+        core = null
+        listener.onDisconnected(peer, reason)
+      },
+    }
+    const [oldest] = shaking
+    if (oldest !== undefined && shaking.size >= MAX_SHAKING) {
+      oldest.refuse('broken handshake', `no handshake before ${MAX_SHAKING} others dialled in`)
+    }
+    shaking.add(connection)
+    receive(socket, {
+      onHandshake: () => {
+        if (core !== null && !isSilent(core)) {
+          connection.refuse('second core', 'refused, another core is connected')
+          return
+        }
+        if (core !== null) {
+          const silent = core
+          listener.onFault(
+            'silent core',
+            `${silent.peer}: closed, it sent no event and another core has dialled in`,
+          )
+          silent.close('silent, and another core has dialled in')
+        }
+        shaking.delete(connection)
+        connection.heardAt = performance.now()
+        core = connection
+        if (paused) socket.pause()
+        listener.onConnected(peer)
+        for (const late of shaking) late.refuse('second core', 'refused, another core is connected')
+      },
+      onMessage: (message) => {
+        listener.onMessage(message)
+        connection.heardAt = performance.now()
+      },
+      refuse: connection.refuse,
+    })
+    // Who has ended has nothing more to send: the place is free before the core knows that it may dial again.
+    socket.once('end', () => connection.close('closed by the core'))
+    socket.once('close', () => connection.close('closed by the core'))
+  }
+
+  const server = createServer(accept)
+  const address = await listen(server, options.host, options.port)
+  // A connection that cannot be accepted (no file descriptor is left, say) is none; the next one may be.
+  server.on('error', () => {})
+  return {
+    port: address,
+    pause: () => {
+      paused = true
+      core?.socket.pause()
+    },
+    resume: () => {
+      paused = false
+      if (core === null) return
+      core.heardAt = performance.now()
+      core.socket.resume()
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const { socket } of shaking) socket.destroy()
+        core?.socket.destroy()
+      }),
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+type Receiver = {
+  /** The handshake is done; the socket is destroyed within where the place is taken. */
+  onHandshake(): void
+  onMessage(message: Buffer): void
+  refuse(fault: ConnectionFault, message: string): void
+}
+
+/** Shakes hands and cuts what follows into messages: 8 bytes big-endian length, then the message. */
+function receive(socket: Socket, { onHandshake, onMessage, refuse }: Receiver): void {
+  let shaken = false
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let neededBytes = HANDSHAKE.length
+
+  socket.setNoDelay(true)
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  const timer = setTimeout(() => refuse('broken handshake', 'no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS)
+  socket.once('close', () => clearTimeout(timer))
+  socket.write(HANDSHAKE)
+  socket.on('data', (chunk: Buffer) => {
+    pending.push(chunk)
+    pendingBytes += chunk.length
+    if (pendingBytes < neededBytes) return
+    let bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
+    if (!shaken) {
+      if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
+        refuse('broken handshake', `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`)
+        return
+      }
+      shaken = true
+      clearTimeout(timer)
+      bytes = bytes.subarray(HANDSHAKE.length)
+      onHandshake()
+      if (socket.destroyed) return
+    }
+    let at = 0
+    neededBytes = LENGTH_BYTES
+    while (at + LENGTH_BYTES <= bytes.length) {
+      const length = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+      if (length > MAX_RECORD_SIZE - LENGTH_BYTES) {
+        refuse('message too large', `a message of ${length} bytes; at most 64 MiB are taken`)
+        return
+      }
+      neededBytes = LENGTH_BYTES + length
+      if (at + neededBytes > bytes.length) break
+      try {
+        onMessage(bytes.subarray(at + LENGTH_BYTES, at + neededBytes))
+      } catch (error) {
+        if (!(error instanceof RefusedMessageError)) throw error
+        refuse(error.fault, error.message)
+        return
+      }
+      at += neededBytes
+      neededBytes = LENGTH_BYTES
+    }
+    pending = at === bytes.length ? [] : [bytes.subarray(at)]
+    pendingBytes = bytes.length - at
+  })
+}

@@ -1,0 +1,32 @@
+import { createReadStream } from 'node:fs'
+import { truncate } from 'node:fs/promises'
+import { createEnvelope, readEnvelope } from '../../events/bus-event.ts'
+import { MalformedMessageError } from '../../events/wire-reader.ts'
+import { EventStreamError } from '../../records/place.ts'
+import { RECORD_HEADER_BYTES, RecordFramer } from '../../records/record-framer.ts'
+
+/**
+ * Cuts a buffer file behind its last whole event. After a loss of power the bytes behind the last flush may be
+ * cut off, zero or anything; all that an end of block covered stands before them. Returns the bytes cut off.
+ */
+export async function repairBufferFile(path: string): Promise<number> {
+  const envelope = createEnvelope()
+  let goodBytes = 0
+  let bytes = 0
+  const framer = new RecordFramer(path, (record, start, end, place) => {
+    readEnvelope(record, start, end, envelope)
+    goodBytes = place.offset + end - start + RECORD_HEADER_BYTES
+  })
+  for await (const chunk of createReadStream(path)) {
+    bytes += (chunk as Buffer).length
+    try {
+      framer.push(chunk as Buffer)
+    } catch (error) {
+      if (!(error instanceof EventStreamError || error instanceof MalformedMessageError)) throw error
+      await truncate(path, goodBytes)
+      return bytes - goodBytes
+    }
+  }
+  if (goodBytes < bytes) await truncate(path, goodBytes)
+  return bytes - goodBytes
+}

@@ -1,0 +1,135 @@
+import type { CoverageBody } from '../api/pages/coverage-body.ts'
+import { COVERAGE_PATH } from '../api/paths.ts'
+import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
+
+const TIMEOUT_MS = 10_000
+
+/** A service that does not answer, or is none of ours. */
+export class ServiceError extends Error {
+  override name = 'ServiceError'
+}
+
+/**
+ * Asks a running service how it stands.
+ *
+ * @param address where it answers, `http://127.0.0.1:3008`; a path in front of its own may follow
+ * @throws {ServiceError} where it cannot be reached, or is not Lyra.
+ */
+export async function statusOfService(address: string): Promise<StatusReport> {
+  const base = address.replace(/\/+$/, '')
+  const ready = await ask(base, '/ready', [200, 503])
+  const metrics = parseMetrics((await ask(base, '/metrics', [200])).text)
+  // 503 while the store is empty or cannot be read, of which /ready tells.
+  const answer = await ask(base, COVERAGE_PATH, [200, 503])
+  const coverage =
+    answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
+  const height = answer.headers.get('x-block-height')
+  const { status, reasons } = json<{ status: string; reasons?: ServiceStatus['reasons'] }>(base, ready)
+  return {
+    of: base,
+    lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
+    coverage,
+    resourceGaps: [],
+    store: null,
+    service: {
+      ready: status === 'ready',
+      reasons: reasons ?? [],
+      replicas: replicasOf(metrics),
+      live: liveOf(metrics),
+    },
+  }
+}
+
+/** Asks for the rest of a coverage, where the first answer is not all of it. */
+async function wholeCoverage(
+  base: string,
+  first: CoverageBody['coverage'],
+): Promise<CoverageBody['coverage']> {
+  const { blocks, fundingPeriodDataPoints, liquidityProviders } = first
+  let { next } = first
+  while (next !== null) {
+    const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200])
+    const { coverage } = json<CoverageBody>(base, answer)
+    for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
+    for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
+    for (const points of coverage.fundingPeriodDataPoints) fundingPeriodDataPoints.push(points)
+    for (const providers of coverage.liquidityProviders) liquidityProviders.push(providers)
+    next = coverage.next
+  }
+  return { ...first, next: null }
+}
+
+type Answer = { status: number; headers: Headers; text: string }
+
+async function ask(base: string, path: string, allowed: number[]): Promise<Answer> {
+  let answer: Answer
+  try {
+    const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    answer = { status: response.status, headers: response.headers, text: await response.text() }
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: Error & { code?: string } }
+    throw new ServiceError(`${base}: cannot be reached (${cause?.code ?? cause?.message ?? message})`)
+  }
+  if (allowed.includes(answer.status)) return answer
+  throw new ServiceError(
+    `${base}${path}: answers ${answer.status}; is this the address of a Lyra service of this version?`,
+  )
+}
+
+function json<T>(base: string, { text }: Answer): T {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    throw new ServiceError(`${base}: answers something that is no JSON; this is no Lyra service`)
+  }
+}
+
+/** A figure: its name, its labels, its value. */
+type Sample = { name: string; labels: Record<string, string>; value: number }
+
+/** Reads Prometheus' text format. */
+function parseMetrics(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line)
+    if (match === null) return []
+    // A label's name is tried from its first character alone: the line may be of any length.
+    const labels = [...(match[2] ?? '').matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)].map(
+      ([, name, value]) => [
+        name!,
+        value!.replaceAll(/\\(.)/g, (_, escaped: string) => (escaped === 'n' ? '\n' : escaped)),
+      ],
+    )
+    return [{ name: match[1]!, labels: Object.fromEntries(labels), value: Number(match[3]) }]
+  })
+}
+
+function replicasOf(samples: readonly Sample[]): ServiceStatus['replicas'] {
+  const inUse = (replica: string | undefined) =>
+    samples.some(
+      ({ name, labels, value }) =>
+        name === 'lyra_replica_in_use' && labels.replica === replica && value === 1,
+    )
+  return samples
+    .filter(({ name }) => name === 'lyra_replica_block_height')
+    .map(({ labels, value }) => ({
+      name: labels.replica ?? '',
+      height: String(value),
+      inUse: inUse(labels.replica),
+    }))
+}
+
+function liveOf(samples: readonly Sample[]): ServiceStatus['live'] {
+  const figure = (name: string) => samples.find((sample) => sample.name === name)?.value ?? 0
+  if (figure('lyra_live_enabled') === 0) return null
+  return {
+    coreConnected: figure('lyra_live_core_connected') === 1,
+    eventsReceived: figure('lyra_live_events_received'),
+    bufferBytes: figure('lyra_live_buffer_bytes'),
+    stopped: figure('lyra_live_stopped') === 1,
+    connectionFaults: Object.fromEntries(
+      samples
+        .filter(({ name }) => name === 'lyra_live_connection_faults')
+        .map(({ labels, value }) => [labels.reason ?? '', value]),
+    ),
+  }
+}

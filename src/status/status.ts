@@ -1,0 +1,80 @@
+import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
+import type { StoreFacts } from '../store/inspection.ts'
+import { ALL_HOLDINGS, type Store } from '../store/store.ts'
+
+/** How a service stands, beside what it holds. */
+export type ServiceStatus = {
+  ready: boolean
+  /** Why it is not ready. */
+  reasons: { reason: string; message: string }[]
+  replicas: { name: string; height: string; inUse: boolean }[]
+  /** Null where the service waits for no core. */
+  live: {
+    coreConnected: boolean
+    eventsReceived: number
+    bufferBytes: number
+    stopped: boolean
+    /** Connections closed by the service, by reason. */
+    connectionFaults: Record<string, number>
+  } | null
+}
+
+/** How a store stands, asked of the store itself or of a service over it. Numbers of 64 bits are text. */
+export type StatusReport = {
+  /** The store, or the address of the service. */
+  of: string
+  lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
+  /** Null where no block is held, or the schema is not this program's. */
+  coverage: CoverageBody['coverage'] | null
+  /** Heights of blocks that are held without the events of a resource; none where a service was asked. */
+  resourceGaps: { resource: string; from: string; to: string }[]
+  /** Null where a service was asked. */
+  store: StoreFacts | null
+  /** Null where a store was asked. */
+  service: ServiceStatus | null
+}
+
+/**
+ * How a store stands. Changes nothing.
+ *
+ * @throws {StoreError} where there is no store, or it cannot be read.
+ */
+export async function statusOfStore(store: Store): Promise<StatusReport> {
+  const facts = await store.inspect()
+  const report: StatusReport = {
+    of: store.name,
+    lastBlock: null,
+    coverage: null,
+    resourceGaps: [],
+    store: facts,
+    service: null,
+  }
+  // Opening it would bring it up to date, which is not for this command to do.
+  if (facts.schemaVersion !== facts.programSchemaVersion) return report
+  const reader = await store.openReader()
+  try {
+    const holdings = await reader.holdings(ALL_HOLDINGS)
+    if (holdings === null) return report
+    const { coverage } = coverageBody(holdings)
+    const height = holdings.coverage.height.toString()
+    const resourceGaps = holdings.coverage.resourceGaps.map(({ resource, from, to }) => ({
+      resource,
+      from: from.toString(),
+      to: to.toString(),
+    }))
+    return {
+      ...report,
+      coverage,
+      resourceGaps,
+      lastBlock: lastBlock(height, coverage.blocks.lastTimestamp),
+    }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The last block, and how old it is now. */
+export function lastBlock(height: string, timestamp: string): StatusReport['lastBlock'] {
+  const ageMs = Date.now() - Number(BigInt(timestamp) / 1_000_000n)
+  return { height, timestamp, ageSeconds: Math.max(0, Math.round(ageMs / 1000)) }
+}

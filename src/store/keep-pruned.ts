@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { formatTime } from '../domain/time.ts'
+import { pruneStore } from './prune-store.ts'
+import type { Store } from './store.ts'
+
+const INTERVAL_MS = 3_600_000
+
+export type KeepOptions = {
+  store: Store
+  /** What is older than the last block by more than this is taken out; nanoseconds. */
+  keep: bigint
+  log: Logger
+  signal: AbortSignal
+}
+
+/**
+ * Takes old rows out at once and then every hour, until the signal is aborted. Age counts from the last block:
+ * a store that takes in an old stream, or whose network stands still, keeps what it has.
+ */
+export async function keepPruned({ store, keep, log, signal }: KeepOptions): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const last = await lastBlockTime(store)
+      if (last !== null) {
+        const before = last - keep
+        const pruned = await pruneStore(store, { by: 'time', before }, { signal })
+        if (pruned.checkpoints + pruned.fundingPeriodDataPoints > 0) {
+          log.info(
+            `taken out, older than ${formatTime(before)}: ${pruned.fundingPeriodDataPoints} data points, ${pruned.checkpoints} checkpoints`,
+          )
+        }
+      }
+    } catch (error) {
+      log.error(`old rows cannot be taken out: ${(error as Error).message}; tried again in an hour`)
+    }
+    await sleep(INTERVAL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+async function lastBlockTime(store: Store): Promise<bigint | null> {
+  const reader = await store.openReader()
+  try {
+    const position = await reader.position()
+    return position === null ? null : BigInt(position.timestamp)
+  } finally {
+    await reader.close()
+  }
+}
