@@ -17,6 +17,9 @@ const MAX_WAIT_MS = 10_000
  */
 export type Turns = <T>(work: () => Promise<T>, address?: string) => Promise<T>
 
+/** Turns of pages of the usual size, and of long ones: neither wait for the others. */
+export type PageTurns = { usual: Turns; long: Turns }
+
 /**
  * Lets pages be made a few at a time, and the event loop run in between. However many connections ask at once,
  * memory holds few unfinished pages, what was sent is let go of, and what is quick to answer does not wait for all of

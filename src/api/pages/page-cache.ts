@@ -1,12 +1,19 @@
+import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Change, StoreVersion } from '../../store/changes.ts'
 import type { Freshness, PageQuery, Position, Reader } from '../../store/store.ts'
+import { acceptsGzip } from '../http/send-json.ts'
 
 /** Pages kept at most: each is looked at after a commit. */
 const MAX_PAGES = 10_000
 
 /** What an entry takes beside its bytes. */
 const ENTRY_BYTES = 1_000
+
+/** The key that an answer to a request is kept under. */
+export function pageKey(request: IncomingMessage): string {
+  return `${acceptsGzip(request) ? 'gzip' : 'plain'} ${request.url}`
+}
 
 /** The list that a page is of: a resource's rows, of one market where they are told apart by it. */
 export type PageScope = Pick<Change, 'resource' | 'scope'>

@@ -12,10 +12,10 @@ import { checkHead } from '../http/request-head.ts'
 import { requestId } from '../http/request-id.ts'
 import { SAFE_HEADERS } from '../http/safe-headers.ts'
 import { acceptsGzip, CACHE_CONTROL, compressed, JSON_TYPE, matchesTag } from '../http/send-json.ts'
+import type { PageTurns } from '../http/turns.ts'
 import type { MadePage, Pages } from './make-page.ts'
-import type { CheckedPage, KeptPage, PageCache } from './page-cache.ts'
+import { type CheckedPage, type KeptPage, type PageCache, pageKey } from './page-cache.ts'
 import { isLong, type PageRequest, pageRequest } from './page-request.ts'
-import type { PageTurns } from './page-route.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 
 const SAFE_PAIRS = Object.entries(SAFE_HEADERS)
@@ -45,11 +45,6 @@ export type PageFrontOptions = {
 
 /** What went wrong with requests that have been counted already, and the headers of their rate limit. */
 export type PageFaults = WeakMap<IncomingMessage, { error: unknown; limits: Record<string, string> }>
-
-/** The key that an answer to a request is kept under. */
-export function pageKey(request: IncomingMessage): string {
-  return `${acceptsGzip(request) ? 'gzip' : 'plain'} ${request.url}`
-}
 
 /** What of a page its answer needs. */
 type Answer = Pick<KeptPage, 'route' | 'body' | 'tag' | 'isGzipped'>

@@ -4,10 +4,9 @@ import type { Resource } from '../../resources/resource.ts'
 import { unavailable } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import { sendJson } from '../http/send-json.ts'
-import type { Turns } from '../http/turns.ts'
+import type { PageTurns } from '../http/turns.ts'
 import type { Pages } from './make-page.ts'
-import type { PageCache } from './page-cache.ts'
-import { pageKey } from './page-front.ts'
+import { type PageCache, pageKey } from './page-cache.ts'
 import { isLong, pageRequest } from './page-request.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 
@@ -18,9 +17,6 @@ export type PageHandlerOptions = {
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
 }
-
-/** Turns of pages of the usual size, and of long ones: neither wait for the others. */
-export type PageTurns = { usual: Turns; long: Turns }
 
 /** The handler of a resource's route: a page of its rows. */
 export function pageHandler(resource: Resource, { pages, turns, cache, addressOf }: PageHandlerOptions) {
