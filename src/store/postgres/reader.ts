@@ -216,30 +216,21 @@ async function runReading<T>(client: Queryable, reading: Generator<Statement, T,
 }
 
 async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {
-  const [[stream], [count], first] = await Promise.all([
-    rowsOf(client, READ_STREAM),
-    rowsOf(client, COUNT_CURRENT_GAPS),
-    rowsOf(client, READ_CURRENT_GAPS, [BigInt(most)]),
-  ])
+  const [stream] = await rowsOf(client, READ_STREAM)
+  const [count] = await rowsOf(client, COUNT_CURRENT_GAPS)
+  const first = await rowsOf(client, READ_CURRENT_GAPS, [BigInt(most)])
   return gapSummaryOf(stream ?? null, count!, first)
 }
 
 async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
   const statements = holdingsStatements(query)
-  const [stream, gaps, resourceGaps, pruned, ...resources] = await Promise.all([
-    rowsOf(client, READ_STREAM),
-    rows(client, statements.gaps),
-    rowsOf(client, READ_RESOURCE_GAPS),
-    rowsOf(client, READ_PRUNED),
-    ...statements.resources.map((statement) => rows(client, statement)),
-  ])
-  return holdingsOf(query, {
-    stream: stream![0] ?? null,
-    gaps: gaps!,
-    resourceGaps: resourceGaps!,
-    pruned: pruned!,
-    resources,
-  })
+  const [stream] = await rowsOf(client, READ_STREAM)
+  const gaps = await rows(client, statements.gaps)
+  const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
+  const pruned = await rowsOf(client, READ_PRUNED)
+  const resources: Row[][] = []
+  for (const statement of statements.resources) resources.push(await rows(client, statement))
+  return holdingsOf(query, { stream: stream ?? null, gaps, resourceGaps, pruned, resources })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
@@ -263,10 +254,8 @@ async function readPosition(client: Queryable): Promise<Position | null> {
 
 /** What the store holds, within the caller's transaction. */
 export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [[stream], gaps, resourceGaps] = await Promise.all([
-    rowsOf(client, READ_STREAM),
-    rowsOf(client, READ_GAPS),
-    rowsOf(client, READ_RESOURCE_GAPS),
-  ])
+  const [stream] = await rowsOf(client, READ_STREAM)
+  const gaps = await rowsOf(client, READ_GAPS)
+  const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
   return coverageOf(stream ?? null, gaps, resourceGaps)
 }

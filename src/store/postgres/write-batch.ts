@@ -11,10 +11,11 @@ export async function writeBatch(client: Queryable, batch: Batch, markets: Marke
   while (!step.done) step = steps.next(await runStep(client, step.value))
 }
 
-function runStep(client: Queryable, step: WriteStep): Promise<Row[][]> {
+async function runStep(client: Queryable, step: WriteStep): Promise<Row[][]> {
   if ('each' in step) {
-    // Sent at once, answered one after another.
-    return Promise.all(step.values.map((values) => rowsOf(client, step.each, values.map(textOf))))
+    const results: Row[][] = []
+    for (const values of step.values) results.push(await rowsOf(client, step.each, values.map(textOf)))
+    return results
   }
   const { table, countsNew } = step
   const rows = mergeRows(table, step.rows)
