@@ -93,7 +93,14 @@ describe('the table of a resource', () => {
         rows: object[]
       }
       assert.deepEqual(found, table)
-      const integers = ['atBlock', 'seq', 'decimalPlaces', 'positionDecimalPlaces', 'settlementAssetDecimals']
+      const integers = [
+        'atBlock',
+        'seq',
+        'decimalPlaces',
+        'positionDecimalPlaces',
+        'settlementAssetDecimals',
+        'size',
+      ]
       const times = ['timestamp', 'start', 'end']
       for (const [name, type] of Object.entries(types)) {
         const expected = integers.includes(name)
