@@ -265,13 +265,21 @@ for (const kind of STORE_KINDS) {
         'liquidity_provider_lists',
       ],
     ]
+    /**
+     * The rows of one of those tables. Of a funding period the older event stays known as the one that started it: its
+     * place is left out here (columns 4 and 5).
+     */
+    const newest = (dump: StoreDump, table: string) =>
+      table !== 'funding_periods'
+        ? dump[table]
+        : dump[table]!.map((row) => (JSON.parse(row) as unknown[]).toSpliced(3, 2))
     for (const [what, older, newer, table] of olderAndNewer) {
       test(`${what} that comes late never replaces a newer one`, async (t) => {
         const store = kind.create(t)
         await ingestWell(t, store, fileOf({ height: 2 }, { height: 5, events: [newer] }), { allowGap: true })
-        const before = (await dumpStore(store))[table]
+        const before = newest(await dumpStore(store), table)
         await ingestWell(t, store, fileOf({ height: 3, events: [older] }))
-        assert.deepEqual((await dumpStore(store))[table], before)
+        assert.deepEqual(newest(await dumpStore(store), table), before)
         // The order of blocks decides, not the order of coming: in turn, the newer one stands as well.
         const inTurn = fileOf(
           { height: 2 },
@@ -279,7 +287,7 @@ for (const kind of STORE_KINDS) {
           { height: 4 },
           { height: 5, events: [newer] },
         )
-        assert.deepEqual((await dumpOf(t, kind, inTurn))[table], before)
+        assert.deepEqual(newest(await dumpOf(t, kind, inTurn), table), before)
       })
 
       test(`${what} that comes late within an intake never replaces a newer one`, async (t) => {
@@ -287,13 +295,13 @@ for (const kind of STORE_KINDS) {
         const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
         await ingestWell(t, store, fileOf(...late), { allowGap: true })
         const alone = await dumpOf(t, kind, fileOf({ height: 5, events: [newer] }))
-        assert.deepEqual((await dumpStore(store))[table], alone[table])
+        assert.deepEqual(newest(await dumpStore(store), table), newest(alone, table))
       })
 
       test(`${what} that comes later in its block replaces an earlier one`, async (t) => {
         const both = await dumpOf(t, kind, fileOf({ height: 5, events: [older, timeUpdate(), newer] }))
         const one = await dumpOf(t, kind, fileOf({ height: 5, events: [timeUpdate(), timeUpdate(), newer] }))
-        assert.deepEqual(both[table], one[table])
+        assert.deepEqual(newest(both, table), newest(one, table))
       })
     }
 
