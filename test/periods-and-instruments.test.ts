@@ -7,10 +7,9 @@ import { getPage, send } from './fixtures/http.ts'
 import { runLyra } from './fixtures/program.ts'
 import { INSTRUMENTS, MARKET, PERIODS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
-import { recordingPath } from './fixtures/shared.ts'
+import { NAMED_SAMPLE as NAMED } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-const NAMED = recordingPath('perps-calm-named.evts.gz')
 const ASSET = '22fbcf3d6cbe6babc287e0808d00ee78dce115c37b3671b0ca4b956ebb64ff15'
 
 const instrument = (marketId: string, code: string, name: string, decimalPlaces: string) => ({
