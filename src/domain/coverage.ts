@@ -55,7 +55,7 @@ export class GapList {
 
   /** The gap that a height lies in; null where it lies in none. */
   at(height: bigint): Gap | null {
-    const gap = this.#gaps[this.#find(height)]
+    const gap = this.#gaps[firstGapFrom(this.#gaps, height)]
     return gap !== undefined && gap.from <= height ? gap : null
   }
 
@@ -66,7 +66,7 @@ export class GapList {
 
   /** Takes a height out of the gap that it lies in, which may split that. */
   fill(height: bigint): void {
-    const index = this.#find(height)
+    const index = firstGapFrom(this.#gaps, height)
     const gap = this.#gaps[index]
     if (gap === undefined || height < gap.from) return
     const rest: Gap[] = []
@@ -78,7 +78,7 @@ export class GapList {
 
   /** Adds a gap that overlaps no other; one that continues a gap of its kind lengthens that. */
   add(gap: Gap): void {
-    const index = this.#find(gap.from)
+    const index = firstGapFrom(this.#gaps, gap.from)
     const joined = { ...gap }
     let start = index
     let end = index
@@ -95,18 +95,18 @@ export class GapList {
     this.#gaps.splice(start, end - start, joined)
     this.#snapshot = null
   }
+}
 
-  /** The index of the first gap that does not end below a height. */
-  #find(height: bigint): number {
-    let low = 0
-    let high = this.#gaps.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#gaps[middle]!.to < height) low = middle + 1
-      else high = middle
-    }
-    return low
+/** The index of the first of sorted gaps that does not end below a height: a stream may be full of them. */
+export function firstGapFrom(gaps: readonly Pick<Gap, 'to'>[], height: bigint): number {
+  let low = 0
+  let high = gaps.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (gaps[middle]!.to < height) low = middle + 1
+    else high = middle
   }
+  return low
 }
 
 /** The gaps of resources while blocks are ingested, as {@link GapList}. */

@@ -1,4 +1,4 @@
-import type { Coverage, Gap } from './coverage.ts'
+import { type Coverage, firstGapFrom, type Gap } from './coverage.ts'
 
 /** A place in the stream of events: behind the event of an index (1, 2, ...) of a block; 0: before its first. */
 export type Place = { height: bigint; index: number }
@@ -82,7 +82,7 @@ function split(
     from = { height: to + 1n, index: 0 }
   }
   cut(lower(first - 1n, range.to), false)
-  for (let index = firstFrom(gaps, range.height); index < gaps.length; index++) {
+  for (let index = firstGapFrom(gaps, range.height); index < gaps.length; index++) {
     const gap = gaps[index]!
     if (gap.from > range.to) break
     cut(gap.from - 1n, true)
@@ -102,21 +102,9 @@ function behind(range: PlaceRange, place: Place): PlaceRange[] {
 /** Gaps as ranges, as far as they lie within heights. */
 function gapsWithin(gaps: readonly Gap[], from: bigint, to: bigint): PlaceRange[] {
   return gaps
-    .slice(firstFrom(gaps, from), firstFrom(gaps, to + 1n) + 1)
+    .slice(firstGapFrom(gaps, from), firstGapFrom(gaps, to + 1n) + 1)
     .filter((gap) => gap.from <= to)
     .map((gap) => ({ height: gap.from > from ? gap.from : from, index: 0, to: lower(gap.to, to) }))
-}
-
-/** The index of the first gap that does not end below a height: a stream may be full of them. */
-function firstFrom(gaps: readonly Gap[], height: bigint): number {
-  let low = 0
-  let high = gaps.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (gaps[middle]!.to < height) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Ranges, those that follow on each other as one. */

@@ -188,7 +188,8 @@ export function assetId(id: string): string {
   return HEX_ID.test(id) ? id.toLowerCase() : id
 }
 
-function noFunding(): FundingParameters {
+/** No interest, no clamps and no limits. */
+export function noFunding(): FundingParameters {
   return {
     interestRate: '',
     clampLowerBound: '',

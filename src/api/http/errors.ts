@@ -104,6 +104,8 @@ export const invalidPagination = (inner: string) =>
 export const unavailable = (message: string, retryAfter = 1) =>
   new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': String(retryAfter) } })
 
+export const emptyStore = () => unavailable('the store holds no block yet; try again later')
+
 export const internalError = (requestId: string) =>
   new ApiError(500, GRPC.internal, 'Internal error', {
     detail: { code: DETAIL.general, message: 'internal error', inner: requestId },

@@ -1,6 +1,7 @@
 import type { Resource } from '../../resources/resource.ts'
 import {
   type ApiError,
+  emptyStore,
   errorBody,
   headersTooLarge,
   internalError,
@@ -13,7 +14,6 @@ import {
   missingMarketId,
   notFound,
   tooManyRequests,
-  unavailable,
 } from '../http/errors.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { MAX_PAGE_SIZE } from '../pages/parameter-types.ts'
@@ -87,6 +87,28 @@ export function headersOf(names: HeaderName[]): object {
   )
 }
 
+/** An answer to a request that is no success, of operations that list no examples. */
+export function refusedAnswer(description: string): object {
+  return {
+    description,
+    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
+    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
+  }
+}
+
+/** The answers of an operation whose body is made of the store, other than pages. */
+export function reportAnswers(description: string, schema: object, malformed: string): object {
+  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
+  return {
+    200: { description, headers, content: { [JSON_TYPE]: { schema } } },
+    304: { description: 'The client holds the body already.', headers },
+    '4XX': refusedAnswer(`${malformed}, another method, or too many requests.`),
+    '5XX': refusedAnswer(
+      'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
+    ),
+  }
+}
+
 /** What is wrong with a request for a page of any resource. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest('the query of the request holds an escape that is none'),
@@ -132,7 +154,7 @@ export function errorAnswers(resource: Resource): object {
     [
       'The store cannot be read at the moment, has too much to do, or holds no block yet.',
       ['Retry-After'],
-      { store: unavailable('the store holds no block yet; try again later') },
+      { store: emptyStore() },
     ],
   ]
   return Object.fromEntries(

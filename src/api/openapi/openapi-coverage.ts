@@ -1,9 +1,8 @@
 import type { CoverageForm } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import { JSON_TYPE } from '../http/send-json.ts'
 import { COVERAGE_PARAMETERS, MAX_COVERAGE_ROWS } from '../pages/coverage-route.ts'
 import { closedObject } from './node-schemas.ts'
-import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
+import { reportAnswers } from './openapi-answers.ts'
 import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
 
 const COUNT = { type: 'string', pattern: '^[0-9]+$' }
@@ -69,12 +68,6 @@ export const COVERAGE_SCHEMA = closedObject({
 
 /** The operation of `GET /api/v2/coverage`. */
 export function coverageOperation(): object {
-  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
-  const refused = (description: string) => ({
-    description,
-    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
-    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
-  })
   return {
     operationId: 'getCoverage',
     summary: 'What the service holds, and what it lacks',
@@ -83,13 +76,6 @@ export function coverageOperation(): object {
       ...COVERAGE_PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
       ...COMMON_PARAMETERS,
     ],
-    responses: {
-      200: { description: 'What it holds.', headers, content: { [JSON_TYPE]: { schema: COVERAGE_SCHEMA } } },
-      304: { description: 'The client holds the body already.', headers },
-      '4XX': refused('A malformed request or parameter, another method, or too many requests.'),
-      '5XX': refused(
-        'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
-      ),
-    },
+    responses: reportAnswers('What it holds.', COVERAGE_SCHEMA, 'A malformed request or parameter'),
   }
 }

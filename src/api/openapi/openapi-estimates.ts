@@ -1,7 +1,6 @@
-import { JSON_TYPE } from '../http/send-json.ts'
 import { PATH_MARKET_ID } from '../pages/parameters.ts'
 import { closedObject } from './node-schemas.ts'
-import { COMMON_HEADERS, headersOf } from './openapi-answers.ts'
+import { reportAnswers } from './openapi-answers.ts'
 import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
 
 const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
@@ -30,24 +29,11 @@ const ESTIMATE_SCHEMA = closedObject({
 
 /** The operation of `GET /api/v2/funding-estimates/{marketId}`. */
 export function fundingEstimateOperation(): object {
-  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
-  const refused = (description: string) => ({
-    description,
-    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
-    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
-  })
   return {
     operationId: 'getFundingEstimate',
     summary: 'What the running funding period of a market would pay if it ended at the last block',
     tags: ['market data'],
     parameters: [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...COMMON_PARAMETERS],
-    responses: {
-      200: { description: 'An estimate.', headers, content: { [JSON_TYPE]: { schema: ESTIMATE_SCHEMA } } },
-      304: { description: 'The client holds the body already.', headers },
-      '4XX': refused('A malformed request or market id, another method, or too many requests.'),
-      '5XX': refused(
-        'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
-      ),
-    },
+    responses: reportAnswers('An estimate.', ESTIMATE_SCHEMA, 'A malformed request or market id'),
   }
 }

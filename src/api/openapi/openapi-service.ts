@@ -1,7 +1,7 @@
 import type { UnreadyReason } from '../http/readiness.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { DOCUMENT_PATH } from '../paths.ts'
-import { COMMON_HEADERS, headersOf, LIMIT_HEADERS } from './openapi-answers.ts'
+import { headersOf, LIMIT_HEADERS, refusedAnswer } from './openapi-answers.ts'
 import { COMMON_PARAMETERS } from './openapi-parameters.ts'
 
 /** Why the service is not ready, by what the answer calls it. */
@@ -74,18 +74,16 @@ export const SERVICE_OPERATIONS = {
 }
 
 function operation(operationId: string, summary: string, responses: object): object {
-  const refused = {
-    description: 'A malformed request, another method, or too many requests.',
-    headers: headersOf([...COMMON_HEADERS, 'Allow', 'Retry-After']),
-    content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } },
-  }
   return {
     get: {
       operationId,
       summary,
       tags: ['service'],
       parameters: COMMON_PARAMETERS,
-      responses: { ...responses, '4XX': refused },
+      responses: {
+        ...responses,
+        '4XX': refusedAnswer('A malformed request, another method, or too many requests.'),
+      },
     },
   }
 }

@@ -1,3 +1,4 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 
 /** Where the rest of the coverage begins. */
@@ -28,7 +29,7 @@ export function decodeCoverageCursor(text: string): Place | null {
   if (!isHeight || !isMarket) return null
   const fromHeight = height === null ? null : BigInt(height)
   // No store holds blocks of greater heights.
-  if (fromHeight !== null && fromHeight > 2n ** 63n - 1n) return null
+  if (fromHeight !== null && fromHeight > MAX_INT64) return null
   return { fromHeight, afterMarket: market }
 }
 

@@ -1,25 +1,17 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { MARKET_ID } from '../../domain/ids.ts'
 import type { Reader } from '../../store/store.ts'
-import { invalidMarketId, missingMarketId, unavailable } from '../http/errors.ts'
+import { invalidMarketId, missingMarketId } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
-import { sendJson } from '../http/send-json.ts'
-import type { Turns } from '../http/turns.ts'
 import type { MadeReport, Pages } from './make-page.ts'
 import { parameterReader } from './parameters.ts'
+import { type ReportTurns, sendReport } from './send-report.ts'
 
 /** Estimates kept: each is some hundred bytes. */
 const MAX_KEPT = 1_000
 
-export type FundingEstimateOptions = {
-  reader: Reader
-  pages: Pages
-  turns: Turns
-  /** The address that a request counts for. */
-  addressOf: (request: IncomingMessage) => string
-}
+export type FundingEstimateOptions = ReportTurns & { reader: Reader; pages: Pages }
 
 /** An estimate, or its making, and the commit that it is of. */
 type Kept = { commit: string; made: Promise<MadeReport | null> }
@@ -28,7 +20,7 @@ type Kept = { commit: string; made: Promise<MadeReport | null> }
  * The handler of `GET /api/v2/funding-estimates/{marketId}`: what the running period would pay if it ended at the last
  * block's second. It is made once a commit for each market, whoever asks.
  */
-export function fundingEstimateHandler({ reader, pages, turns, addressOf }: FundingEstimateOptions) {
+export function fundingEstimateHandler({ reader, pages, ...inTurn }: FundingEstimateOptions) {
   const readParameters = parameterReader([])
   const kept = new LRUCache<string, Kept>({ max: MAX_KEPT })
 
@@ -50,14 +42,6 @@ export function fundingEstimateHandler({ reader, pages, turns, addressOf }: Fund
     const { marketId } = request.params as { marketId: string }
     if (marketId === '') throw missingMarketId()
     if (!MARKET_ID.test(marketId)) throw invalidMarketId(marketId)
-    await turns(async () => {
-      if (request.raw.socket.destroyed) return reply.hijack()
-      const made = await estimate(marketId.toLowerCase())
-      if (made === null) throw unavailable('the store holds no block yet; try again later')
-      const { json, position } = made
-      reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
-      await sendJson(request, reply, json)
-    }, addressOf(request.raw))
-    return reply
+    return sendReport(request, reply, inTurn, () => estimate(marketId.toLowerCase()))
   }
 }

@@ -4,7 +4,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import type { Backlog } from '../http/backlog.ts'
 import type { Connections } from '../http/connections.ts'
 import { type CorsOrigins, corsHeaders } from '../http/cors.ts'
-import { unavailable } from '../http/errors.ts'
+import { emptyStore } from '../http/errors.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { parseQuery, pathOf, queryOf } from '../http/query-string.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
@@ -150,7 +150,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     await inTurn(async () => {
       if (request.socket.destroyed) return
       const page = await pages.make(asked)
-      if (page === null) throw unavailable('the store holds no block yet; try again later')
+      if (page === null) throw emptyStore()
       const status = await sendMade(request, response, page, { route, limits })
       metrics.requestSeconds.observe(
         { route, method: 'GET', status: String(status) },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Resource } from '../../resources/resource.ts'
-import { unavailable } from '../http/errors.ts'
+import { emptyStore } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { PageTurns } from '../http/turns.ts'
@@ -29,7 +29,7 @@ export function pageHandler(resource: Resource, { pages, turns, cache, addressOf
     await inTurn(async () => {
       if (request.raw.socket.destroyed) return reply.hijack()
       const page = await pages.make(asked)
-      if (page === null) throw unavailable('the store holds no block yet; try again later')
+      if (page === null) throw emptyStore()
       const { json, checkSum, scope, position, version, release } = page
       reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
       const sent = await sendJson(request, reply, json, checkSum)

@@ -9,7 +9,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { createShares } from '../../shares.ts'
 import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
 import type { StoreLog } from '../../store/store.ts'
-import { invalidPagination, unavailable } from '../http/errors.ts'
+import { emptyStore, invalidPagination, unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import { acceptsGzip, GZIP_OPTIONS } from '../http/send-json.ts'
@@ -134,7 +134,7 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
     let opened: OpenExport | null = null
     try {
       opened = await longReads.openExport(query, format)
-      if (opened.position === null) throw unavailable('the store holds no block yet; try again later')
+      if (opened.position === null) throw emptyStore()
       const { height, timestamp } = opened.position
       addVary(reply, 'Accept-Encoding')
       const isZipped = acceptsGzip(request.raw)

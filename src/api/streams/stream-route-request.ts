@@ -4,7 +4,7 @@ import type { Resource, Selection } from '../../resources/resource.ts'
 import type { Position, Reader } from '../../store/store.ts'
 import type { Start } from '../../stream/feed.ts'
 import { decodeStreamCursor } from '../../stream/stream-cursor.ts'
-import { invalidPagination, unavailable } from '../http/errors.ts'
+import { emptyStore, invalidPagination } from '../http/errors.ts'
 import { selectionOf } from '../pages/page-request.ts'
 import { PARAMETER_TYPES } from '../pages/parameter-types.ts'
 import {
@@ -67,7 +67,7 @@ export async function streamRequest(
       ? null
       : await placeOfRow(resource, selection, name!, cursor, reader)
   const position = await reader.position()
-  if (position === null) throw unavailable('the store holds no block yet; try again later')
+  if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
   if (place !== null) return { selection, start: { behind: place }, position }
   if (afterBlock === undefined) return { selection, start: 'now', position }

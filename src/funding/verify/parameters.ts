@@ -1,4 +1,5 @@
 import type { FundingParameters, InstrumentEvent } from '../../events/event.ts'
+import { noFunding } from '../../events/instruments.ts'
 import type { StreamPlace } from '../../projections/batch.ts'
 
 /** The funding parameters of a market, as far as they are known. */
@@ -14,15 +15,6 @@ export type ParameterSource = (marketId: string, place: StreamPlace) => Standing
 /** Parameters that somebody gives: they count in every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>
 
-const NONE: FundingParameters = {
-  interestRate: '',
-  clampLowerBound: '',
-  clampUpperBound: '',
-  scalingFactor: null,
-  lowerBound: null,
-  upperBound: null,
-}
-
 /**
  * The parameters of a source with those that are given in their place. Where any is given, no market is without: of
  * one that the source does not know the others are empty, which is no interest, no clamps and no limits.
@@ -30,7 +22,7 @@ const NONE: FundingParameters = {
 export function withGiven(source: ParameterSource, given: GivenParameters): ParameterSource {
   if (Object.keys(given).length === 0) return source
   return (marketId, place) => ({
-    parameters: { ...(source(marketId, place)?.parameters ?? NONE), ...given },
+    parameters: { ...(source(marketId, place)?.parameters ?? noFunding()), ...given },
     mayHaveChanged: false,
   })
 }

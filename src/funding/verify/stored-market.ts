@@ -1,3 +1,4 @@
+import { firstGapFrom } from '../../domain/coverage.ts'
 import { MAX_INT32, MAX_INT64 } from '../../domain/integers.ts'
 import type {
   AuctionEvent,
@@ -203,10 +204,10 @@ export class StoredMarket {
     const { gaps } = this.#options.stream
     const from = this.#height ?? height
     this.#height = height
-    const gap = gaps[firstEndingFrom(gaps, from)]
+    const gap = gaps[firstGapFrom(gaps, from)]
     if (gap === undefined || gap.from > height) return true
     this.#forget()
-    const last = gaps[firstEndingFrom(gaps, height)]
+    const last = gaps[firstGapFrom(gaps, height)]
     return last === undefined || last.from > height
   }
 
@@ -240,18 +241,6 @@ function ofMarket({ keyLength }: Table, market: string): RowRange {
   const lowest: Cell[] = [market, '-1', '-1']
   const highest: Cell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]
   return { after: lowest.slice(0, keyLength), upTo: highest.slice(0, keyLength) }
-}
-
-/** The index of the first gap that does not end before a height. */
-function firstEndingFrom(gaps: StoredStream['gaps'], height: bigint): number {
-  let low = 0
-  let high = gaps.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (gaps[middle]!.to < height) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function placeOf({ height, event_index: index }: NamedRow): StreamPlace {

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { emptyStore } from '../http/errors.ts'
+import { sendJson } from '../http/send-json.ts'
+import type { Turns } from '../http/turns.ts'
+import type { MadeReport } from './make-page.ts'
+
+export type ReportTurns = {
+  turns: Turns
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
+}
+
+/** Makes a report in the turn of whoever asks, and sends it; throws where the store holds no block. */
+export async function sendReport(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { turns, addressOf }: ReportTurns,
+  make: () => Promise<MadeReport | null>,
+): Promise<FastifyReply> {
+  await turns(async () => {
+    if (request.raw.socket.destroyed) return reply.hijack()
+    const made = await make()
+    if (made === null) throw emptyStore()
+    const { json, position } = made
+    reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+    await sendJson(request, reply, json)
+  }, addressOf(request.raw))
+  return reply
+}
