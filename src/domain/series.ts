@@ -4,14 +4,14 @@ import { compareNumbers } from './compare-numbers.ts'
 export type Summary = { first: string; last: string; minimum: string; maximum: string }
 
 /** Data points of one source within one stretch of time. */
-export type Bucket = { count: bigint; price: Summary; twap: Summary }
+export type Bucket = { count: number; price: Summary; twap: Summary }
 
 /** A data point, as far as series show it. */
 export type SeriesPoint = { timestamp: bigint; seq: bigint; price: string; twap: string }
 
 /** The bucket of one point. */
 export function bucketOf({ price, twap }: Pick<SeriesPoint, 'price' | 'twap'>): Bucket {
-  return { count: 1n, price: summaryOf(price), twap: summaryOf(twap) }
+  return { count: 1, price: summaryOf(price), twap: summaryOf(twap) }
 }
 
 /** Adds a bucket of later points to one. */
@@ -23,7 +23,7 @@ export function join(bucket: Bucket, later: Bucket): void {
 
 /** Adds a later point to a bucket. */
 export function joinPoint(bucket: Bucket, { price, twap }: Pick<SeriesPoint, 'price' | 'twap'>): void {
-  bucket.count += 1n
+  bucket.count += 1
   joinNumber(bucket.price, price)
   joinNumber(bucket.twap, twap)
 }

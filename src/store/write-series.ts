@@ -239,11 +239,11 @@ function* writeBuckets(
 const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
 
 /** A bucket as {@link BUCKET_COLUMNS} give it. */
-export function bucketFromRow(row: readonly (KeyValue | number | null)[]): Bucket {
+function bucketFromRow(row: readonly (KeyValue | number | null)[]): Bucket {
   const [points, ...texts] = row as [string, ...(string | null)[]]
   const [first, last, minimum, maximum, ...twap] = texts
   return {
-    count: BigInt(points),
+    count: Number(points),
     price: summaryFrom(first!, last!, minimum!, maximum!),
     twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
   }
