@@ -1,5 +1,5 @@
 import type { Resource } from '../resources/resource.ts'
-import { RESOURCES } from '../resources/resources.ts'
+import { LISTS, RESOURCES } from '../resources/resources.ts'
 
 /** Paths that report on the process, and so answer whatever the rate and the store. */
 export const SERVICE_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
@@ -33,7 +33,7 @@ export const READ_METHODS = ['GET', 'HEAD']
 
 /** Every path of the API, as the router takes it; the OpenAPI document describes each. */
 export const KNOWN_PATHS: readonly string[] = [
-  ...RESOURCES.map(({ path }) => path),
+  ...LISTS.map(({ path }) => path),
   ...RESOURCES.map(streamPath),
   COVERAGE_PATH,
   FUNDING_ESTIMATE_PATH,

@@ -7,6 +7,7 @@ import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
 import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
+import type { EstimateMaker } from './market-summaries.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
@@ -142,6 +143,8 @@ export type Reader = {
   log?: StoreLog
   /** What the estimate of a market's running funding period follows from; null in an empty store. */
   fundingInputs(marketId: string): Promise<FundingInputsAt | null>
+  /** A page of market summaries; its query's resource is theirs. */
+  marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>

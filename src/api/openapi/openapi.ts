@@ -1,6 +1,6 @@
 import { TEXT_FORMATS } from '../../export/text-formats.ts'
 import { type Resource, wordsOf } from '../../resources/resource.ts'
-import { RESOURCES } from '../../resources/resources.ts'
+import { LISTS, RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { FORMAT_PARAMETER } from '../pages/parameters.ts'
 import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH } from '../paths.ts'
@@ -43,7 +43,7 @@ export function openApiDocument(version: string): object {
     tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'service' }],
     paths: {
       ...Object.fromEntries(
-        RESOURCES.map((resource) => [
+        LISTS.map((resource) => [
           resource.path.replace(':marketId', '{marketId}'),
           { get: operation(resource) },
         ]),
@@ -70,6 +70,7 @@ const PAGE_INFO = closedObject({
 
 function operation(resource: Resource): object {
   const { name, nodeName, summary } = resource
+  const isExported = RESOURCES.includes(resource)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   return {
     operationId: `list${name[0]!.toUpperCase()}${name.slice(1)}`,
@@ -77,14 +78,17 @@ function operation(resource: Resource): object {
     tags: ['market data'],
     parameters: [
       ...parametersOfResource(resource),
-      { ...describedParameter(FORMAT_PARAMETER), in: 'query' },
+      ...(isExported ? [{ ...describedParameter(FORMAT_PARAMETER), in: 'query' }] : []),
       ...COMMON_PARAMETERS,
     ],
     responses: {
       200: {
-        description: 'A page; with a `format` all rows.',
+        description: isExported ? 'A page; with a `format` all rows.' : 'A page.',
         headers,
-        content: { [JSON_TYPE]: { schema: pageSchema(name, nodeName) }, ...EXPORT_CONTENT },
+        content: {
+          [JSON_TYPE]: { schema: pageSchema(name, nodeName) },
+          ...(isExported ? EXPORT_CONTENT : {}),
+        },
       },
       304: { description: 'The client holds the body already.', headers },
       ...errorAnswers(resource),

@@ -9,6 +9,7 @@ import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
+import { readMarketSummaries } from '../market-summaries.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
@@ -101,6 +102,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
     fundingInputs: (marketId) =>
       ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
+    marketSummaries: (query, estimates) =>
+      ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
     close: () => pool.end(),
   }
 }

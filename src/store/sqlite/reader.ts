@@ -5,6 +5,7 @@ import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
+import { readMarketSummaries } from '../market-summaries.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -95,6 +96,8 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
     fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
+    marketSummaries: (query, estimates) =>
+      snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
     log: sqliteLog(path),
     close: async () => close(),
   }
