@@ -43,7 +43,14 @@ import { marketSummariesHandler } from './pages/market-summaries-route.ts'
 import { createPageCache } from './pages/page-cache.ts'
 import { createPageFront, type PageFaults, type PageFront } from './pages/page-front.ts'
 import { pageHandler } from './pages/page-route.ts'
-import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
+import {
+  COVERAGE_PATH,
+  exportPath,
+  FUNDING_ESTIMATE_PATH,
+  READ_METHODS,
+  ROUTED_PATHS,
+  UNLIMITED_PATHS,
+} from './paths.ts'
 import { createExports } from './streams/export-route.ts'
 import type { LongReads } from './streams/long-reads.ts'
 import { addStreamRoutes } from './streams/stream-route.ts'
@@ -225,6 +232,13 @@ export function createApp(options: AppOptions): App {
         resource,
         pageHandler(resource, { pages, turns: pageTurns, cache, addressOf }),
       ),
+    })
+  }
+  for (const resource of RESOURCES) {
+    server.route({
+      method: READ_METHODS,
+      url: exportPath(resource),
+      handler: exports.fullHandlerOf(resource),
     })
   }
   addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics, limits, addressOf, onAlone })

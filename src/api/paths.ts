@@ -18,6 +18,11 @@ export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
 }
 
+/** Where all rows of a resource are, of all markets. */
+export function exportPath({ kebabName }: Resource): string {
+  return `/api/v2/export/${kebabName}`
+}
+
 /** Where the pages are: the explorer, the API reference, and what they load. */
 export const EXPLORER_PATH = '/'
 export const REFERENCE_PATH = '/docs'
@@ -35,6 +40,7 @@ export const READ_METHODS = ['GET', 'HEAD']
 export const KNOWN_PATHS: readonly string[] = [
   ...LISTS.map(({ path }) => path),
   ...RESOURCES.map(streamPath),
+  ...RESOURCES.map(exportPath),
   COVERAGE_PATH,
   FUNDING_ESTIMATE_PATH,
   ...SERVICE_PATHS,

@@ -8,6 +8,7 @@ import type { WrittenEdges } from './edges.ts'
 import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { EstimateMaker } from './market-summaries.ts'
+import type { Statement } from './page-statement.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
@@ -169,8 +170,13 @@ export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   page(query: PageQuery): Promise<Page>
+  /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
+  read<T>(reading: Reading<T>): Promise<T>
   close(): Promise<void>
 }
+
+/** What is read by several statements of one snapshot. */
+export type Reading<T> = Generator<Statement, T, Row[]>
 
 /** How a replica stands. */
 export type ReplicaState = {

@@ -32,6 +32,7 @@ import {
   type PageQuery,
   type Position,
   type Reader,
+  type Reading,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
@@ -96,6 +97,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       openPostgresSnapshot(address, {
         page: (client, query) => readPageWithin(client, query, markets),
         position: readPosition,
+        run: runReading,
       }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
@@ -212,7 +214,7 @@ async function holdsLess(client: Queryable, { height }: Coverage): Promise<boole
 }
 
 /** Runs a reading's statements one after another. */
-async function runReading<T>(client: Queryable, reading: Generator<Statement, T, Row[]>): Promise<T> {
+async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
   let step = reading.next()
   while (!step.done) step = reading.next(await rows(client, step.value))
   return step.value
