@@ -5,16 +5,21 @@ import { dirname, join } from 'node:path'
 import { streamPath } from '../src/api/paths.ts'
 import {
   type Field,
+  isNodeOf,
   isObject,
   isStored,
   namesOf,
   type StoredField,
   type ValueForm,
 } from '../src/resources/field.ts'
+import { fundingEstimate } from '../src/resources/funding-estimates.ts'
 import type { FilterName, Resource } from '../src/resources/resource.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { LISTS, RESOURCES } from '../src/resources/resources.ts'
 
 const ROOT = dirname(import.meta.dirname)
+
+/** The lists that are made of nodes of others. */
+const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
 
 /** The file that this writes. */
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
@@ -55,38 +60,47 @@ const COVERAGE: Record<Resource['coverage'], string> = {
 /** The client's file of types and paths, as it is to be. */
 export function clientTypes(): string {
   const types = new Map<string, string>()
-  for (const { nodeName, meaning, fields } of RESOURCES) addObject(types, nodeName, meaning, fields)
+  for (const { nodeName, meaning, fields } of [...RESOURCES, fundingEstimate, ...OTHERS])
+    addObject(types, nodeName, meaning, fields)
   const parts = [
     HEAD,
     ...types.values(),
-    ...RESOURCES.map(filtersType),
+    ...LISTS.map(filtersType),
     // What a property means here, editors show for the methods of the client too.
     recordType(
       'Nodes',
-      'The node of each resource.',
+      'The node of each list.',
+      LISTS,
       ({ nodeName }) => nodeName,
       ({ summary }) => `${summary}.`,
     ),
-    'export type ResourceName = keyof Nodes\n',
-    recordType('Filters', 'The filters of each resource.', filtersName),
+    'export type ListName = keyof Nodes\n',
+    recordType('Filters', 'The filters of each list.', LISTS, filtersName),
     recordType(
       'StreamFilters',
-      'The filters of each stream: those of the resource, without times.',
+      'The filters of the stream of each resource: those of its list, without times.',
+      RESOURCES,
       (resource) =>
         resource.dateRange ? `Omit<${filtersName(resource)}, 'from' | 'to'>` : filtersName(resource),
     ),
-    `/** The resources of which some filter must be given. */
-export type FilteredName = ${RESOURCES.filter(isFiltered)
+    '/** The lists that have streams and exports, too. */\nexport type ResourceName = keyof StreamFilters\n',
+    `/** The lists of which some filter must be given. */
+export type FilteredName = ${LISTS.filter(isFiltered)
       .map(({ name }) => `'${name}'`)
       .join(' | ')}\n`,
     recordType(
       'Holdings',
       'What the coverage says of the rows of each resource.',
+      RESOURCES,
       ({ coverage }) => COVERAGE[coverage],
     ),
-    `/** Where each resource is; \`:marketId\` stands for the market of the filters. */
-export const PATHS: Record<ResourceName, { pages: string; stream: string }> = {
-${RESOURCES.map((resource) => `${resource.name}: { pages: '${resource.path}', stream: '${streamPath(resource)}' },`).join('\n')}
+    `/** Where each list is; \`:marketId\` stands for the market of the filters. */
+export const PATHS: Record<ListName, string> = {
+${LISTS.map(({ name, path }) => `${name}: '${path}',`).join('\n')}
+}\n`,
+    `/** Where the stream of each resource is. */
+export const STREAM_PATHS: Record<ResourceName, string> = {
+${RESOURCES.map((resource) => `${resource.name}: '${streamPath(resource)}',`).join('\n')}
 }\n`,
   ]
   return formatted(parts.join('\n'))
@@ -116,6 +130,7 @@ function addObject(
 function typeOf(types: Map<string, string>, { form, meaning }: Field | StoredField): string {
   if (form === 'texts') return 'string[]'
   if (isStored(form)) addObject(types, form.typeName, meaning, form.stored)
+  else if (isNodeOf(form)) return form.nodeOf
   else if (isObject(form)) addObject(types, form.typeName, meaning, form.object)
   else {
     const names = namesOf(form)
@@ -154,10 +169,11 @@ function filtersType(resource: Resource): string {
 function recordType(
   name: string,
   meaning: string,
+  lists: readonly Resource[],
   typeOfOne: (resource: Resource) => string,
   meaningOfOne?: (resource: Resource) => string,
 ): string {
-  const lines = RESOURCES.map((resource) => {
+  const lines = lists.map((resource) => {
     const line = `${resource.name}: ${typeOfOne(resource)}`
     return meaningOfOne === undefined ? line : comment(meaningOfOne(resource)) + line
   })

@@ -16,13 +16,13 @@ import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 import { skip } from './fixtures/shared.ts'
 
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
-async function* chunkOf(rows: readonly Row[]): AsyncGenerator<ExportedRow[]> {
-  yield rows.map((row, index) => ({ row, cursor: `c${index}` }))
+async function* chunkOf(rows: readonly Row[], selection: Selection): AsyncGenerator<ExportedRow[]> {
+  yield rows.map((row, index) => ({ row, cursor: `c${index}`, selection }))
 }
 
 async function asText(format: TextFormatName, resource: Resource, rows: Row[], selection: Selection) {
   let text = ''
-  for await (const part of textOf(chunkOf(rows), TEXT_FORMATS[format], resource, selection)) text += part
+  for await (const part of textOf(chunkOf(rows, selection), TEXT_FORMATS[format], resource)) text += part
   return text
 }
 
@@ -81,7 +81,7 @@ describe('the table of a resource', () => {
         return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
       }
       const parts: Uint8Array[] = []
-      for await (const part of parquetOf(chunkOf(rows), resource, selection)) parts.push(part)
+      for await (const part of parquetOf(chunkOf(rows, selection), resource)) parts.push(part)
       const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
       t.after(() => rmSync(folder, { recursive: true }))
       const file = join(folder, 'rows.parquet')

@@ -397,8 +397,11 @@ describe('an export', () => {
     assert.equal((await runLyra(t, [...args, '--force'])).code, 0)
     for (const [wrong, message] of [
       [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
-      [['export', 'funding-period-data-points', '--store', store], /a market id must be given/],
-      [['export', 'liquidity-providers', '--store', store], /marketId or partyId/],
+      [
+        ['export', 'liquidity-providers', '--market', 'x', '--store', store],
+        /a market id is 64 hex digits|x/,
+      ],
+      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is no cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is no cursor/],
     ] as [string[], RegExp][]) {

@@ -121,7 +121,7 @@ test('numbers never change in CSV, those below zero and lists of them neither', 
     notionalVolumeBuys: '-x',
   }
   const row = [idOf('a'), idOf('b'), JSON.stringify({ ...share, virtualStake: '-' }), JSON.stringify(sla)]
-  const line = TEXT_FORMATS.csv.writerOf(liquidityProviders, {}).line({ row, cursor: 'c' })
+  const line = TEXT_FORMATS.csv.writerOf(liquidityProviders).line({ row, cursor: 'c', selection: {} })
   assert.match(line, /,-0\.5,\+1,-1e-7,'-,/)
   assert.match(line, /,"-0\.1,0\.2",'=1,'-x,/)
 })

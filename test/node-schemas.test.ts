@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { NODE_SCHEMAS } from '../src/api/openapi/node-schemas.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
+import { fundingEstimate } from '../src/resources/funding-estimates.ts'
+import { LISTS } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: false })
@@ -18,10 +19,10 @@ function* fieldsWithin(schema: object, place = ''): Generator<[string, Record<st
 }
 
 describe('The schema of a node', () => {
-  test('is there for every resource, with a meaning for every field', () => {
+  test('is there for every list and the estimate, with a meaning for every field', () => {
     assert.deepEqual(
       Object.keys(NODE_SCHEMAS),
-      RESOURCES.map(({ nodeName }) => nodeName),
+      [...LISTS, fundingEstimate].map(({ nodeName }) => nodeName),
     )
     for (const [name, schema] of Object.entries(NODE_SCHEMAS)) {
       const fields = [...fieldsWithin(schema, name)]

@@ -197,6 +197,9 @@ const TARGETS = [
   PERIODS.replace(MARKET, ''),
   PERIODS.replace(MARKET, 'data-points'),
   PERIODS.replace(`/${MARKET}`, ''),
+  '/api/v2/market-summaries',
+  '/api/v2/market-summaries?pagination.first=1&pretty',
+  '/api/v2/market-summaries?marketId=x',
   INSTRUMENTS,
   `${INSTRUMENTS}?marketId=${MARKET}`,
   `${INSTRUMENTS}?marketId=`,
@@ -298,8 +301,8 @@ for (const kind of STORE_KINDS) {
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
             const required = NEED_MARKET.has(path) && !isEnough(path, parameter.name)
-            // A stream has no end; its head has.
-            const method = path.includes('/stream/') ? 'HEAD' : 'GET'
+            // A stream has no end, and an export comes in chunks; their heads say the same.
+            const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'
             const { status, body } = await ask(
               base,
               `${method} ${target}${required ? `&marketId=${MARKET}` : ''}`,

@@ -4,9 +4,12 @@ import { type PageOptions, pageTarget } from './requests.ts'
 import {
   type FilteredName,
   type Filters,
+  type FundingEstimate,
+  type ListName,
   type Nodes,
   PATHS,
   type ResourceName,
+  STREAM_PATHS,
   type StreamFilters,
 } from './resources.ts'
 import type { Coverage, Health, Readiness } from './service.ts'
@@ -21,16 +24,16 @@ type CoverageOptions = Signalled & { marketId?: string | undefined; after?: stri
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
 
 /** Filters and options; filters may be left out where none must be given. */
-type Arguments<Name extends ResourceName, Given, Options> = Name extends FilteredName
+type Arguments<Name extends ListName, Given, Options> = Name extends FilteredName
   ? [filters: Given, options?: Options]
   : [filters?: Given, options?: Options]
 
-/** Every row of a resource, page by page: `checkpoints`, ... */
+/** Every row of a list, page by page: `checkpoints`, ... */
 type Walks = {
   [Name in keyof Nodes]: (...asked: Arguments<Name, Filters[Name], WalkOptions>) => Rows<Nodes[Name]>
 }
 
-/** One page of a resource: `checkpointsPage`, ... */
+/** One page of a list: `checkpointsPage`, ... */
 type Pages = {
   [Name in keyof Nodes as `${Name}Page`]: (
     ...asked: Arguments<Name, Filters[Name], PageOptions & Signalled>
@@ -41,7 +44,7 @@ type Pages = {
  * Each row of a resource as it comes, and again whenever it changes, until the signal ends it: `streamCheckpoints`, ...
  */
 type Streams = {
-  [Name in keyof Nodes as `stream${Capitalize<Name>}`]: (
+  [Name in ResourceName as `stream${Capitalize<Name>}`]: (
     ...asked: Arguments<Name, StreamFilters[Name], StreamOptions>
   ) => Rows<StreamRow<Nodes[Name]>>
 }
@@ -56,6 +59,8 @@ export type LyraClient = Walks & Pages & Streams & Service
 type Service = {
   /** What the service holds, and what it lacks: of one market, or from the `next` of an earlier answer on. */
   coverage(options?: CoverageOptions): Promise<Coverage>
+  /** What the running funding period of a market would pay if it ended at the last block; null where that is not known. */
+  fundingEstimate(marketId: string, options?: Signalled): Promise<FundingEstimate | null>
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -72,13 +77,18 @@ type Service = {
 export function createLyraClient(options: ConnectionOptions): LyraClient {
   const connection = createConnection(options)
   return {
-    ...resourceMethods(connection),
+    ...listMethods(connection),
 
     coverage: async ({ marketId, after, signal } = {}) => {
       const given = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
       const query = new URLSearchParams(given as [string, string][]).toString()
       const { text } = await connection.get(`/api/v2/coverage${query === '' ? '' : `?${query}`}`, signal)
       return (JSON.parse(text) as { coverage: Coverage }).coverage
+    },
+    fundingEstimate: async (marketId, { signal } = {}) => {
+      const target = `/api/v2/funding-estimates/${encodeURIComponent(marketId)}`
+      const { text } = await connection.get(target, signal)
+      return (JSON.parse(text) as { fundingEstimate: FundingEstimate | null }).fundingEstimate
     },
     health: async ({ signal } = {}) => JSON.parse((await connection.get('/health', signal)).text) as Health,
     ready: async ({ signal } = {}) =>
@@ -89,14 +99,16 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
   }
 }
 
-/** The methods of every resource. */
-function resourceMethods(connection: Connection): Walks & Pages & Streams {
+/** The methods of every list. */
+function listMethods(connection: Connection): Walks & Pages & Streams {
   const methods: Record<string, unknown> = {}
-  for (const name of Object.keys(PATHS) as ResourceName[]) {
+  for (const name of Object.keys(PATHS) as ListName[]) {
     methods[name] = (filters: Filters[typeof name] = {}, options?: WalkOptions) =>
       walkPages(connection, name, filters, options)
     methods[`${name}Page`] = (filters: Filters[typeof name] = {}, options?: PageOptions & Signalled) =>
       readPage(connection, name, filters, options)
+  }
+  for (const name of Object.keys(STREAM_PATHS) as ResourceName[]) {
     methods[`stream${name[0]!.toUpperCase()}${name.slice(1)}`] = (
       filters: StreamFilters[typeof name] = {},
       options?: StreamOptions,

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 import { type PageOptions, pageTarget } from './requests.ts'
-import type { Filters, Nodes, ResourceName } from './resources.ts'
+import type { Filters, ListName, Nodes } from './resources.ts'
 
 /** A row with the cursor of its place in the order. */
 export type PageRow<Node> = { node: Node; cursor: string }
@@ -33,15 +33,15 @@ export type WalkOptions = {
 }
 
 /** Reads one page. */
-export async function readPage<Name extends ResourceName>(
+export async function readPage<Name extends ListName>(
   connection: Connection,
-  resource: Name,
+  list: Name,
   filters: Filters[Name],
   { signal, ...options }: PageOptions & { signal?: AbortSignal | undefined } = {},
 ): Promise<Page<Nodes[Name]>> {
-  const { text, headers } = await connection.get(pageTarget(resource, filters, options), signal)
+  const { text, headers } = await connection.get(pageTarget(list, filters, options), signal)
   const body = JSON.parse(text) as Record<string, { edges: PageRow<Nodes[Name]>[]; pageInfo: PageInfo }>
-  const { edges, pageInfo } = body[resource]!
+  const { edges, pageInfo } = body[list]!
   return {
     rows: edges,
     pageInfo,
@@ -51,15 +51,15 @@ export async function readPage<Name extends ResourceName>(
 }
 
 /** Reads all rows, page by page: the next one is asked for once the rows of the last have been taken. */
-export async function* walkPages<Name extends ResourceName>(
+export async function* walkPages<Name extends ListName>(
   connection: Connection,
-  resource: Name,
+  list: Name,
   filters: Filters[Name],
   { pageSize = 1000, newestFirst, after, signal }: WalkOptions = {},
 ): AsyncGenerator<Nodes[Name], void, undefined> {
   let cursor = after
   for (;;) {
-    const page = await readPage(connection, resource, filters, {
+    const page = await readPage(connection, list, filters, {
       first: pageSize,
       after: cursor,
       newestFirst,

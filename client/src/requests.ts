@@ -1,4 +1,12 @@
-import { type Filters, PATHS, type ResourceName, type StreamFilters, type Time } from './resources.ts'
+import {
+  type Filters,
+  type ListName,
+  PATHS,
+  type ResourceName,
+  STREAM_PATHS,
+  type StreamFilters,
+  type Time,
+} from './resources.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
 export type PageOptions = {
@@ -34,14 +42,14 @@ const MARKET = ':marketId'
 type Params = [name: string, value: string | undefined][]
 
 /** The target of a request for a page, or of an export of all rows where a format is named. */
-export function pageTarget<Name extends ResourceName>(
-  resource: Name,
+export function pageTarget<Name extends ListName>(
+  list: Name,
   filters: Filters[Name],
   { first, after, last, before, newestFirst }: PageOptions = {},
   format?: 'ndjson' | 'csv',
 ): string {
   const { marketId, from, to, ...rest }: AnyFilters = filters
-  const { pages } = PATHS[resource]
+  const pages = PATHS[list]
   const isInPath = pages.includes(MARKET)
   return target(isInPath ? pages.replace(MARKET, encodeURIComponent(marketId ?? '')) : pages, [
     ['marketId', isInPath ? undefined : marketId],
@@ -64,7 +72,7 @@ export function streamTarget<Name extends ResourceName>(
   { after, afterBlock }: StreamStart,
 ): string {
   const { marketId, ...rest }: AnyFilters = filters
-  return target(PATHS[resource].stream, [
+  return target(STREAM_PATHS[resource], [
     ['marketId', marketId],
     ...restParams(rest),
     ['after', after],

@@ -185,6 +185,46 @@ export type LiquidityProvider = {
   sla: LiquidityProviderSla | null
 }
 
+/** What the running funding period of a market would pay if it ended at the last block. */
+export type FundingEstimate = {
+  /** The market. */
+  marketId: string
+  /** The funding period that runs. Digits. */
+  seq: string
+  /** When it began, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  start: string
+  /** The second of the last block, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  at: string
+  /** Time-weighted average price of the market's own mark prices so far. Digits, with a sign if below zero. */
+  internalTwap: string
+  /** Time-weighted average price of the oracle's prices so far. Digits, with a sign if below zero. */
+  externalTwap: string
+  /** What one whole unit of position would pay, in the settlement asset's decimals: above zero long positions pay short ones. Digits, with a sign if below zero. */
+  fundingPayment: string
+  /** The payment divided by the external TWAP: a decimal number. */
+  fundingRate: string
+}
+
+/** A market that any row names: the nodes of the other operations, null where there is none. */
+export type MarketSummary = {
+  /** The market. */
+  marketId: string
+  /** What it is called; null where no market event of it is held. */
+  instrument: Instrument | null
+  /** Its latest funding period, where that has no end. */
+  runningPeriod: FundingPeriod | null
+  /** Its last funding period with a payment. */
+  lastPaidPeriod: FundingPeriod | null
+  /** What the running period would pay if it ended at the last block. */
+  estimate: FundingEstimate | null
+  /** The latest data point of the oracle's prices. */
+  lastExternalPoint: FundingPeriodDataPoint | null
+  /** The latest data point of the market's own mark prices. */
+  lastInternalPoint: FundingPeriodDataPoint | null
+  /** How many liquidity providers it has. Digits. */
+  providers: string
+}
+
 /** What a list of funding period data points is restricted to. */
 export type FundingPeriodDataPointFilters = {
   /** The market. */
@@ -223,7 +263,13 @@ export type LiquidityProviderFilters = {
   partyId?: string | undefined
 }
 
-/** The node of each resource. */
+/** What a list of market summaries is restricted to. */
+export type MarketSummaryFilters = {
+  /** The market. */
+  marketId?: string | undefined
+}
+
+/** The node of each list. */
 export type Nodes = {
   /** List the checkpoints of the network. */
   checkpoints: Checkpoint
@@ -235,20 +281,23 @@ export type Nodes = {
   instruments: Instrument
   /** List the liquidity providers of a market or a party. */
   liquidityProviders: LiquidityProvider
+  /** List the markets, each with what the other operations say of it now. */
+  marketSummaries: MarketSummary
 }
 
-export type ResourceName = keyof Nodes
+export type ListName = keyof Nodes
 
-/** The filters of each resource. */
+/** The filters of each list. */
 export type Filters = {
   checkpoints: Record<string, never>
   fundingPeriodDataPoints: FundingPeriodDataPointFilters
   fundingPeriods: FundingPeriodFilters
   instruments: InstrumentFilters
   liquidityProviders: LiquidityProviderFilters
+  marketSummaries: MarketSummaryFilters
 }
 
-/** The filters of each stream: those of the resource, without times. */
+/** The filters of the stream of each resource: those of its list, without times. */
 export type StreamFilters = {
   checkpoints: Record<string, never>
   fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
@@ -257,7 +306,10 @@ export type StreamFilters = {
   liquidityProviders: LiquidityProviderFilters
 }
 
-/** The resources of which some filter must be given. */
+/** The lists that have streams and exports, too. */
+export type ResourceName = keyof StreamFilters
+
+/** The lists of which some filter must be given. */
 export type FilteredName = 'fundingPeriodDataPoints' | 'fundingPeriods' | 'liquidityProviders'
 
 /** What the coverage says of the rows of each resource. */
@@ -274,14 +326,21 @@ export type Holdings = {
   liquidityProviders: { marketId: string; count: string; atBlock: string }[]
 }
 
-/** Where each resource is; `:marketId` stands for the market of the filters. */
-export const PATHS: Record<ResourceName, { pages: string; stream: string }> = {
-  checkpoints: { pages: '/api/v2/checkpoints', stream: '/api/v2/stream/checkpoints' },
-  fundingPeriodDataPoints: {
-    pages: '/api/v2/funding-periods/data-points/:marketId',
-    stream: '/api/v2/stream/funding-period-data-points',
-  },
-  fundingPeriods: { pages: '/api/v2/funding-periods/:marketId', stream: '/api/v2/stream/funding-periods' },
-  instruments: { pages: '/api/v2/instruments', stream: '/api/v2/stream/instruments' },
-  liquidityProviders: { pages: '/api/v2/liquidity/providers', stream: '/api/v2/stream/liquidity-providers' },
+/** Where each list is; `:marketId` stands for the market of the filters. */
+export const PATHS: Record<ListName, string> = {
+  checkpoints: '/api/v2/checkpoints',
+  fundingPeriodDataPoints: '/api/v2/funding-periods/data-points/:marketId',
+  fundingPeriods: '/api/v2/funding-periods/:marketId',
+  instruments: '/api/v2/instruments',
+  liquidityProviders: '/api/v2/liquidity/providers',
+  marketSummaries: '/api/v2/market-summaries',
+}
+
+/** Where the stream of each resource is. */
+export const STREAM_PATHS: Record<ResourceName, string> = {
+  checkpoints: '/api/v2/stream/checkpoints',
+  fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
+  fundingPeriods: '/api/v2/stream/funding-periods',
+  instruments: '/api/v2/stream/instruments',
+  liquidityProviders: '/api/v2/stream/liquidity-providers',
 }

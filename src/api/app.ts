@@ -6,6 +6,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import { marketSummaries } from '../resources/market-summaries.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { type Reader, StoreUnavailableError } from '../store/store.ts'
 import { createBacklog } from './http/backlog.ts'
@@ -36,11 +37,20 @@ import { addStaticRoutes, type StaticRoutes } from './http/static-routes.ts'
 import { createTurns } from './http/turns.ts'
 import { coverageHandler } from './pages/coverage-route.ts'
 import { fundingEstimateHandler } from './pages/funding-estimate-route.ts'
+import { createKeptReports } from './pages/kept-reports.ts'
 import type { Pages } from './pages/make-page.ts'
+import { marketSummariesHandler } from './pages/market-summaries-route.ts'
 import { createPageCache } from './pages/page-cache.ts'
 import { createPageFront, type PageFaults, type PageFront } from './pages/page-front.ts'
 import { pageHandler } from './pages/page-route.ts'
-import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, READ_METHODS, ROUTED_PATHS, UNLIMITED_PATHS } from './paths.ts'
+import {
+  COVERAGE_PATH,
+  exportPath,
+  FUNDING_ESTIMATE_PATH,
+  READ_METHODS,
+  ROUTED_PATHS,
+  UNLIMITED_PATHS,
+} from './paths.ts'
 import { createExports } from './streams/export-route.ts'
 import type { LongReads } from './streams/long-reads.ts'
 import { addStreamRoutes } from './streams/stream-route.ts'
@@ -224,16 +234,29 @@ export function createApp(options: AppOptions): App {
       ),
     })
   }
+  for (const resource of RESOURCES) {
+    server.route({
+      method: READ_METHODS,
+      url: exportPath(resource),
+      handler: exports.fullHandlerOf(resource),
+    })
+  }
   addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics, limits, addressOf, onAlone })
   server.route({
     method: READ_METHODS,
     url: COVERAGE_PATH,
     handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
   })
+  const reports = createKeptReports({ reader, pages })
   server.route({
     method: READ_METHODS,
     url: FUNDING_ESTIMATE_PATH,
-    handler: fundingEstimateHandler({ reader, pages, turns: pageTurns.usual, addressOf }),
+    handler: fundingEstimateHandler({ reports, turns: pageTurns.usual, addressOf }),
+  })
+  server.route({
+    method: READ_METHODS,
+    url: marketSummaries.path,
+    handler: marketSummariesHandler({ reports, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })

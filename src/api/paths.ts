@@ -1,5 +1,5 @@
 import type { Resource } from '../resources/resource.ts'
-import { RESOURCES } from '../resources/resources.ts'
+import { LISTS, RESOURCES } from '../resources/resources.ts'
 
 /** Paths that report on the process, and so answer whatever the rate and the store. */
 export const SERVICE_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
@@ -18,6 +18,11 @@ export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
 }
 
+/** Where all rows of a resource are, of all markets. */
+export function exportPath({ kebabName }: Resource): string {
+  return `/api/v2/export/${kebabName}`
+}
+
 /** Where the pages are: the explorer, the API reference, and what they load. */
 export const EXPLORER_PATH = '/'
 export const REFERENCE_PATH = '/docs'
@@ -33,8 +38,9 @@ export const READ_METHODS = ['GET', 'HEAD']
 
 /** Every path of the API, as the router takes it; the OpenAPI document describes each. */
 export const KNOWN_PATHS: readonly string[] = [
-  ...RESOURCES.map(({ path }) => path),
+  ...LISTS.map(({ path }) => path),
   ...RESOURCES.map(streamPath),
+  ...RESOURCES.map(exportPath),
   COVERAGE_PATH,
   FUNDING_ESTIMATE_PATH,
   ...SERVICE_PATHS,

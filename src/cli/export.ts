@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { ApiError } from '../api/http/errors.ts'
 import type { QueryPairs } from '../api/http/query-string.ts'
 import { parameterReader, parametersOf } from '../api/pages/parameters.ts'
-import { exportQuery } from '../api/streams/export-route.ts'
+import { exportQuery, fullExportParametersOf, fullExportQuery } from '../api/streams/export-query.ts'
 import { parseRfc3339 } from '../domain/time.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
@@ -30,8 +30,9 @@ import { watchingLog } from './watch-log.ts'
 const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
-The rows are those of one moment, whatever is written meanwhile. A line of ndjson and csv holds its cursor: with it,
---after goes on behind that row. A file gets its name once it is whole.`
+The rows are those of one moment, whatever is written meanwhile: of one market newest first, of all markets by market
+id, then oldest first. A line of ndjson and csv holds its cursor: with it, --after resumes after that row. A file gets
+its name once it is whole.`
 
 /** Each resource by its name on the command line. */
 const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
@@ -78,11 +79,6 @@ type ExportCommandOptions = CommonOptions & {
   force: boolean
 }
 
-/** Which resources need a market, or a market or a party. */
-const NEEDS = RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter)
-  .map(({ kebabName, scope }) => `${kebabName} need ${scope === null ? 'one or a party' : 'one'}`)
-  .join(', ')
-
 /** `lyra export`: writes all rows of a resource to a file. */
 export function exportCommand(): Command {
   return new Command('export')
@@ -96,7 +92,7 @@ export function exportCommand(): Command {
       return resource
     })
     .addOption(storeOption())
-    .option('--market <id>', `rows of this market (${takersOf('market')}); ${NEEDS}`)
+    .option('--market <id>', `rows of this market (${takersOf('market')}); those of all where none is named`)
     .option('--party <id>', `rows of this party (${takersOf('party')})`)
     .option('--source <source>', `SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`)
     .option('--seq <number>', `rows of this funding period (${takersOf('seq')})`)
@@ -179,22 +175,25 @@ function queryOfOptions(resource: Resource, options: ExportCommandOptions): Expo
       `${kebabName} cannot be restricted by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'leave it out' : `allowed: ${flags}`}`,
     )
   }
+  const { market } = options
   const isOfMarket = resource.scope !== null
-  if (isOfMarket && options.market === undefined) {
-    throw new InvalidSettingError(
-      `${kebabName}: a market id must be given: --market with 64 hex digits; lyra status lists the markets held`,
-    )
-  }
+  const isOfAll = isOfMarket
+    ? market === undefined
+    : resource.needsFilter &&
+      !resource.filters.some((filter) => given.some((name) => RESTRICTIONS[name] === filter))
   const pairs = [
     ...given
       .filter((name) => !(isOfMarket && name === 'market'))
       .map((name) => [RESTRICTIONS[name], options[name]]),
     ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
-    ['pagination.newestFirst', String(!options.oldestFirst)],
   ] as QueryPairs
   try {
+    if (isOfAll) {
+      return fullExportQuery(resource, parameterReader(fullExportParametersOf(resource))(pairs))
+    }
+    pairs.push(['pagination.newestFirst', String(!options.oldestFirst)])
     const values = parameterReader(parametersOf(resource))(pairs)
-    return exportQuery(resource, isOfMarket ? options.market! : null, values)
+    return exportQuery(resource, isOfMarket ? market! : null, values)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw new InvalidSettingError(error.detail?.inner ?? error.message)
@@ -223,7 +222,7 @@ function readAll(
   snapshot: Snapshot,
   signal: AbortSignal,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
-  return exportRows(query, (page) => snapshot.page(page), signal)
+  return exportRows(query, snapshot, signal)
 }
 
 async function* counted(
@@ -237,13 +236,11 @@ async function* counted(
 }
 
 function bytesOf(
-  { resource, selection }: ExportQuery,
+  { resource }: ExportQuery,
   format: FormatName,
   chunks: AsyncIterable<ExportedRow[]>,
 ): AsyncIterable<string | Uint8Array> {
-  return format === 'parquet'
-    ? parquetOf(chunks, resource, selection)
-    : textOf(chunks, TEXT_FORMATS[format], resource, selection)
+  return format === 'parquet' ? parquetOf(chunks, resource) : textOf(chunks, TEXT_FORMATS[format], resource)
 }
 
 /** Writes to standard output, or to a file that gets its name once it is whole. */

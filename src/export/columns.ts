@@ -1,4 +1,4 @@
-import { type Field, isObject, isStored, namesOf } from '../resources/field.ts'
+import { type Field, isNodeOf, isObject, isStored, namesOf } from '../resources/field.ts'
 import type { Resource, Row, Selection } from '../resources/resource.ts'
 
 /** A value of a table: text, an integer as digits, a list of texts joined by commas, or none. */
@@ -74,6 +74,7 @@ function partOf(field: Field, rowColumns: readonly string[]): Part {
       },
     }
   }
+  if (isNodeOf(form)) throw new TypeError(`${name}: a node of another operation is not a column`)
   if (isObject(form)) {
     const parts = form.object.map((inner) => partOf(inner, rowColumns))
     const columns = parts.flatMap((part) => part.columns)

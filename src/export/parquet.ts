@@ -1,5 +1,5 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import type { Resource, Selection } from '../resources/resource.ts'
+import type { Resource } from '../resources/resource.ts'
 import { type CellValue, type ColumnKind, type ExportColumn, exportTableOf } from './columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
@@ -23,7 +23,6 @@ const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>>
 export async function* parquetOf(
   chunks: AsyncIterable<ExportedRow[]>,
   resource: Resource,
-  selection: Selection,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { columns, cells } = exportTableOf(resource)
   const bytes = new ByteWriter()
@@ -39,7 +38,7 @@ export async function* parquetOf(
   }
 
   for await (const chunk of chunks) {
-    for (const { row } of chunk) {
+    for (const { row, selection } of chunk) {
       for (const [index, value] of cells(row, selection).entries()) group[index]!.set(rows, value)
       rows++
       if (rows === GROUP_ROWS) yield write()

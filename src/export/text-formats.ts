@@ -1,5 +1,5 @@
 import { DECIMAL } from '../events/left-out.ts'
-import type { Resource, Selection } from '../resources/resource.ts'
+import type { Resource } from '../resources/resource.ts'
 import { type CellValue, exportTableOf } from './columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
@@ -9,8 +9,8 @@ export type TextFormatName = 'ndjson' | 'csv'
 /** How rows are written as text. */
 export type TextFormat = {
   contentType: string
-  /** Makes the writer of a selection's rows. */
-  writerOf(resource: Resource, selection: Selection): TextWriter
+  /** Makes the writer of a resource's rows. */
+  writerOf(resource: Resource): TextWriter
 }
 
 type TextWriter = {
@@ -23,20 +23,21 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   /** One object a line: the node of the API, with the row's cursor as one more field. */
   ndjson: {
     contentType: 'application/x-ndjson',
-    writerOf: (resource, selection) => ({
+    writerOf: (resource) => ({
       head: '',
-      line: ({ row, cursor }) => `${resource.node(row, selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
+      line: ({ row, cursor, selection }) =>
+        `${resource.node(row, selection).slice(0, -1)},"cursor":"${cursor}"}\n`,
     }),
   },
 
   /** RFC 4180, the names of the columns first. A value that is not there is empty; an empty text is `""`. */
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
-    writerOf: (resource, selection) => {
+    writerOf: (resource) => {
       const { columns, cells } = exportTableOf(resource)
       return {
         head: `${[...columns.map(({ name }) => name), 'cursor'].join(',')}\r\n`,
-        line: ({ row, cursor }) => `${cells(row, selection).map(csvCell).join(',')},${cursor}\r\n`,
+        line: ({ row, cursor, selection }) => `${cells(row, selection).map(csvCell).join(',')},${cursor}\r\n`,
       }
     },
   },
@@ -47,9 +48,8 @@ export async function* textOf(
   chunks: AsyncIterable<ExportedRow[]>,
   format: TextFormat,
   resource: Resource,
-  selection: Selection,
 ): AsyncGenerator<string, void, undefined> {
-  const { head, line } = format.writerOf(resource, selection)
+  const { head, line } = format.writerOf(resource)
   if (head !== '') yield head
   for await (const rows of chunks) {
     let text = ''

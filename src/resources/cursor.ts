@@ -1,7 +1,7 @@
 import type { SqlPart } from './field.ts'
 import { decodePackedCursor, isPackedCursor } from './packed-cursor.ts'
 import { type Key, type Resource, type Row, type Selection, scopeOf } from './resource.ts'
-import { RESOURCES } from './resources.ts'
+import { LISTS } from './resources.ts'
 
 /*
  * A cursor holds a row's whole key, so it stays good after its row is gone, and it depends on nothing but the row's
@@ -37,5 +37,5 @@ export function decodeCursor(resource: Resource, selection: Selection, text: str
   const { cursor } = resource
   if (cursor.isOne(text)) return cursor.decode(scopeOf(resource, selection), text)
   if (isPackedCursor(text)) return decodePackedCursor(resource, text)
-  return RESOURCES.some((other) => other.cursor.isOne(text)) ? 'of another resource' : 'garbled'
+  return LISTS.some((other) => other.cursor.isOne(text)) ? 'of another resource' : 'garbled'
 }

@@ -37,13 +37,16 @@ export type Field = {
   meaning: string
   /** The row's column that holds it, or whose null stands for it; `scope`: the market of the request. */
   column: string
-  form: ValueForm | StoredForm | ObjectForm
+  form: ValueForm | StoredForm | ObjectForm | NodeOf
   /** What the node has where the column is null; the column is never null where nothing is said. */
   ifNull?: 'null' | 'left out'
 }
 
 /** An object that is kept as the JSON that is answered. */
 export type StoredForm = { typeName: string; stored: readonly StoredField[] }
+
+/** A node of another operation, by the name of its type; kept as the JSON that is answered. */
+export type NodeOf = { nodeOf: string }
 
 /** An object of further columns; null where the field's own column is. */
 export type ObjectForm = {
@@ -57,6 +60,7 @@ export const isStored = (form: Field['form']): form is StoredForm =>
   typeof form === 'object' && 'stored' in form
 export const isObject = (form: Field['form']): form is ObjectForm =>
   typeof form === 'object' && 'object' in form
+export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form === 'object' && 'nodeOf' in form
 export const namesOf = (form: Field['form']): readonly string[] | null =>
   typeof form === 'object' && 'names' in form ? form.names : null
 
@@ -96,7 +100,7 @@ function objectWriter(fields: readonly Field[], columns: readonly string[]): Par
 
 function valueWriter({ column, form }: Field, columns: readonly string[], at: number): Part {
   if (column === 'scope') return (_, scope) => `"${scope}"`
-  if (isStored(form)) return (row) => row[at] as string
+  if (isStored(form) || isNodeOf(form)) return (row) => row[at] as string
   if (isObject(form)) return objectWriter(form.object, columns)
   const names = namesOf(form)
   if (names !== null) return (row) => `"${names[row[at] as number]}"`
@@ -141,7 +145,7 @@ export function nodeSql(fields: readonly Field[], known: Readonly<Record<string,
 
 function valueSql({ column, form }: Field, known: Readonly<Record<string, string>>): SqlPart[] {
   if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
-  if (isStored(form)) return [{ sql: column }]
+  if (isStored(form) || isNodeOf(form)) return [{ sql: column }]
   if (isObject(form)) return nodeSql(form.object, known)
   const names = namesOf(form)
   const value = known[column]

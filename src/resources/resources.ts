@@ -3,6 +3,7 @@ import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
 import { fundingPeriods } from './funding-periods.ts'
 import { instruments } from './instruments.ts'
 import { liquidityProviders } from './liquidity-providers.ts'
+import { marketSummaries } from './market-summaries.ts'
 import type { Resource, ResourceName } from './resource.ts'
 
 /** Everything that is served: the one list of it. */
@@ -13,6 +14,9 @@ export const RESOURCES: readonly Resource[] = [
   instruments,
   liquidityProviders,
 ]
+
+/** Everything that has pages: the resources, and the lists that are made of their nodes. */
+export const LISTS: readonly Resource[] = [...RESOURCES, marketSummaries]
 
 /**
  * The resource of a name.

@@ -8,8 +8,9 @@ import type {
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
 import { MARKET_STATES } from '../resources/instruments.ts'
 import type { Row } from '../resources/resource.ts'
+import { READ_STATE, type StoreVersion } from './changes.ts'
+import { stateOf } from './freshness.ts'
 import { FIND_MARKET, type Statement, spanStatement } from './page-statement.ts'
-import { READ_POSITION } from './statements.ts'
 import type { Position } from './store.ts'
 
 /** Points of a running period, and auctions of its market, beyond which no estimate is made. */
@@ -26,8 +27,8 @@ export type FundingInputs = {
   events: (FundingPeriodEvent | FundingPeriodDataPointEvent | AuctionEvent)[]
 }
 
-/** The last block of the snapshot, and what an estimate follows from; null where none can be made. */
-export type FundingInputsAt = { position: Position; inputs: FundingInputs | null }
+/** The commit and the last block of the snapshot, and what an estimate follows from; null where none can be made. */
+export type FundingInputsAt = { version: StoreVersion; position: Position; inputs: FundingInputs | null }
 
 const READ_MARKET = `
   select state, interest_rate, clamp_lower_bound, clamp_upper_bound, scaling_factor, rate_lower_bound,
@@ -64,13 +65,13 @@ type Placed = { height: bigint; index: number; event: FundingInputs['events'][nu
  * another: each is yielded and wants its rows. Null in an empty store.
  */
 export function* readFundingInputs(marketId: string): Generator<Statement, FundingInputsAt | null, Row[]> {
-  const [at] = yield { text: READ_POSITION, values: [] }
-  if (at === undefined) return null
-  const position = { height: at[0] as string, timestamp: at[1] as string }
-  return { position, inputs: yield* readInputs(marketId) }
+  const [found] = yield { text: READ_STATE, values: [] }
+  const { version, position } = stateOf(found!)
+  return position === null ? null : { version, position, inputs: yield* readFundingInputsOf(marketId) }
 }
 
-function* readInputs(marketId: string): Generator<Statement, FundingInputs | null, Row[]> {
+/** The same within a reading that knows its position; null where no estimate can be made. */
+export function* readFundingInputsOf(marketId: string): Generator<Statement, FundingInputs | null, Row[]> {
   const [market] = yield { text: READ_MARKET, values: [marketId] }
   const [interestRate, clampLowerBound, clampUpperBound, ...limits] = (market ?? []).slice(1) as (
     | string

@@ -7,6 +7,8 @@ import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
 import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
+import type { EstimateMaker } from './market-summaries.ts'
+import type { Statement } from './page-statement.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
@@ -142,6 +144,8 @@ export type Reader = {
   log?: StoreLog
   /** What the estimate of a market's running funding period follows from; null in an empty store. */
   fundingInputs(marketId: string): Promise<FundingInputsAt | null>
+  /** A page of market summaries; its query's resource is theirs. */
+  marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
@@ -166,8 +170,13 @@ export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   page(query: PageQuery): Promise<Page>
+  /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
+  read<T>(reading: Reading<T>): Promise<T>
   close(): Promise<void>
 }
+
+/** What is read by several statements of one snapshot. */
+export type Reading<T> = Generator<Statement, T, Row[]>
 
 /** How a replica stands. */
 export type ReplicaState = {

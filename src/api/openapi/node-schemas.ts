@@ -1,5 +1,6 @@
-import { type Field, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
-import { RESOURCES } from '../../resources/resources.ts'
+import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
+import { fundingEstimate } from '../../resources/funding-estimates.ts'
+import { LISTS } from '../../resources/resources.ts'
 
 const TEXT = { type: 'string' }
 const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
@@ -28,9 +29,9 @@ export const closedObject = (properties: Record<string, object>, optional: reado
   additionalProperties: false,
 })
 
-/** JSON schemas of the resources' nodes, by the name of the node's type. */
+/** JSON schemas of nodes, by the name of the node's type. */
 export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
-  RESOURCES.map(({ nodeName, meaning, fields }) => [
+  [...LISTS, fundingEstimate].map(({ nodeName, meaning, fields }) => [
     nodeName,
     { ...objectSchema(fields), description: meaning },
   ]),
@@ -51,6 +52,7 @@ function fieldSchema({ form, meaning, ifNull }: Field): object {
 function formSchema(form: Field['form']): object {
   if (isStored(form)) return closedObject(Object.fromEntries(form.stored.map(storedEntry)))
   if (isObject(form)) return objectSchema(form.object)
+  if (isNodeOf(form)) return { $ref: `#/components/schemas/${form.nodeOf}` }
   const names = namesOf(form)
   if (names !== null) return { type: 'string', enum: [...names] }
   return SCHEMAS[form as keyof typeof SCHEMAS]

@@ -1,6 +1,5 @@
-import { TEXT_FORMATS } from '../../export/text-formats.ts'
 import { type Resource, wordsOf } from '../../resources/resource.ts'
-import { RESOURCES } from '../../resources/resources.ts'
+import { LISTS, RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { FORMAT_PARAMETER } from '../pages/parameters.ts'
 import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH } from '../paths.ts'
@@ -8,6 +7,7 @@ import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
 import { coverageOperation } from './openapi-coverage.ts'
 import { fundingEstimateOperation } from './openapi-estimates.ts'
+import { EXPORT_CONTENT, exportOperations } from './openapi-exports.ts'
 import {
   COMMON_PARAMETERS,
   describedParameter,
@@ -21,14 +21,6 @@ const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).joi
 
 Names of parameters may be in camel case or snake case (\`pagination.newest_first\`); unknown ones are ignored; a known one may stand once. 64-bit integers are strings. HEAD answers as GET does, without the body; OPTIONS names the methods.`
 
-/** All rows in a format, a row a line. */
-const EXPORT_CONTENT = Object.fromEntries(
-  Object.values(TEXT_FORMATS).map(({ contentType }) => [
-    contentType.split(';')[0],
-    { schema: { type: 'string' } },
-  ]),
-)
-
 /** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
 export function openApiDocument(version: string): object {
   return {
@@ -40,15 +32,16 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'service' }],
+    tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'exports' }, { name: 'service' }],
     paths: {
       ...Object.fromEntries(
-        RESOURCES.map((resource) => [
+        LISTS.map((resource) => [
           resource.path.replace(':marketId', '{marketId}'),
           { get: operation(resource) },
         ]),
       ),
       ...streamOperations(),
+      ...exportOperations(),
       [COVERAGE_PATH]: { get: coverageOperation() },
       [FUNDING_ESTIMATE_PATH.replace(':marketId', '{marketId}')]: { get: fundingEstimateOperation() },
       ...SERVICE_OPERATIONS,
@@ -70,6 +63,7 @@ const PAGE_INFO = closedObject({
 
 function operation(resource: Resource): object {
   const { name, nodeName, summary } = resource
+  const isExported = RESOURCES.includes(resource)
   const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
   return {
     operationId: `list${name[0]!.toUpperCase()}${name.slice(1)}`,
@@ -77,14 +71,17 @@ function operation(resource: Resource): object {
     tags: ['market data'],
     parameters: [
       ...parametersOfResource(resource),
-      { ...describedParameter(FORMAT_PARAMETER), in: 'query' },
+      ...(isExported ? [{ ...describedParameter(FORMAT_PARAMETER), in: 'query' }] : []),
       ...COMMON_PARAMETERS,
     ],
     responses: {
       200: {
-        description: 'A page; with a `format` all rows.',
+        description: isExported ? 'A page; with a `format` all rows.' : 'A page.',
         headers,
-        content: { [JSON_TYPE]: { schema: pageSchema(name, nodeName) }, ...EXPORT_CONTENT },
+        content: {
+          [JSON_TYPE]: { schema: pageSchema(name, nodeName) },
+          ...(isExported ? EXPORT_CONTENT : {}),
+        },
       },
       304: { description: 'The client holds the body already.', headers },
       ...errorAnswers(resource),

@@ -2,7 +2,8 @@ import { estimateFromTwaps } from '../../funding/estimate.ts'
 import { createMarketVerifier } from '../../funding/market-verifier.ts'
 import { fundingTerms } from '../../funding/payment.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
-import type { FundingInputsAt } from '../../store/funding-inputs.ts'
+import type { FundingInputs } from '../../store/funding-inputs.ts'
+import type { Position } from '../../store/store.ts'
 
 /** What the running period of a market would pay if it ended at the last block's second; all values are texts. */
 export type FundingEstimateNode = {
@@ -19,7 +20,7 @@ export type FundingEstimateNode = {
 /** Makes the estimate of a market's running period (docs/funding.md); null where it does not follow from what is held. */
 export function fundingEstimateOf(
   marketId: string,
-  { position, inputs }: FundingInputsAt,
+  { position, inputs }: { position: Position; inputs: FundingInputs | null },
 ): FundingEstimateNode | null {
   const terms = inputs === null ? null : fundingTerms(inputs.parameters)
   if (inputs === null || terms === null) return null

@@ -1,8 +1,10 @@
+import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
-import type { HoldingsQuery, Position, Reader } from '../../store/store.ts'
+import type { EstimateMaker } from '../../store/market-summaries.ts'
+import type { HoldingsQuery, PageQuery, Position, Reader } from '../../store/store.ts'
 import { checkSumOf } from '../http/send-json.ts'
 import { coverageBody } from './coverage-body.ts'
-import { fundingEstimateOf } from './funding-estimate.ts'
+import { createKeptEstimates } from './kept-estimates.ts'
 import { pageBody } from './page-body.ts'
 import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
@@ -34,9 +36,10 @@ export type Pages = {
 
 /** Makes pages here, from a reader that stays its owner's to close. */
 export function pagesOf(reader: Reader): Pages {
+  const report = createReports(reader)
   return {
     make: (asked) => makePage(reader, asked),
-    report: (asked) => makeReport(reader, asked),
+    report,
     close: async () => {},
   }
 }
@@ -55,20 +58,54 @@ export async function makePage(reader: Reader, asked: PageRequest): Promise<Made
   }
 }
 
-/** A request for what is answered besides pages: a part of what the store holds, or a market's funding estimate. */
-export type ReportRequest = { coverage: HoldingsQuery } | { fundingEstimate: string }
+/** A request for a page of market summaries, as it can be sent between threads. */
+export type SummariesRequest = Omit<PageRequest, 'query'> & { query: Omit<PageQuery, 'resource'> }
 
-export async function makeReport(reader: Reader, asked: ReportRequest): Promise<MadeReport | null> {
-  return 'coverage' in asked
-    ? makeCoverage(reader, asked.coverage)
-    : makeFundingEstimate(reader, asked.fundingEstimate)
+/**
+ * A request for what is answered besides pages of resources: a part of what the store holds, a market's funding estimate,
+ * or a page of market summaries.
+ */
+export type ReportRequest =
+  | { coverage: HoldingsQuery }
+  | { fundingEstimate: string }
+  | { marketSummaries: SummariesRequest }
+
+/** Makes reports from a reader; estimates are made once a commit, whatever asks for them. */
+export function createReports(reader: Reader): (asked: ReportRequest) => Promise<MadeReport | null> {
+  const estimates = createKeptEstimates()
+  return (asked) => {
+    if ('coverage' in asked) return makeCoverage(reader, asked.coverage)
+    if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate, estimates)
+    return makeMarketSummaries(reader, asked.marketSummaries, estimates)
+  }
 }
 
-async function makeFundingEstimate(reader: Reader, marketId: string): Promise<MadeReport | null> {
-  const found = await reader.fundingInputs(marketId)
-  if (found === null) return null
-  const fundingEstimate = fundingEstimateOf(marketId, found)
-  return { json: Buffer.from(JSON.stringify({ fundingEstimate })), position: found.position }
+async function makeFundingEstimate(
+  reader: Reader,
+  marketId: string,
+  estimates: EstimateMaker,
+): Promise<MadeReport | null> {
+  // Of replicas each may stand at another commit.
+  const now = await reader.freshness?.(null)
+  let position = now?.position ?? null
+  let estimate = now === undefined ? undefined : estimates.kept(marketId, now.version)
+  if (position === null || estimate === undefined) {
+    const found = await reader.fundingInputs(marketId)
+    if (found === null) return null
+    position = found.position
+    estimate = estimates.make(marketId, found)
+  }
+  return { json: Buffer.from(`{"fundingEstimate":${estimate}}`), position }
+}
+
+async function makeMarketSummaries(
+  reader: Reader,
+  { query, backward }: SummariesRequest,
+  estimates: EstimateMaker,
+): Promise<MadeReport | null> {
+  const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
+  const page = await reader.marketSummaries(asked.query, estimates)
+  return page.position === null ? null : { json: pageBody(asked, page), position: page.position }
 }
 
 async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeReport | null> {

@@ -3,6 +3,7 @@ import { type CursorFault, decodeCursor } from '../../resources/cursor.ts'
 import type { Key, Resource, Selection } from '../../resources/resource.ts'
 import type { PageQuery } from '../../store/store.ts'
 import {
+  type ApiError,
   invalidMarketId,
   invalidPagination,
   invalidPartyId,
@@ -124,14 +125,25 @@ const CURSOR_FAULTS: Record<CursorFault, string> = {
   'of another market': 'is a cursor of another market',
 }
 
-function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
+const ALLOWED_CURSOR = 'allowed is a cursor of an earlier answer to the same selection'
+
+/** What is said of a cursor that a request may not carry. */
+export function invalidCursor(name: string, fault: CursorFault): ApiError {
+  return invalidPagination(`${name} ${CURSOR_FAULTS[fault]}, ${ALLOWED_CURSOR}`)
+}
+
+/**
+ * The key that a cursor of a request holds.
+ *
+ * @throws {ApiError} 400 for one that is not of the selection.
+ */
+export function cursorOf(resource: Resource, selection: Selection, name: string, text: string): Key {
   const key = decodeCursor(resource, selection, text)
-  const allowed = 'allowed is a cursor of an earlier answer to the same selection'
-  if (typeof key === 'string') throw invalidPagination(`${name} ${CURSOR_FAULTS[key]}, ${allowed}`)
+  if (typeof key === 'string') throw invalidCursor(name, key)
   for (const [index, { filter }] of resource.key.entries()) {
     if (filter === undefined || selection[filter] === undefined || selection[filter] === key[index]) continue
     throw invalidPagination(
-      `${name} is a cursor of another ${filter === 'marketId' ? 'market' : 'party'}, ${allowed}`,
+      `${name} is a cursor of another ${filter === 'marketId' ? 'market' : 'party'}, ${ALLOWED_CURSOR}`,
     )
   }
   return key

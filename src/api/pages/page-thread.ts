@@ -5,7 +5,7 @@ import { findStore } from '../../store/open-store.ts'
 import { asUnavailable, type Reader } from '../../store/store.ts'
 import { yieldToOthers } from '../../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { type MadePage, makePage, makeReport, type ReportRequest } from './make-page.ts'
+import { createReports, type MadePage, makePage, type ReportRequest } from './make-page.ts'
 import type { AskedPage, PageInBlock, PageThreadTask, SentReport } from './page-threads.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
@@ -15,6 +15,7 @@ if (isLong) yieldToOthers()
 const store = findStore(name)
 const buffers = new BufferPool()
 let reader: Reader | null = null
+let report: ReturnType<typeof createReports> | null = null
 
 async function openReader(): Promise<Reader> {
   try {
@@ -29,7 +30,8 @@ async function answer(
 ): Promise<ThreadAnswer<PageInBlock | SentReport | null>> {
   reader ??= await openReader()
   if (!('query' in asked)) {
-    const made = await makeReport(reader, asked)
+    report ??= createReports(reader)
+    const made = await report(asked)
     return {
       answer: made === null ? null : { bytes: new Uint8Array(made.json), position: made.position },
     }

@@ -9,14 +9,14 @@ import type { Resource } from '../../resources/resource.ts'
 import { createShares } from '../../shares.ts'
 import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
 import type { StoreLog } from '../../store/store.ts'
-import { emptyStore, invalidPagination, unavailable } from '../http/errors.ts'
+import { emptyStore, unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import { acceptsGzip, GZIP_OPTIONS } from '../http/send-json.ts'
 import { addVary } from '../http/vary.ts'
-import { pageRequest } from '../pages/page-request.ts'
-import { FORMAT_PARAMETER, type ParameterValues, parameterReader, parametersOf } from '../pages/parameters.ts'
+import { FORMAT_PARAMETER, parameterReader } from '../pages/parameters.ts'
 import { watchPace } from './export-pace.ts'
+import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { LongReads, OpenExport } from './long-reads.ts'
 
 /** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
@@ -31,8 +31,6 @@ const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
 /** How often it is tried to empty a long log that nobody here keeps from it, and when a client may try again. */
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
-
-const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 
 export type ExportOptions = {
   longReads: LongReads
@@ -49,6 +47,8 @@ export type ExportOptions = {
 export type Exports = {
   /** A handler that answers requests with a `format` with all rows in that format, and leaves others to `page`. */
   handlerOf(resource: Resource, page: RouteHandlerMethod): RouteHandlerMethod
+  /** The handler of a resource's export over all markets. */
+  fullHandlerOf(resource: Resource): RouteHandlerMethod
 }
 
 /** Makes the handlers of exports, which together keep to the limits. */
@@ -118,14 +118,11 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
   }
 
   async function sendExport(
-    resource: Resource,
+    query: ExportQuery,
+    format: TextFormatName,
     request: FastifyRequest,
     reply: FastifyReply,
-    values: ParameterValues,
   ): Promise<FastifyReply> {
-    const { marketId = null } = request.params as { marketId?: string }
-    const query = exportQuery(resource, marketId, values)
-    const format = values.get('format') as TextFormatName
     await refuseLongLog(request)
     const address = addressOf(request.raw)
     const ownStop = begin(address)
@@ -141,7 +138,7 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
       const head = {
         ...reply.getHeaders(),
         'content-type': TEXT_FORMATS[format].contentType,
-        'content-disposition': `attachment; filename="${resource.name}.${format}"`,
+        'content-disposition': `attachment; filename="${query.resource.name}.${format}"`,
         'cache-control': 'no-store',
         'x-block-height': height,
         'x-block-timestamp': timestamp,
@@ -180,13 +177,22 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
 
   return {
     handlerOf: (resource, page) => {
-      const readParameters = parameterReader(
-        [...parametersOf(resource), FORMAT_PARAMETER].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-      )
+      const readParameters = parameterReader(exportParametersOf(resource))
       return async function handle(request, reply) {
         const query = queryOf(request.originalUrl)
         if (!hasName(query, FORMAT_PARAMETER.name)) return page.call(this, request, reply)
-        return sendExport(resource, request, reply, readParameters(parseQuery(query)))
+        const values = readParameters(parseQuery(query))
+        const { marketId = null } = request.params as { marketId?: string }
+        const asked = exportQuery(resource, marketId, values)
+        return sendExport(asked, values.get(FORMAT_PARAMETER.name) as TextFormatName, request, reply)
+      }
+    },
+    fullHandlerOf: (resource) => {
+      const readParameters = parameterReader(fullExportParametersOf(resource))
+      return async (request, reply) => {
+        const values = readParameters(parseQuery(queryOf(request.originalUrl)))
+        const format = (values.get(FORMAT_PARAMETER.name) as TextFormatName | undefined) ?? 'ndjson'
+        return sendExport(fullExportQuery(resource, values), format, request, reply)
       }
     },
   }
@@ -195,24 +201,4 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
 /** The text of an export, each piece read no sooner than the one before has been taken. */
 async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
   for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
-}
-
-/**
- * Checks a request for an export.
- *
- * @throws {ApiError} 400, as for a page, and for what only pages have.
- */
-export function exportQuery(
-  resource: Resource,
-  pathMarketId: string | null,
-  values: ParameterValues,
-): ExportQuery {
-  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
-  const paged = NOT_PAGED.find((name) => values.has(name))
-  if (paged !== undefined) {
-    throw invalidPagination(
-      `${paged} is not for an export, which holds all rows; allowed is pagination.after`,
-    )
-  }
-  return { resource, selection, descending, cursor }
 }

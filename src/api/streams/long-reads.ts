@@ -45,10 +45,12 @@ export function longReadsOf(
   return {
     hub,
     openExport: async (query, format) => {
-      const { resource, selection } = query
       const snapshot = await turns('export', () => reader.openSnapshot())
-      const rows = exportRows(query, (page) => turns('export', () => snapshot.page(page)))
-      const text = textOf(rows, TEXT_FORMATS[format], resource, selection)
+      const rows = exportRows(query, {
+        page: (page) => turns('export', () => snapshot.page(page)),
+        read: (reading) => turns('export', () => snapshot.read(reading)),
+      })
+      const text = textOf(rows, TEXT_FORMATS[format], query.resource)
       return {
         position: snapshot.position,
         next: async () => {

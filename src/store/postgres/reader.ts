@@ -9,6 +9,7 @@ import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
+import { readMarketSummaries } from '../market-summaries.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
@@ -31,6 +32,7 @@ import {
   type PageQuery,
   type Position,
   type Reader,
+  type Reading,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
@@ -95,12 +97,15 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       openPostgresSnapshot(address, {
         page: (client, query) => readPageWithin(client, query, markets),
         position: readPosition,
+        run: runReading,
       }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
     fundingInputs: (marketId) =>
       ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
+    marketSummaries: (query, estimates) =>
+      ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
     close: () => pool.end(),
   }
 }
@@ -209,7 +214,7 @@ async function holdsLess(client: Queryable, { height }: Coverage): Promise<boole
 }
 
 /** Runs a reading's statements one after another. */
-async function runReading<T>(client: Queryable, reading: Generator<Statement, T, Row[]>): Promise<T> {
+async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
   let step = reading.next()
   while (!step.done) step = reading.next(await rows(client, step.value))
   return step.value

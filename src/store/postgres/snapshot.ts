@@ -1,4 +1,11 @@
-import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
+import {
+  asUnavailable,
+  type Page,
+  type PageQuery,
+  type Position,
+  type Reading,
+  type Snapshot,
+} from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, readerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
@@ -10,6 +17,7 @@ export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read
 export type SnapshotReads = {
   page(client: Queryable, query: PageQuery): Promise<Page>
   position(client: Queryable): Promise<Position | null>
+  run<T>(client: Queryable, reading: Reading<T>): Promise<T>
 }
 
 /** Opens a transaction of repeatable reads on a connection of its own, which lasts until it is closed. */
@@ -31,7 +39,12 @@ export async function openPostgresSnapshot(address: PostgresAddress, read: Snaps
       await client.query(BEGIN_SNAPSHOT)
       return read.position(client)
     })
-    return { position, page: (query) => reading(() => read.page(client, query)), close }
+    return {
+      position,
+      page: (query) => reading(() => read.page(client, query)),
+      read: (several) => reading(() => read.run(client, several)),
+      close,
+    }
   } catch (error) {
     await close()
     throw error

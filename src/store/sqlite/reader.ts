@@ -1,17 +1,17 @@
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
-import type { Resource, Row, Selection } from '../../resources/resource.ts'
+import type { Resource, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
+import { readMarketSummaries } from '../market-summaries.ts'
 import {
   edgesStatement,
   existsStatement,
   marketStatement,
   pageStatement,
   type Scan,
-  type Statement,
   spanStatement,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -34,6 +34,7 @@ import {
   type Position,
   type Reader,
   type ReaderOptions,
+  type Reading,
   StoreError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'
@@ -90,11 +91,14 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
         const { text, values } = placeStatement(resource, selection, key, market)
         return placeOf(from.row(text, values) ?? undefined)
       }),
-    openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, position: readPosition }),
+    openSnapshot: async () =>
+      openSqliteSnapshot(path, { page: readPage, position: readPosition, run: runReading }),
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
     fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
+    marketSummaries: (query, estimates) =>
+      snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
     log: sqliteLog(path),
     close: async () => close(),
   }
@@ -164,7 +168,7 @@ function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | nul
 }
 
 /** Runs a reading's statements one after another. */
-function runReading<T>(connection: Connection, reading: Generator<Statement, T, Row[]>): T {
+function runReading<T>(connection: Connection, reading: Reading<T>): T {
   let step = reading.next()
   while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
   return step.value

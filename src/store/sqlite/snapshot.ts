@@ -1,4 +1,11 @@
-import { asUnavailable, type Page, type PageQuery, type Position, type Snapshot } from '../store.ts'
+import {
+  asUnavailable,
+  type Page,
+  type PageQuery,
+  type Position,
+  type Reading,
+  type Snapshot,
+} from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 
@@ -9,6 +16,7 @@ const CACHE_KIB = 4 * 1024
 export type SnapshotReads = {
   page(connection: Connection, query: PageQuery): Page
   position(connection: Connection): Position | null
+  run<T>(connection: Connection, reading: Reading<T>): T
 }
 
 /** Opens a read transaction on a connection of its own, which lasts until it is closed. */
@@ -32,6 +40,7 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     return {
       position,
       page: async (query) => reading(() => read.page(connection, query)),
+      read: async (several) => reading(() => read.run(connection, several)),
       close: async () => {
         connection.close()
         shortenLog(path)

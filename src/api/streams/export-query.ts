@@ -1,0 +1,94 @@
+import type { ExportQuery } from '../../export/export-rows.ts'
+import { decodeMarketCursor } from '../../resources/market-cursor.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { invalidPagination } from '../http/errors.ts'
+import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../pages/page-request.ts'
+import {
+  FORMAT_PARAMETER,
+  filterParametersOf,
+  PATH_MARKET_ID,
+  type Parameter,
+  type ParameterValues,
+  parametersOf,
+} from '../pages/parameters.ts'
+
+const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
+
+function byName(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The parameters of a resource's operation, with the format. */
+export function exportParametersOf(resource: Resource): readonly Parameter[] {
+  return byName([...parametersOf(resource), FORMAT_PARAMETER])
+}
+
+/** The parameters of the export of all markets, with those that only pages have, which are refused. */
+export function fullExportParametersOf(resource: Resource): readonly Parameter[] {
+  const paging = parametersOf(resource).filter(
+    ({ name }) => !resource.filters.some((filter) => filter === name),
+  )
+  const ofMarket = { ...PATH_MARKET_ID, description: 'Rows of this market alone.' }
+  return byName([
+    ...paging.map((parameter) => {
+      const description = DESCRIPTIONS[parameter.name]
+      return description === undefined ? parameter : { ...parameter, description }
+    }),
+    ...filterParametersOf({ ...resource, needsFilter: false }),
+    ...(resource.scope === null ? [] : [ofMarket]),
+    { ...FORMAT_PARAMETER, description: 'Lines of JSON, where nothing is said, or of CSV.' },
+  ])
+}
+
+/** What of the paging parameters an export of all markets means otherwise. */
+const DESCRIPTIONS: Record<string, string> = {
+  'pagination.after': 'The cursor of a row of such an export: the rows after it.',
+  'pagination.newestFirst': 'Whether the order is reversed; it is not where nothing is said.',
+}
+
+/** Whether a parameter belongs to pages alone: an export refuses it. */
+export const isOfPagesAlone = ({ name }: Pick<Parameter, 'name'>) => NOT_PAGED.includes(name)
+
+/**
+ * Checks a request for an export.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function exportQuery(
+  resource: Resource,
+  pathMarketId: string | null,
+  values: ParameterValues,
+): ExportQuery {
+  const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
+  refusePaging(values)
+  return { resource, selection, descending, cursor }
+}
+
+/**
+ * Checks a request for an export over all markets: by market id, then by key; reversed where newest first is asked for.
+ *
+ * @throws {ApiError} 400, as for a page, and for what only pages have.
+ */
+export function fullExportQuery(resource: Resource, values: ParameterValues): ExportQuery {
+  const selection = selectionOf({ ...resource, needsFilter: false }, null, values)
+  refusePaging(values)
+  const descending = values.get('pagination.newestFirst') === true
+  const name = 'pagination.after'
+  const after = values.get(name) as string | undefined
+  const query = { resource, selection, descending }
+  if (resource.scope === null)
+    return { ...query, cursor: after === undefined ? null : cursorOf(resource, selection, name, after) }
+  if (after === undefined) return { ...query, cursor: null, list: { market: null } }
+  const found = decodeMarketCursor(resource, after)
+  if (typeof found === 'string') throw invalidCursor(name, found)
+  const { marketId, key } = found
+  if (selection.marketId !== undefined && selection.marketId !== marketId)
+    throw invalidCursor(name, 'of another market')
+  return { ...query, cursor: key, list: { market: marketId } }
+}
+
+function refusePaging(values: ParameterValues): void {
+  const paged = NOT_PAGED.find((name) => values.has(name))
+  if (paged === undefined) return
+  throw invalidPagination(`${paged} is not for an export, which holds all rows; allowed is pagination.after`)
+}

@@ -1,0 +1,36 @@
+import { type CursorFault, decodeCursor, encodeCursor } from './cursor.ts'
+import type { Key, Resource, Row } from './resource.ts'
+import { LISTS } from './resources.ts'
+
+/*
+ * Cursors of rows that are bound to a market hold a fingerprint of it alone. Where the rows of all markets are one list,
+ * by market id, a cursor names its market: `x`, the 32 bytes of its id in base64url, and the row's own cursor. So it
+ * resumes in the middle of a market, whichever markets have come or gone since.
+ */
+
+const WRITTEN = /^x([A-Za-z0-9_-]{43})(.+)$/
+
+/** The cursor of a row in the list of all markets, of a resource whose rows are bound to one. */
+export function encodeMarketCursor(resource: Resource, marketId: string, row: Row | Key): string {
+  const id = Buffer.from(marketId, 'hex').toString('base64url')
+  return `x${id}${encodeCursor(resource, { marketId }, row)}`
+}
+
+/** The market and the key that such a cursor holds, or what is wrong with it. */
+export function decodeMarketCursor(
+  resource: Resource,
+  text: string,
+): { marketId: string; key: Key } | CursorFault {
+  if (text === '') return 'empty'
+  const match = WRITTEN.exec(text)
+  if (match === null)
+    return LISTS.some(({ cursor }) => cursor.isOne(text)) ? 'of another resource' : 'garbled'
+  const [, written, rest] = match as unknown as [string, string, string]
+  const id = Buffer.from(written, 'base64url')
+  if (id.toString('base64url') !== written) return 'garbled'
+  const marketId = id.toString('hex')
+  const key = decodeCursor(resource, { marketId }, rest)
+  if (typeof key !== 'string') return { marketId, key }
+  // The fingerprint within is of another market than the id before it: nobody has written that.
+  return key === 'of another market' ? 'garbled' : key
+}

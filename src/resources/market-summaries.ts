@@ -1,0 +1,93 @@
+import { fundingEstimate } from './funding-estimates.ts'
+import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
+import { fundingPeriods } from './funding-periods.ts'
+import { instruments } from './instruments.ts'
+import { defineResource, type KeyColumn } from './resource.ts'
+import { textCursor } from './text-cursor.ts'
+
+const key: readonly KeyColumn[] = [{ column: 'market_id', type: 'id', filter: 'marketId' }]
+
+/**
+ * What people look at first of each market, in one list: made of the nodes of other operations, which store/market-summaries.ts
+ * gathers. It has pages like a resource, and neither streams nor exports: those of its parts say the same.
+ */
+export const marketSummaries = defineResource({
+  name: 'marketSummaries',
+  nodeName: 'MarketSummary',
+  summary: 'List the markets, each with what the other operations say of it now',
+  meaning: 'A market that any row names: the nodes of the other operations, null where there is none.',
+  path: '/api/v2/market-summaries',
+  tag: 6,
+  cursor: textCursor('m', key),
+  key,
+  scope: null,
+  filters: ['marketId'],
+  needsFilter: false,
+  dateRange: false,
+  storage: {
+    table: 'markets',
+    columns: [
+      { name: 'market_id', type: 'line' },
+      { name: 'instrument', type: 'line' },
+      { name: 'running_period', type: 'line' },
+      { name: 'last_paid_period', type: 'line' },
+      { name: 'estimate', type: 'line' },
+      { name: 'last_external_point', type: 'line' },
+      { name: 'last_internal_point', type: 'line' },
+      { name: 'providers', type: 'int64' },
+    ],
+    arrivals: 'all rows',
+  },
+  fields: [
+    { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
+    {
+      name: 'instrument',
+      meaning: 'What it is called; null where no market event of it is held.',
+      column: 'instrument',
+      form: { nodeOf: instruments.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'runningPeriod',
+      meaning: 'Its latest funding period, where that has no end.',
+      column: 'running_period',
+      form: { nodeOf: fundingPeriods.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'lastPaidPeriod',
+      meaning: 'Its last funding period with a payment.',
+      column: 'last_paid_period',
+      form: { nodeOf: fundingPeriods.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'estimate',
+      meaning: 'What the running period would pay if it ended at the last block.',
+      column: 'estimate',
+      form: { nodeOf: fundingEstimate.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'lastExternalPoint',
+      meaning: "The latest data point of the oracle's prices.",
+      column: 'last_external_point',
+      form: { nodeOf: fundingPeriodDataPoints.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'lastInternalPoint',
+      meaning: "The latest data point of the market's own mark prices.",
+      column: 'last_internal_point',
+      form: { nodeOf: fundingPeriodDataPoints.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'providers',
+      meaning: 'How many liquidity providers it has.',
+      column: 'providers',
+      form: 'integer',
+    },
+  ],
+  coverage: 'count',
+})

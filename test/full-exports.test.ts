@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { decodeMarketCursor, encodeMarketCursor } from '../src/resources/market-cursor.ts'
+import type { Selection } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { idOf } from './fixtures/event-stream.ts'
+import { query, send } from './fixtures/http.ts'
+import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { PageModel, targetOf } from './fixtures/page-model.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+
+const pathOf = ({ kebabName }: { kebabName: string }) => `/api/v2/export/${kebabName}`
+
+type Line = Record<string, unknown> & { cursor: string }
+
+function linesOf(text: string): Line[] {
+  assert.ok(text === '' || text.endsWith('\n'))
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+}
+
+async function exported(base: string, path: string, params: [string, string][] = []): Promise<Line[]> {
+  const answer = await send(base, `${path}${query([['format', 'ndjson'], ...params])}`)
+  assert.equal(answer.status, 200, answer.text)
+  return linesOf(answer.text)
+}
+
+/** All rows as an export has them: by market id where rows are bound to one, then by key. */
+function ordered({ resource }: ResourceCase, rows: readonly ModelRow[]): object[] {
+  if (resource.scope === null) return rows.map(({ node }) => node)
+  const ids = [...new Set(rows.map((row) => row.of.marketId!))].sort()
+  return ids.flatMap((id) => rows.filter((row) => row.of.marketId === id).map(({ node }) => node))
+}
+
+const nodesOf = (lines: readonly Line[]) => lines.map(({ cursor: _, ...node }) => node)
+
+/** A store of random events of a resource, that is served, and the model of it. */
+async function serveCase(t: TestContext, kind: StoreKind, resourceCase: ResourceCase) {
+  const store = kind.create(t)
+  const live = await openLiveStore(t, store)
+  const model = new PageModel(resourceCase)
+  const events = fc.sample(resourceCase.events, { seed: 1, numRuns: 150 })
+  await live.commit(1, events)
+  model.add(1, events)
+  return { store, base: await serve(t, store), model }
+}
+
+/** Selections without a market, as an export of all markets takes them. */
+function selectionsOf({ selections }: ResourceCase): Selection[] {
+  return fc
+    .sample(selections, { seed: 2, numRuns: 8 })
+    .map(({ marketId: _, ...rest }) => rest)
+    .concat([{}])
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`exports of all markets (${kind.name})`, () => {
+    for (const resourceCase of RESOURCE_CASES) {
+      const { resource } = resourceCase
+      const path = pathOf(resource)
+
+      test(`hold all ${resource.name}, by market id, then by key, and resume after every row`, async (t) => {
+        const { store, base, model } = await serveCase(t, kind, resourceCase)
+        for (const selection of selectionsOf(resourceCase)) {
+          const { params } = targetOf({ ...resource, scope: null }, selection)
+          const expected = ordered(resourceCase, model.rows(selection))
+          const lines = await exported(base, path, params)
+          assert.deepEqual(nodesOf(lines), expected)
+          const reversed = await exported(base, path, [...params, ['pagination.newestFirst', 'true']])
+          assert.deepEqual(nodesOf(reversed), expected.toReversed())
+        }
+        const lines = await exported(base, path)
+        assert.ok(lines.length >= 2)
+        for (const [index, { cursor }] of lines.entries()) {
+          assert.match(cursor, /^[A-Za-z0-9_-]+$/)
+          const rest = await exported(base, path, [['pagination.after', cursor]])
+          assert.deepEqual(rest, lines.slice(index + 1))
+          const before = await exported(base, path, [
+            ['pagination.after', cursor],
+            ['pagination.newestFirst', 'true'],
+          ])
+          assert.deepEqual(before, lines.slice(0, index).toReversed())
+        }
+        const csv = await send(base, `${path}?format=csv`)
+        const cursors = csv.text.split('\r\n').flatMap((line) => /,([^,"]*)$/.exec(line)?.[1] ?? [])
+        assert.deepEqual(new Set(cursors), new Set(['cursor', ...lines.map(({ cursor }) => cursor)]))
+        const args = ['export', resource.kebabName, '--store', store, '--oldest-first']
+        const { code, stdout, stderr } = await runLyra(t, args)
+        assert.equal(code, 0, stderr)
+        assert.deepEqual(linesOf(stdout), lines)
+        const middle = lines[Math.floor(lines.length / 2)]!
+        const resumed = await runLyra(t, [...args, '--after', middle.cursor])
+        assert.deepEqual(linesOf(resumed.stdout), lines.slice(lines.indexOf(middle) + 1))
+      })
+
+      if (resource.scope === null && !resource.filters.includes('marketId')) continue
+
+      test(`of ${resource.name} of one market are that market's part`, async (t) => {
+        const { base, model } = await serveCase(t, kind, resourceCase)
+        const lines = await exported(base, path)
+        for (const marketId of new Set(model.rows({}).map((row) => row.of.marketId!))) {
+          const own = await exported(base, path, [['marketId', marketId.toUpperCase()]])
+          assert.deepEqual(
+            own,
+            lines.filter((line) => line.marketId === marketId),
+          )
+          for (const { cursor, marketId: of } of lines) {
+            const target = `${path}${query([
+              ...[['format', 'csv'] as [string, string], ['marketId', marketId] as [string, string]],
+              ['pagination.after', cursor],
+            ])}`
+            assert.equal((await send(base, target)).status, of === marketId ? 200 : 400)
+          }
+        }
+      })
+    }
+
+    test('resume in the middle of a market that is gone, and find one that has come', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      // Numbers of markets go up in the order in which they come, which is not that of their ids.
+      const ids = ['c', 'a', 'e', 'b', 'f'].map(idOf)
+      for (const [index, marketId] of ids.entries()) {
+        await live.commit(
+          index + 1,
+          [1, 2, 3].map((late) => pointAt(10, { marketId, late })),
+        )
+      }
+      const base = await serve(t, store)
+      const path = '/api/v2/export/funding-period-data-points'
+      const lines = await exported(base, path)
+      assert.deepEqual(
+        lines.map(({ marketId }) => marketId),
+        ids.toSorted().flatMap((id) => [id, id, id]),
+      )
+      const middle = lines[7]!
+      assert.equal(middle.marketId, idOf('c'))
+      await runSql(
+        store,
+        [
+          `delete from funding_period_data_points where market = (select market from markets where market_id = '${idOf('c')}')`,
+          `delete from markets where market_id = '${idOf('c')}'`,
+        ].join('; '),
+      )
+      await live.commit(6, [pointAt(10, { marketId: idOf('d') })])
+      const rest = await exported(base, path, [['pagination.after', middle.cursor]])
+      assert.deepEqual(
+        rest.map(({ marketId }) => marketId),
+        [idOf('d'), ...[idOf('e'), idOf('f')].flatMap((id) => [id, id, id])],
+      )
+    })
+  })
+}
+
+describe('an export of all markets', () => {
+  const kind = STORE_KINDS[0]!
+
+  test('is refused where the request is wrong, by the table of errors', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
+    const base = await serve(t, store)
+    const path = '/api/v2/export/funding-period-data-points'
+    const own = (await send(base, `/api/v2/funding-periods/data-points/${idOf('b')}?format=ndjson`)).text
+    const { cursor: ofPage } = JSON.parse(own) as Line
+    const [{ cursor }] = (await exported(base, path)) as [Line]
+    const spoilt = cursor.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+    for (const [target, detail, message] of [
+      [`${path}?format=parquet`, undefined, /allowed is one of ndjson, csv/],
+      [`${path}?format=csv&format=csv`, undefined, /given 2 times/],
+      [`${path}?format=csv&marketId=abc`, 10000, /abc/],
+      [`${path}?format=csv&pagination.first=5`, 10028, /holds all rows/],
+      [`${path}?format=csv&pagination.before=${cursor}`, 10028, /holds all rows/],
+      [`${path}?format=csv&pagination.after=`, 10028, /is empty/],
+      [`${path}?format=csv&pagination.after=abc`, 10028, /is no cursor/],
+      [`${path}?format=csv&pagination.after=${ofPage}`, 10028, /is a cursor of another resource/],
+      [`${path}?format=csv&pagination.after=${spoilt}`, 10028, /is no cursor/],
+      [
+        `${pathOf({ kebabName: 'funding-periods' })}?format=csv&pagination.after=${cursor}`,
+        10028,
+        /another resource/,
+      ],
+      [`${pathOf({ kebabName: 'liquidity-providers' })}?format=csv&partyId=x`, 10000, /x/],
+    ] as [string, number | undefined, RegExp][]) {
+      const answer = await send(base, target)
+      assert.equal(answer.status, 400, target)
+      const { code, details } = JSON.parse(answer.text) as { code: number; details: { code: number }[] }
+      assert.deepEqual([code, details[0]?.code], [3, detail], answer.text)
+      assert.match(answer.text, message)
+    }
+    const plain = await send(base, path)
+    assert.equal(plain.headers['content-type'], 'application/x-ndjson')
+    assert.equal(plain.text, (await send(base, `${path}?format=ndjson`)).text)
+    assert.equal((await send(base, '/api/v2/export/nothing?format=csv')).status, 404)
+    assert.equal((await send(base, '/api/v2/export/market-summaries?format=csv')).status, 404)
+    assert.equal((await send(base, `${path}?format=csv`, { method: 'POST' })).status, 405)
+    const head = await send(base, `${path}?format=csv`, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.text], [200, ''])
+    assert.equal(head.headers['content-disposition'], 'attachment; filename="fundingPeriodDataPoints.csv"')
+    const empty = await serve(t, kind.create(t))
+    assert.equal((await send(empty, `${path}?format=csv`)).status, 503)
+  })
+
+  test('is one of the exports that run at once', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [pointAt(1)])
+    const base = await serve(t, store, { limits: { exports: 0 } })
+    assert.equal((await send(base, '/api/v2/export/checkpoints?format=csv')).status, 503)
+  })
+
+  test('has cursors that hold market and key, of every resource that is bound to a market', () => {
+    const bound = RESOURCES.filter(({ scope }) => scope !== null)
+    assert.ok(bound.length >= 2)
+    for (const resource of bound) {
+      const { keys } = RESOURCE_CASES.find((one) => one.resource === resource)!
+      for (const key of fc.sample(keys, { seed: 3, numRuns: 50 })) {
+        for (const marketId of [idOf('0'), idOf('f'), '0123456789abcdef'.repeat(4)]) {
+          const text = encodeMarketCursor(resource, marketId, key)
+          assert.deepEqual(decodeMarketCursor(resource, text), { marketId, key })
+          // The last character of an id's 43 has bits that mean nothing.
+          const other = String.fromCharCode(text.charCodeAt(43) + 1)
+          const spoilt = `${text.slice(0, 43)}${other}${text.slice(44)}`
+          assert.equal(decodeMarketCursor(resource, spoilt), 'garbled')
+        }
+      }
+    }
+  })
+})

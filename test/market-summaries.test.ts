@@ -1,0 +1,409 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { createLyraClient } from '../client/src/index.ts'
+import { createKeptEstimates } from '../src/api/pages/kept-estimates.ts'
+import type { MarketEvent } from '../src/events/event.ts'
+import { decodeCursor, encodeCursor } from '../src/resources/cursor.ts'
+import { marketSummaries } from '../src/resources/market-summaries.ts'
+import type { Key } from '../src/resources/resource.ts'
+import { type EstimateMaker, readMarketSummaries } from '../src/store/market-summaries.ts'
+import type { Statement } from '../src/store/page-statement.ts'
+import type { PageQuery } from '../src/store/store.ts'
+import { idOf } from './fixtures/event-stream.ts'
+import { getPage, type PageAnswer, query, send } from './fixtures/http.ts'
+import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
+import {
+  type ModelRow,
+  markets,
+  maybe,
+  queriesFor,
+  RESOURCE_CASES,
+  type ResourceCase,
+  withoutUndefined,
+} from './fixtures/resource-cases.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const SUMMARIES = '/api/v2/market-summaries'
+const ESTIMATES = '/api/v2/funding-estimates/'
+
+type Node = Record<string, unknown>
+
+/** The rows of another resource, as its own model has them, ascending. */
+function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
+  const model = new PageModel(RESOURCE_CASES.find(({ resource }) => resource.name === name)!)
+  model.add(1, events)
+  return model.rows({})
+}
+
+/** The market that an event's row names, of whatever kind it is. */
+const marketOf = (event: MarketEvent) => ('marketId' in event ? [event.marketId] : [])
+
+/** Market summaries on plain arrays: of the nodes that the models of the other resources have. */
+const SUMMARY_CASE: ResourceCase = {
+  resource: marketSummaries,
+  events: fc.oneof(
+    ...RESOURCE_CASES.filter(({ resource }) => resource.name !== 'checkpoints').map(({ events }) => events),
+  ),
+  keys: fc.tuple(markets),
+  selections: fc.record({ marketId: maybe(markets) }).map(withoutUndefined),
+  rows: (events) => {
+    const [points, periods, named, providers] = [
+      ...['fundingPeriodDataPoints', 'fundingPeriods', 'instruments', 'liquidityProviders'],
+    ].map((name) => rowsOf(name, events)) as [ModelRow[], ModelRow[], ModelRow[], ModelRow[]]
+    return [...new Set(events.flatMap(marketOf))].map((marketId) => {
+      const of = (rows: ModelRow[]) =>
+        rows.filter((row) => row.of.marketId === marketId).map(({ node }) => node)
+      const latest = of(periods).at(-1)
+      const last = (source: string) => of(points).findLast(({ dataPointType }) => dataPointType === source)
+      return {
+        key: [marketId],
+        of: { marketId },
+        node: {
+          marketId,
+          instrument: of(named).at(-1) ?? null,
+          runningPeriod: latest !== undefined && latest.end === undefined ? latest : null,
+          lastPaidPeriod: of(periods).findLast(({ fundingPayment }) => fundingPayment !== undefined) ?? null,
+          lastExternalPoint: last('SOURCE_EXTERNAL') ?? null,
+          lastInternalPoint: last('SOURCE_INTERNAL') ?? null,
+          providers: String(of(providers).length),
+        },
+      }
+    })
+  },
+}
+
+const queries = queriesFor(SUMMARY_CASE)
+
+async function estimateOf(base: string, marketId: string): Promise<unknown> {
+  return JSON.parse((await send(base, `${ESTIMATES}${marketId}`)).text).fundingEstimate
+}
+
+/** Asks for a page and compares it with the model's, its estimates with those of their own operation. */
+async function checkPage(
+  base: string,
+  model: PageModel,
+  asked: ModelQuery,
+  cursor: Key | null,
+): Promise<PageAnswer> {
+  const text = cursor === null ? null : encodeCursor(marketSummaries, asked.selection, cursor)
+  const { path, params } = requestOf(asked, text)
+  const page = await getPage(base, path, params)
+  const nodes: Node[] = []
+  for (const { node } of page.edges) {
+    const { estimate, ...rest } = node
+    assert.deepEqual(estimate, await estimateOf(base, String(node.marketId)))
+    nodes.push(rest)
+  }
+  const { hasNextPage, hasPreviousPage } = page.pageInfo
+  assert.deepEqual(
+    { nodes, hasNextPage, hasPreviousPage },
+    model.page({ ...asked, cursor }),
+    JSON.stringify(params),
+  )
+  return page
+}
+
+/** A store that is served and the model of what it holds, after some blocks. */
+async function serveModel(scope: TestContext, kind: (typeof STORE_KINDS)[number], first = 1) {
+  const store = kind.create(scope)
+  const live = await openLiveStore(scope, store)
+  const model = new PageModel(SUMMARY_CASE)
+  await live.commit(first, [])
+  const base = await serve(scope, store)
+  const commit = async (events: readonly MarketEvent[], height = live.height + 1) => {
+    await live.commit(height, events)
+    model.add(height, events)
+  }
+  return { base, model, commit }
+}
+
+const perpetual = (marketId: string): MarketEvent => ({
+  ...{ kind: 'market', marketId, code: 'A/PERP', name: 'A', product: 'PRODUCT_PERPETUAL', quoteName: 'USD' },
+  ...{ decimalPlaces: 2n, positionDecimalPlaces: 0n, state: 5, tradingMode: 1, settlementAsset: null },
+  funding: {
+    ...{ interestRate: '0', clampLowerBound: '0', clampUpperBound: '0' },
+    ...{ scalingFactor: null, lowerBound: null, upperBound: null },
+  },
+})
+
+const opening = (marketId: string, height: number): MarketEvent => ({
+  ...{ kind: 'funding-period', marketId, seq: BigInt(1 + Math.floor(height / 50)) },
+  ...{ start: 1_700_000_000_000_000_000n, end: null, fundingPayment: null, fundingRate: null },
+  ...{ internalTwap: null, externalTwap: null },
+})
+
+/** A store of some perpetual markets, each with a running period and its first points. */
+async function fillMarkets(t: TestContext, kind: (typeof STORE_KINDS)[number], count: number) {
+  const store = kind.create(t)
+  const live = await openLiveStore(t, store)
+  const ids = Array.from({ length: count }, (_, index) => (index + 16).toString(16).repeat(32))
+  await live.commit(
+    1,
+    // The order of their numbers in the store is not that of their ids.
+    ids
+      .toReversed()
+      .flatMap((marketId) => [
+        perpetual(marketId),
+        opening(marketId, 1),
+        pointAt(1, { marketId, source: 1, late: 1 }),
+        pointAt(1, { marketId, late: 1 }),
+      ]),
+  )
+  return { store, live, ids }
+}
+
+const PAGE: PageQuery = {
+  resource: marketSummaries,
+  selection: {},
+  descending: false,
+  cursor: null,
+  limit: 1_000,
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`market summaries (${kind.name})`, () => {
+    test('random pages are those of a plain list, of nodes of the other operations', async () => {
+      const property = fc.asyncProperty(
+        fc.array(SUMMARY_CASE.events, { maxLength: 40 }),
+        fc.array(queries, { minLength: 20, maxLength: 20 }),
+        (events, asked) =>
+          inScope(async (scope) => {
+            const { base, model, commit } = await serveModel(scope, kind)
+            await commit(events)
+            for (const one of asked) await checkPage(base, model, one, one.cursor)
+          }),
+      )
+      await fc.assert(property, { seed: 1, numRuns: scaled(10, 1000) })
+    })
+
+    test('are never out of date, in whatever order blocks come', async () => {
+      const heights = Array.from({ length: 8 }, (_, index) => index + 1)
+      const property = fc.asyncProperty(
+        fc.array(fc.array(SUMMARY_CASE.events, { maxLength: 6 }), { minLength: 8, maxLength: 8 }),
+        fc.shuffledSubarray(heights, { minLength: heights.length }),
+        fc.array(queries, { minLength: 6, maxLength: 6 }),
+        (blocks, order, asked) =>
+          inScope(async (scope) => {
+            const { base, model, commit } = await serveModel(scope, kind, 9)
+            for (const height of order) {
+              await commit(blocks[height - 1]!, height)
+              for (const one of [...asked, ...asked]) await checkPage(base, model, one, one.cursor)
+            }
+          }),
+      )
+      await fc.assert(property, { seed: 4, numRuns: scaled(6, 500) })
+    })
+
+    test('walks stay whole while markets come', async () => {
+      const property = fc.asyncProperty(
+        fc.array(fc.array(SUMMARY_CASE.events, { maxLength: 3 }), { minLength: 12, maxLength: 12 }),
+        queries,
+        (arrivals, asked) =>
+          inScope(async (scope) => {
+            const { base, model, commit } = await serveModel(scope, kind)
+            await commit(arrivals[0]!)
+            const one = { ...asked, size: 1, selection: {} }
+            const ascending = one.newestFirst === one.backward
+            let cursor: Key | null = null
+            for (let page = 1; ; page++) {
+              const { edges, pageInfo } = await checkPage(base, model, one, cursor)
+              for (const edge of edges) {
+                const key = decodeCursor(marketSummaries, {}, edge.cursor) as Key
+                assert.ok(
+                  cursor === null || (ascending ? compare(key, cursor) > 0 : compare(key, cursor) < 0),
+                )
+                cursor = key
+              }
+              if (!(one.backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return
+              await commit(arrivals[page % arrivals.length]!)
+            }
+          }),
+      )
+      await fc.assert(property, { seed: 2, numRuns: scaled(10, 1000) })
+    })
+
+    for (const name of ['perps-calm-named', 'perps-long-named']) {
+      test(`of ${name} say what the other operations say`, async (t) => {
+        const recording = recordingPath(`${name}.evts.gz`)
+        if (recording === null) return skip(t, `${name} is not there`)
+        const store = kind.create(t)
+        await ingestWhole(store, recording)
+        const base = await serve(t, store)
+        const { edges } = await getPage(base, SUMMARIES, [['pagination.newestFirst', 'false']])
+        const ids = edges.map(({ node }) => String(node.marketId))
+        assert.deepEqual(ids, ids.toSorted())
+        const first = async (path: string, params: [string, string][] = []) =>
+          (await getPage(base, path, [['pagination.first', '1'], ...params])).edges[0]?.node ?? null
+        let estimates = 0
+        for (const { node } of edges) {
+          const id = String(node.marketId)
+          const points = `/api/v2/funding-periods/data-points/${id}`
+          const periods = (await getPage(base, `/api/v2/funding-periods/${id}`, [])).edges.map(
+            (edge) => edge.node,
+          )
+          const providers = await getPage(base, '/api/v2/liquidity/providers', [['marketId', id]])
+          if (node.estimate !== null) estimates++
+          assert.deepEqual(node, {
+            marketId: id,
+            instrument: await first('/api/v2/instruments', [['marketId', id]]),
+            runningPeriod: periods[0] !== undefined && !('end' in periods[0]) ? periods[0] : null,
+            lastPaidPeriod: periods.find((period) => 'fundingPayment' in period) ?? null,
+            estimate: await estimateOf(base, id),
+            lastExternalPoint: await first(points, [['source', 'SOURCE_EXTERNAL']]),
+            lastInternalPoint: await first(points, [['source', 'SOURCE_INTERNAL']]),
+            providers: String(providers.edges.length),
+          })
+        }
+        assert.ok(estimates > 0)
+        const walked: string[] = []
+        const lyra = createLyraClient({ url: base })
+        for await (const { marketId } of lyra.marketSummaries({}, { pageSize: 1, newestFirst: false }))
+          walked.push(marketId)
+        assert.deepEqual(walked, ids)
+        const one = await lyra.marketSummariesPage({ marketId: ids[0] })
+        assert.deepEqual(one.rows[0]!.node.estimate, await lyra.fundingEstimate(ids[0]!))
+      })
+    }
+
+    test('answer as every operation does: tags, gzip, HEAD, faults', async (t) => {
+      const { store, ids } = await fillMarkets(t, kind, 3)
+      const base = await serve(t, store)
+      const answer = await send(base, SUMMARIES)
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['x-block-height'], '1')
+      const again = await send(base, SUMMARIES, { headers: { 'if-none-match': answer.headers.etag! } })
+      assert.deepEqual([again.status, again.text], [304, ''])
+      const zipped = await send(base, SUMMARIES, { headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(gunzipSync(zipped.body).toString(), answer.text)
+      const head = await send(base, SUMMARIES, { method: 'HEAD' })
+      assert.deepEqual(
+        [head.status, head.text, head.headers['content-length']],
+        [200, '', answer.headers['content-length']],
+      )
+      assert.equal((await send(base, SUMMARIES, { method: 'POST' })).status, 405)
+      assert.equal((await send(base, `${SUMMARIES}/`)).status, 404)
+      const upper = await send(base, `${SUMMARIES}?market_id=${ids[1]!.toUpperCase()}`)
+      assert.equal(JSON.parse(upper.text).marketSummaries.edges.length, 1)
+      const none = await getPage(base, SUMMARIES, [['marketId', idOf('9')]])
+      assert.deepEqual(none.edges, [])
+      const ofInstruments = (await getPage(base, '/api/v2/instruments', [])).edges[0]!.cursor
+      const own = JSON.parse(answer.text).marketSummaries.edges[0].cursor
+      for (const [params, code] of [
+        [[['marketId', 'abc']], 10000],
+        [[['marketId', '']], 10000],
+        [[['pagination.first', '0']], 10028],
+        [[['pagination.after', ofInstruments]], 10028],
+        [
+          [
+            ['pagination.after', own],
+            ['marketId', idOf('9')],
+          ],
+          10028,
+        ],
+      ] as [[string, string][], number][]) {
+        const refused = await send(base, `${SUMMARIES}${query(params)}`)
+        assert.equal(refused.status, 400)
+        assert.equal(JSON.parse(refused.text).details[0].code, code, refused.text)
+      }
+      const foreign = await send(base, `/api/v2/instruments?pagination.after=${own}`)
+      assert.match(foreign.text, /is a cursor of another resource/)
+    })
+
+    test('are refused while the store is empty', async (t) => {
+      const base = await serve(t, kind.create(t))
+      const answer = await send(base, SUMMARIES)
+      assert.deepEqual([answer.status, JSON.parse(answer.text).code], [503, 14])
+    })
+
+    test('are made of one snapshot, and each estimate once a commit', async (t) => {
+      const { store, live, ids } = await fillMarkets(t, kind, 5)
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      const made: string[] = []
+      const kept = createKeptEstimates()
+      const counting: EstimateMaker = {
+        kept: kept.kept,
+        make: (marketId, at) => {
+          made.push(marketId)
+          return kept.make(marketId, at)
+        },
+      }
+      const page = await reader.marketSummaries(PAGE, counting)
+      assert.deepEqual(
+        page.rows.map(([marketId]) => marketId),
+        ids,
+      )
+      assert.deepEqual(made, ids)
+      assert.deepEqual((await reader.marketSummaries(PAGE, counting)).rows, page.rows)
+      await reader.marketSummaries({ ...PAGE, selection: { marketId: ids[2]! } }, counting)
+      assert.deepEqual(made, ids)
+      await live.commit(2, [])
+      const next = await reader.marketSummaries(PAGE, counting)
+      assert.deepEqual(made, [...ids, ...ids])
+      const [before, after] = [page, next].map(({ rows }) => JSON.parse(String(rows[0]![4])))
+      assert.deepEqual([before.at, after.at], ['1700000001000000000', '1700000002000000000'])
+    })
+  })
+}
+
+/** Runs a reading on a file as the store does, and gives its statements. */
+function statementsOf(path: string, estimates: EstimateMaker): Statement[] {
+  const database = new DatabaseSync(path, { readOnly: true, returnArrays: true })
+  try {
+    const reading = readMarketSummaries(PAGE, estimates)
+    const statements: Statement[] = []
+    let step = reading.next()
+    while (!step.done) {
+      statements.push(step.value)
+      const { text, values } = step.value
+      const rows = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1')).all(...values)
+      step = reading.next(rows as never)
+    }
+    return statements
+  } finally {
+    database.close()
+  }
+}
+
+describe('what a page of market summaries costs', () => {
+  test('is some looks into indexes for each market, however many points there are', async (t) => {
+    const [kind] = STORE_KINDS
+    if (kind?.name !== 'sqlite') return
+    const { store, live, ids } = await fillMarkets(t, kind, 20)
+    const kept: EstimateMaker = { kept: () => null, make: () => assert.fail('the estimates are kept') }
+    const few = statementsOf(store, kept)
+    for (let height = 2; height < 40; height++) {
+      await live.commit(
+        height,
+        ids.map((marketId) => pointAt(height, { marketId })),
+      )
+    }
+    const many = statementsOf(store, kept)
+    assert.equal(many.length, few.length)
+    // The market itself, its periods, its points; the rest is read of all at once.
+    assert.ok(many.length <= 3 * ids.length + 6, `${many.length} statements`)
+    const database = new DatabaseSync(store, { readOnly: true })
+    for (const { text, values } of many) {
+      const plan = database
+        .prepare(`explain query plan ${text.replaceAll(/\$(\d+)/g, '?$1')}`)
+        .all(...values)
+        .map((step) => String(step.detail))
+      for (const step of plan) {
+        assert.doesNotMatch(
+          step,
+          /TEMP B-TREE|^SCAN (?!\(|named|changes|stream|page|CONSTANT|latest_period|paid_period|last_)/,
+          plan.join('\n'),
+        )
+      }
+    }
+    database.close()
+  })
+})
