@@ -13,5 +13,3 @@ export const INTERVALS: readonly Interval[] = NAMES.map((name) => ({
   name,
   nanoseconds: BigInt(name.slice(0, -1)) * UNITS[name.at(-1) as keyof typeof UNITS] * 1_000_000_000n,
 }))
-
-export const INTERVALS_BY_NAME = new Map(INTERVALS.map((interval) => [interval.name, interval]))

@@ -10,6 +10,7 @@ import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { EstimateMaker } from './market-summaries.ts'
 import type { Statement } from './page-statement.ts'
 import type { Pruner } from './pruner.ts'
+import type { SeriesAt, SeriesQuery } from './read-series.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
@@ -146,6 +147,8 @@ export type Reader = {
   fundingInputs(marketId: string): Promise<FundingInputsAt | null>
   /** A page of market summaries; its query's resource is theirs. */
   marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
+  /** A series of a market's data points; null in an empty store. */
+  series(query: SeriesQuery): Promise<SeriesAt | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
