@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createLyraClient } from '../client/src/index.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import { compareNumbers } from '../src/domain/compare-numbers.ts'
 import { INTERVALS } from '../src/domain/intervals.ts'
@@ -256,7 +257,12 @@ for (const kind of STORE_KINDS) {
       const { interval, sources } = await seriesOf(base, MARKET, '')
       assert.equal(interval, '2s')
       assert.equal(sources.length, 2)
-      const few = await seriesOf(base, MARKET, 'buckets=4')
+      const lyra = createLyraClient({ url: base })
+      const few = await lyra.series(MARKET, { buckets: 4, from: 1696500000000000000n })
+      assert.deepEqual(
+        few,
+        await seriesOf(base, MARKET, 'buckets=4&dateRange.startTimestamp=1696500000000000000'),
+      )
       assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
     })
 
