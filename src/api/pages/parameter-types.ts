@@ -76,7 +76,12 @@ export const PARAMETER_TYPES = {
     allowed: `an integer from 0 to ${MAX_UINT64}, without sign`,
     schema: { type: 'string', format: 'uint64', pattern: UNSIGNED.source, examples: ['1'] },
   },
-  boolean: oneOf(BOOLEANS, 'true'),
+  boolean: {
+    parse: (text) => BOOLEANS.get(text),
+    allowed: `one of ${[...BOOLEANS.keys()].join(', ')}`,
+    // Programs and forms make it true or false; the other spellings are those that the reference takes.
+    schema: { type: 'boolean', default: true },
+  },
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
   exportFormat: {
     parse: (text) => EXPORT_FORMATS.find((name) => name === text),
