@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -96,5 +97,18 @@ describe('the command line', () => {
     service.child.kill('SIGTERM')
     const outcome = await service.outcome
     assert.deepEqual([outcome.code, outcome.signal], [0, null])
+  })
+
+  test('serve gives memory back to the system, as the process that was started', async (t) => {
+    if (process.platform !== 'linux') return t.skip('it is a setting of Linux')
+    const limitOf = async (env: Record<string, string>) => {
+      const store = join(temporaryFolder(t), 'a.db')
+      const service = startLyra(t, ['serve', '--port', '0', '--store', store], { env })
+      await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+      const environment = readFileSync(`/proc/${service.child.pid}/environ`, 'utf8').split('\0')
+      return environment.filter((entry) => entry.startsWith('MALLOC_'))
+    }
+    assert.deepEqual(await limitOf({}), ['MALLOC_MMAP_THRESHOLD_=131072'])
+    assert.deepEqual(await limitOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['MALLOC_MMAP_THRESHOLD_=65536'])
   })
 })

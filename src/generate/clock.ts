@@ -3,7 +3,7 @@ import { HEX_LENGTH, type Random } from './random.ts'
 const SECOND = 1_000_000_000n
 
 /** 2024-01-01T00:00:00Z, the time of a block of height 1. */
-const FIRST_SECOND = 1_704_067_200
+export const FIRST_SECOND = 1_704_067_200
 
 /** A block's place in the chain. */
 export type Block = {
