@@ -87,7 +87,7 @@ for (const kind of STORE_KINDS) {
       const listeners = Array.from({ length: 500 }, createListener)
       const joined = listeners.map((listener, index) => {
         const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
-        const start = { behind: { height: height + 1n, index: 0 } }
+        const start = { after: { height: height + 1n, index: 0 } }
         return hub.follow(fundingPeriodDataPoints, selection, listener, start)
       })
       await sleep(1_200)
@@ -205,7 +205,7 @@ for (const kind of STORE_KINDS) {
         pieces.push(bytes.length)
         take(bytes, sharers)
       }
-      const start = { behind: { height: 0n, index: 0 } }
+      const start = { after: { height: 0n, index: 0 } }
       await hub.follow(checkpoints, {}, listener, start)
       assert.equal(eventsIn(listener.text), rows)
       assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
@@ -259,8 +259,8 @@ describe('what reads for streams and exports', () => {
         order.push(name)
         await nextTurn()
       })
-    const all = [run('behind', 'first')]
-    for (let n = 1; n <= 4; n++) all.push(run('behind', `behind ${n}`))
+    const all = [run('catching up', 'first')]
+    for (let n = 1; n <= 4; n++) all.push(run('catching up', `catching up ${n}`))
     for (let n = 1; n <= 2; n++) all.push(run('export', `export ${n}`))
     for (let n = 1; n <= 10; n++) all.push(run('live', `live ${n}`))
     await Promise.all(all)
@@ -270,7 +270,7 @@ describe('what reads for streams and exports', () => {
       ...lives.slice(0, 8),
       'export 1',
       ...lives.slice(8),
-      ...['behind 1', 'export 2', 'behind 2', 'behind 3', 'behind 4'],
+      ...['catching up 1', 'export 2', 'catching up 2', 'catching up 3', 'catching up 4'],
     ])
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { GapError } from '../src/blocks/block.ts'
 import { EVENT_KIND } from '../src/events/bus-event.ts'
-import { takeIn } from '../src/ingest/ingest-files.ts'
+import { ingestFiles } from '../src/ingest/ingest-files.ts'
 import type { Writer } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
@@ -320,10 +320,10 @@ for (const kind of STORE_KINDS) {
       const input = { files: [{ path: join(temporaryFolder(t), 'some.evts'), bytes: null }], foreign: [] }
       writeFileSync(input.files[0]!.path, stream)
       const options = { input, log: SILENT, allowGap: false, strict: false }
-      const { failure } = await takeIn({ ...options, writer: failing })
+      const { failure } = await ingestFiles({ ...options, writer: failing })
       assert.ok(failure instanceof Error)
       assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
-      assert.equal((await takeIn({ ...options, writer })).failure, null)
+      assert.equal((await ingestFiles({ ...options, writer })).failure, null)
       assertSameDump(await dumpStore(store), expected, 'after a good one')
     })
 

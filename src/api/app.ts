@@ -27,7 +27,7 @@ import { createMetrics, type Metrics, type MetricsText } from './http/metrics.ts
 import { createParserErrors } from './http/parser-errors.ts'
 import { checkTarget } from './http/query-string.ts'
 import { createRequestCount } from './http/rate-limit.ts'
-import type { IntakeState } from './http/readiness.ts'
+import type { IngestionState } from './http/readiness.ts'
 import { checkHead } from './http/request-head.ts'
 import { requestId } from './http/request-id.ts'
 import { SAFE_HEADERS } from './http/safe-headers.ts'
@@ -75,7 +75,7 @@ export type AppOptions = {
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
   log: FastifyBaseLogger
-  intake: IntakeState
+  ingestion: IngestionState
   corsOrigins: CorsOrigins
   /** Requests a second from one address; null for no limit. */
   rateLimit: number | null
@@ -94,8 +94,8 @@ export type AppOptions = {
 export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
-  const { reader, pages, longReads, log, intake, corsOrigins, version } = options
-  const metrics = createMetrics(reader, intake)
+  const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
+  const metrics = createMetrics(reader, ingestion)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
   let hasToldAlone = false
@@ -266,7 +266,7 @@ export function createApp(options: AppOptions): App {
     handler: seriesHandler({ reports, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
-  addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
+  addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
   return { server, metrics }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
-import { takeIn } from '../ingest/ingest-files.ts'
+import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { describeCutOff, noEventsError } from '../records/read-records.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
@@ -88,7 +88,7 @@ async function takeFilesIn(
   onStep?.('the event files')
   const writer = await files.openWriter()
   try {
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,

@@ -1,5 +1,5 @@
 import { describeHeights, type Gap } from '../domain/coverage.ts'
-import type { IntakeReport } from '../ingest/report.ts'
+import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
@@ -17,7 +17,7 @@ const ROW_NAMES = {
 const count = (value: number) => value.toLocaleString('en')
 
 /** What an intake has done, in lines for people. */
-export function describeReport(report: IntakeReport): string {
+export function describeReport(report: IngestionReport): string {
   const lines = [
     `${count(report.blocks)} blocks taken in, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
       `in ${report.seconds.toFixed(1)} s, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { printable } from '../domain/printable.ts'
 import type { InstrumentNodes } from '../events/instrument-nodes.ts'
-import { takeIn } from '../ingest/ingest-files.ts'
+import { ingestFiles } from '../ingest/ingest-files.ts'
 import { readInstruments, writeInstruments } from '../ingest/write-instruments.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
@@ -94,7 +94,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       showInstruments(nodes, options.json)
       return
     }
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,

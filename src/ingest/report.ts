@@ -14,7 +14,7 @@ export type RowCounts = {
 }
 
 /** What an intake has done. */
-export type IntakeReport = {
+export type IngestionReport = {
   /** Blocks committed. */
   blocks: number
   /** Whole blocks that the store held already. */

@@ -7,11 +7,11 @@ import { noEventsError } from '../records/read-records.ts'
 import { keepPruned } from '../store/keep-pruned.ts'
 import { findStore } from '../store/open-store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
-import { leftOutLogger, takeIn } from './ingest-files.ts'
-import { type LiveOptions, type LiveState, startLiveIntake } from './live/live-intake.ts'
-import type { IntakeReport } from './report.ts'
+import { ingestFiles, leftOutLogger } from './ingest-files.ts'
+import { type LiveOptions, type LiveState, startLiveIngestion } from './live/live-ingestion.ts'
+import type { IngestionReport } from './report.ts'
 
-/** What a live intake is told (ingest/live/live-intake.ts). */
+/** What a live intake is told (ingest/live/live-ingestion.ts). */
 export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive'>
 
 /** What a worker is started with. */
@@ -35,7 +35,7 @@ type ReadTotals = { records: number; leftOut: LeftOutCounts }
 export type WorkerMessage =
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
   | { type: 'committed' }
-  | { type: 'ended'; report: IntakeReport; failure: string | null }
+  | { type: 'ended'; report: IngestionReport; failure: string | null }
   | { type: 'listening'; port: number }
   | { type: 'live'; state: LiveState }
 
@@ -69,7 +69,7 @@ async function takeFilesIn(): Promise<void> {
   const writer = await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
   try {
     const input = findEventFiles(task.paths)
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,
@@ -98,7 +98,7 @@ async function takeFilesIn(): Promise<void> {
 
 async function startLive(live: LiveTask) {
   const leftOut = leftOutLogger(log)
-  return startLiveIntake({
+  return startLiveIngestion({
     ...live,
     store,
     log,

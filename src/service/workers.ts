@@ -5,14 +5,14 @@ import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
 import { moduleBeside } from '../module-beside.ts'
 import type { Answering } from './answering.ts'
-import type { IntakeNews } from './intake.ts'
+import type { IngestionNews } from './ingestion.ts'
 import { ListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 /** What a worker process is told. */
 export type ToWorker =
   | { type: 'start'; settings: ServeSettings }
-  | { type: 'news'; news: IntakeNews }
+  | { type: 'news'; news: IngestionNews }
   | { type: 'stop' }
   | { type: 'metrics'; id: number; text: string | null }
 
@@ -38,7 +38,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
   })
   const metrics = new AggregatorRegistry()
   /** The last news of each kind that says how the intake stands: for processes that start later. */
-  const latest = new Map<IntakeNews['type'], IntakeNews>()
+  const latest = new Map<IngestionNews['type'], IngestionNews>()
   const workers = new Set<Worker>()
   let isStopping = false
 

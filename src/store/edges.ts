@@ -37,13 +37,13 @@ export function cutEdges(
 /** The cursors of the first and the last of some edges; `""` where there is none. */
 export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: string; endCursor: string } {
   if (start === end) return { startCursor: '', endCursor: '' }
-  const cursorBehind = (at: number) => {
+  const cursorAfter = (at: number) => {
     const from = at + CURSOR.length
     return bytes.toString('latin1', from, bytes.indexOf(CURSOR_END, from))
   }
   return {
-    startCursor: cursorBehind(bytes.indexOf(CURSOR, start)),
-    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR, end)),
+    startCursor: cursorAfter(bytes.indexOf(CURSOR, start)),
+    endCursor: cursorAfter(bytes.lastIndexOf(CURSOR, end)),
   }
 }
 

@@ -273,7 +273,7 @@ type Slot = (inputs: Inputs) => KeyValue
 export type PageScans = {
   page: Scan
   /** What stands at or before the cursor; null without one. */
-  behind: Scan | null
+  atOrBefore: Scan | null
 }
 
 /**
@@ -281,7 +281,7 @@ export type PageScans = {
  * anything stands at or before the cursor, the id of the market whose number is given (null for none), then what
  * `state` gives. One statement is one snapshot.
  */
-export function columnsStatement({ page, behind }: PageScans, limit: number, state: string): Statement {
+export function columnsStatement({ page, atOrBefore }: PageScans, limit: number, state: string): Statement {
   const rows = templateOf('columns', page, (slots) => columnsText(page, slots))({ scan: page, limit })
   const values = [...rows.values]
   const shifted = (statement: Statement) => {
@@ -292,15 +292,15 @@ export function columnsStatement({ page, behind }: PageScans, limit: number, sta
     values.push(...statement.values)
     return text
   }
-  const isBehind = behind === null ? 'false' : `(${shifted(existsStatement(behind))})`
+  const isAnyAtOrBefore = atOrBefore === null ? 'false' : `(${shifted(existsStatement(atOrBefore))})`
   const known =
     page.market === null
       ? 'null'
       : `(${shifted({ text: 'select market_id from markets where market = $1', values: [page.market] })})`
-  const shape = `${rows.text}|${isBehind}|${known}`
+  const shape = `${rows.text}|${isAnyAtOrBefore}|${known}`
   let text = joined.get(shape)
   if (text === undefined) {
-    text = `select page.*, ${isBehind}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
+    text = `select page.*, ${isAnyAtOrBefore}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
     joined.set(shape, text)
   }
   return { text, values }

@@ -24,17 +24,17 @@ export function pageScans(query: PageQuery, span: Span | null, market: bigint | 
     upper: to === undefined ? null : { key: firstKeyOf(resource, to), inclusive: false },
     descending,
   }
-  if (cursor === null) return { page: whole, behind: null }
+  if (cursor === null) return { page: whole, atOrBefore: null }
   const ahead = { key: cursor, inclusive: false }
   const passed = { key: cursor, inclusive: true }
   return descending
     ? {
         page: { ...whole, upper: lowest(whole.upper, ahead) },
-        behind: { ...whole, lower: highest(whole.lower, passed) },
+        atOrBefore: { ...whole, lower: highest(whole.lower, passed) },
       }
     : {
         page: { ...whole, lower: highest(whole.lower, ahead) },
-        behind: { ...whole, upper: lowest(whole.upper, passed) },
+        atOrBefore: { ...whole, upper: lowest(whole.upper, passed) },
       }
 }
 

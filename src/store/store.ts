@@ -38,7 +38,7 @@ export type Page = {
   /** Whether more rows follow, in the direction of reading. */
   more: boolean
   /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
-  behind: boolean
+  hasRowsAtOrBefore: boolean
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   /** The commit that the snapshot shows. */

@@ -4,8 +4,8 @@ import {
   heldOf,
   isBefore,
   type Lacks,
-  lacksBehind,
-  lacksBehindAll,
+  lacksAfter,
+  lacksAfterAll,
   type Place,
 } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
@@ -95,7 +95,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       const lacks: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
       const first = await read({ resource, selection, lacks, asOf: null, limit: 0, pass: null }, 'live')
       if (first === null) return
-      comeOn({ lacks: lacksBehindAll(first.coverage), coverage: first.coverage })
+      comeOn({ lacks: lacksAfterAll(first.coverage), coverage: first.coverage })
       return
     }
     let pass: Pass | null = null
@@ -132,7 +132,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       }
       const isWhole = heldOf(lacks, asOf).length === 0
       if (!isWhole) {
-        const chunk = await readChunk('behind', lacks, asOf, pass)
+        const chunk = await readChunk('catching up', lacks, asOf, pass)
         if (chunk === null) {
           pass = null
           await pulls.pullLater()
@@ -165,7 +165,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       if (follower.isClosed) return
       await pulls.settled()
       if (start !== 'now') {
-        const lacks = 'lacks' in start ? start.lacks : lacksBehind(start.behind, level!.coverage)
+        const lacks = 'lacks' in start ? start.lacks : lacksAfter(start.after, level!.coverage)
         if ((await catchUp(follower, lacks)) === null) return
       }
       if (follower.isClosed) return

@@ -23,7 +23,7 @@ export type Follower = {
 }
 
 /** Where a follower begins: behind what it has had, behind a place of the stream, or with what comes from now on. */
-export type Start = { lacks: Lacks } | { behind: Place } | 'now'
+export type Start = { lacks: Lacks } | { after: Place } | 'now'
 
 /** The rows of one selection as they come, for any number of followers: read once, sent to all. */
 export type Feed = {

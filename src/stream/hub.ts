@@ -52,7 +52,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   let reportedAt = Number.NEGATIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
   /** Whether a commit was reported that the reading under way may not have seen. */
-  let isBehind = false
+  let hasUnreadCommit = false
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
@@ -85,7 +85,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
       entry.isPulling = false
     }
     if (reportedAt < startedAt) return
-    isBehind = true
+    hasUnreadCommit = true
     look()
   }
 
@@ -106,20 +106,20 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     keepAlive()
     const now = performance.now()
     const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    if (isBehind || now - polledAt >= interval) look()
+    if (hasUnreadCommit || now - polledAt >= interval) look()
   }
 
   function look(): void {
     if (polling) return
     polling = true
     polledAt = performance.now()
-    const afterCommit = isBehind
-    isBehind = false
+    const afterCommit = hasUnreadCommit
+    hasUnreadCommit = false
     poll(afterCommit)
       .catch(tellFault)
       .finally(() => {
         polling = false
-        if (isBehind) look()
+        if (hasUnreadCommit) look()
       })
   }
 
@@ -167,7 +167,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
 
     committed: () => {
       reportedAt = performance.now()
-      isBehind = true
+      hasUnreadCommit = true
       if (entries.size > 0) look()
     },
 

@@ -69,9 +69,9 @@ export async function streamRequest(
   const position = await reader.position()
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
-  if (place !== null) return { selection, start: { behind: place }, position }
+  if (place !== null) return { selection, start: { after: place }, position }
   if (afterBlock === undefined) return { selection, start: 'now', position }
-  return { selection, start: { behind: { height: afterBlock + 1n, index: 0 } }, position }
+  return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, position }
 }
 
 /** Where a row of a page came, by its cursor. */

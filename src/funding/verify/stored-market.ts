@@ -173,12 +173,12 @@ export class StoredMarket {
     const doubt = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
-      const isBehindHeight = height === null || opening.height >= BigInt(height)
-      const isBehindTime =
+      const isAfterHeight = height === null || opening.height >= BigInt(height)
+      const isAfterTime =
         timestamp === null ||
         (start >= BigInt(timestamp) &&
           points.some(({ event }) => event.source === source && event.timestamp <= start))
-      return isBehindHeight && isBehindTime ? null : 'points pruned'
+      return isAfterHeight && isAfterTime ? null : 'points pruned'
     }
     return [doubt(1), doubt(2)]
   }

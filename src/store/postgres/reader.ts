@@ -112,7 +112,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   }
 }
 
-const NOTHING = { rows: [], edges: null, more: false, behind: false }
+const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
 /** Numbers of markets by id, kept while they are asked for: they never change, but a schema may be made anew. */
 type Markets = LRUCache<string, bigint>
@@ -148,13 +148,18 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       columnsStatement(pageScans(query, span, market), limit + 1, READ_STATE),
     )
     const width = resource.storage.columns.length
-    const [count, behind, marketId, ...state] = found!.slice(width)
+    const [count, hasRowsAtOrBefore, marketId, ...state] = found!.slice(width)
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.delete(scopeOf(resource, selection)!)
       continue
     }
     const read = rowsOfColumns(resource, found!.slice(0, width) as (string | null)[], Number(count))
-    return { ...cutRows(read, limit), edges: null, behind: (behind as unknown) === true, ...stateOf(state) }
+    return {
+      ...cutRows(read, limit),
+      edges: null,
+      hasRowsAtOrBefore: (hasRowsAtOrBefore as unknown) === true,
+      ...stateOf(state),
+    }
   }
 }
 

@@ -64,7 +64,7 @@ export type LiveOptions = {
 }
 
 /** A live intake that listens, and buffers what it receives. */
-export type LiveIntake = {
+export type LiveIngestion = {
   port: number
   /** Commits what is and comes in the buffer, until the signal is aborted. */
   run(): Promise<void>
@@ -74,7 +74,7 @@ export type LiveIntake = {
  * Listens for the core. What arrives goes to the buffer on disk first, and is committed from there: the core
  * does not send again what was sent.
  */
-export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake> {
+export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
   const { store, log, signal, onState } = options
   const state: LiveState = { peer: null, received: 0, bufferedBytes: 0, failure: null, faults: {} }
   const buffer = new EventBuffer({

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { startIntakeWorker } from '../ingest/start-worker.ts'
+import { startIngestionWorker } from '../ingest/start-worker.ts'
 import type { WorkerMessage } from '../ingest/worker.ts'
 import { explainListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
-export type Intake = {
+export type Ingestion = {
   /** Settles once the event files named have been taken in, or failed to be; tells whether they were. */
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, where one is waited for. */
@@ -14,10 +14,14 @@ export type Intake = {
 }
 
 /** What is told of an intake while it works: plain data, which may go to another process. */
-export type IntakeNews = WorkerMessage | { type: 'failed'; message: string }
+export type IngestionNews = WorkerMessage | { type: 'failed'; message: string }
 
 /** Starts the intake of what the settings name; `tell` hears how it fares. */
-export function startIntake(settings: ServeSettings, log: Logger, tell: (news: IntakeNews) => void): Intake {
+export function startIngestion(
+  settings: ServeSettings,
+  log: Logger,
+  tell: (news: IngestionNews) => void,
+): Ingestion {
   const { listen: live, paths, keep } = settings
   const ingested = Promise.withResolvers<boolean>()
   const listening = Promise.withResolvers<void>()
@@ -57,7 +61,7 @@ export function startIntake(settings: ServeSettings, log: Logger, tell: (news: I
     if (started) fail(error.message)
     else listening.reject(explainListenError(error, live!.host, live!.port, '--listen'))
   }
-  const worker = startIntakeWorker(
+  const worker = startIngestionWorker(
     {
       store: settings.store,
       paths,
