@@ -405,7 +405,7 @@ for (const kind of STORE_KINDS) {
 
     const wrong: [what: string, event: Uint8Array, message: RegExp][] = [
       ['an empty event', new Uint8Array(), /an event of version 0/],
-      ['noise', Buffer.from('no protobuf at all'), /no BusEvent/],
+      ['noise', Buffer.from('no protobuf at all'), /not a BusEvent/],
       ['a field of number 0', Buffer.from([0, 0]), /a field number of 0/],
       ['a varint without an end', Buffer.alloc(20, 0xff), /a varint that does not end/],
       [

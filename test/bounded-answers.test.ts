@@ -206,7 +206,7 @@ test('What keeps the intake from writing does not say where the store is', async
   writeFileSync(next, fileOf({ height: 7 }, { height: 8 }))
   const program = startLyra(t, ['serve', '--port', '0', '--store', store, next])
   const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-  await program.printed(/intake stopped: .*private-name\.db: /)
+  await program.printed(/ingestion stopped: .*private-name\.db: /)
   const { text } = await send(base!, '/ready')
   assert.match(text, /"intake stopped","message":"the store: [^"]*harmed/)
   assert.doesNotMatch(text, /private-name/)

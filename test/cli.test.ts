@@ -89,7 +89,7 @@ describe('the command line', () => {
     const store = join(temporaryFolder(t), 'a.db')
     const service = startLyra(t, ['serve', '--port', '0', '--store', store, SAMPLE])
     const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
-    await service.printed(/intake ended/)
+    await service.printed(/ingestion ended/)
     const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')

@@ -189,7 +189,7 @@ for (const kind of STORE_KINDS) {
           for (let at = gzipped.length >> 1; at < gzipped.length; at++) gzipped[at] = random.integer(256)
         },
         // What comes out before the noise is found to be none may be no event either.
-        /some\.evts, record \d+, offset \d+: (the gzip data is damaged|no BusEvent|a record's size)/,
+        /some\.evts, record \d+, offset \d+: (the gzip data is damaged|not a BusEvent|a record's size)/,
       ],
       [
         'a wrong check sum',

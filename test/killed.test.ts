@@ -34,7 +34,7 @@ async function finish(test: TestContext, command: CommandName, args: string[]): 
     return
   }
   const service = startLyra(test, args)
-  await service.printed(/intake ended/)
+  await service.printed(/ingestion ended/)
   service.child.kill('SIGTERM')
   assert.equal((await service.outcome).code, 0)
 }

@@ -131,12 +131,12 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
   [
     'noise behind a size of 64 MB',
     () => [frame([Buffer.alloc(1)]), Buffer.from([4, 0, 0, 0]), Buffer.alloc(65 * MB, 7)],
-    /record 1, offset 0: no BusEvent/,
+    /record 1, offset 0: not a BusEvent/,
   ],
   [
     'a size of 64 MB and zeros, gzipped',
     () => gzipped([Buffer.from([4, 0, 0, 0]), ...repeat(10, () => Buffer.alloc(8 * MB))]),
-    /record 1, offset 0: no BusEvent/,
+    /record 1, offset 0: not a BusEvent/,
   ],
   [
     'a list of millions of fee shares',

@@ -61,7 +61,7 @@ describe('input without a single event', () => {
     const path = join(folder, 'some.evts')
     writeFileSync(path, '')
     const service = startLyra(t, ['serve', '--port', '0', '--store', join(folder, 'a.db'), path])
-    await service.printed(/intake stopped: .*some\.evts: the input holds no whole event/)
+    await service.printed(/ingestion stopped: .*some\.evts: the input holds no whole event/)
   })
 })
 

@@ -111,7 +111,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         await sleep(700)
         await crash(server)
       }
-      await service.printed(/intake ended/)
+      await service.printed(/ingestion ended/)
     } finally {
       asking = false
     }
@@ -189,7 +189,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     // What was committed before can be read; nothing may be there yet.
     assert.ok([200, 503].includes((await send(base!, '/api/v2/checkpoints')).status))
     disk.resize(512 * MB)
-    await service.printed(/intake ended/)
+    await service.printed(/ingestion ended/)
     service.child.kill('SIGTERM')
     await service.outcome
     assert.deepEqual(await digestStore(name), expected)

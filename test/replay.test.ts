@@ -119,7 +119,7 @@ for (const kind of STORE_KINDS) {
 
     /** Streams that lack something, and what is missing. */
     const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
-      ['a height', blocks(2, 4), /block 4 begins where block 3 should: height 3 missing/, '2'],
+      ['a height', blocks(2, 4), /expected block 3, found block 4: height 3 missing/, '2'],
       ['several heights', blocks(2, 9), /heights 3 to 8 missing/, '2'],
       [
         'the end of a block',

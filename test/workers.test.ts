@@ -34,7 +34,7 @@ for (const kind of STORE_KINDS) {
   test(`several processes answer as one does (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const { program, base } = await startWorkers(t, store, [SAMPLE])
-    await program.printed(/intake ended/)
+    await program.printed(/ingestion ended/)
     const plain = await serve(t, store)
     const expected = (await send(plain, POINTS)).text
     for (let count = 0; count < 20; count++) {

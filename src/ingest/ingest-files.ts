@@ -15,7 +15,7 @@ import type { IngestionReport } from './report.ts'
 /** Log lines for each reason that events are left out for; the report counts all. */
 const LEFT_OUT_LINES = 10
 
-/** How far an intake has come. */
+/** How far an ingestion has come. */
 export type IngestionProgress = {
   source: string
   /** Bytes read of all files so far, as stored. */
@@ -42,10 +42,10 @@ export type IngestionOptions = {
   onCommit?: (coverage: Coverage) => void
 }
 
-/** What an intake has done, and what stopped it, where something did. Whole blocks before that are kept. */
+/** What an ingestion has done, and what stopped it, where something did. Whole blocks before that are kept. */
 export type IngestionResult = { report: IngestionReport; failure: Error | null }
 
-/** Takes event files into a store: one stream, in the order of the files. */
+/** Ingests event files into a store: one stream, in the order of the files. */
 export async function ingestFiles(options: IngestionOptions): Promise<IngestionResult> {
   const { input, writer, log, signal } = options
   const startedAt = performance.now()

@@ -18,7 +18,7 @@ import type { ServeSettings } from './settings.ts'
 export type Answering = {
   /** Where it answers, `http://127.0.0.1:3008`. */
   url: string
-  /** Takes what readiness and metrics are to tell of the ingestion, wherever that runs. */
+  /** Receives what readiness and metrics report of the ingestion, wherever that runs. */
   hear(news: IngestionNews): void
   /** Answers what is in flight, at most 10 s, and ends. */
   stop(): Promise<void>
@@ -116,7 +116,7 @@ function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): P
   })
 }
 
-/** Whether it is this process that reads the database's file, and not one of its own. */
+/** Whether this process itself reads the database's file: a SQLite store without replicas. */
 function isReadHere({ store, readStore }: ServeSettings): boolean {
   return findStore(store).isEmbedded && readStore.length === 0
 }

@@ -6,21 +6,21 @@ import { explainListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 export type Ingestion = {
-  /** Settles once the event files named have been taken in, or failed to be; tells whether they were. */
+  /** Settles once the event files named have been ingested, or have failed to be: with whether they were. */
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, where one is waited for. */
   listening: Promise<void>
   stop(): Promise<void>
 }
 
-/** What is told of an intake while it works: plain data, which may go to another process. */
+/** What an ingestion reports while it works: plain data, which may go to another process. */
 export type IngestionNews = WorkerMessage | { type: 'failed'; message: string }
 
-/** Starts the intake of what the settings name; `tell` hears how it fares. */
+/** Starts the ingestion of what the settings name, which reports its progress to `notify`. */
 export function startIngestion(
   settings: ServeSettings,
   log: Logger,
-  tell: (news: IngestionNews) => void,
+  notify: (news: IngestionNews) => void,
 ): Ingestion {
   const { listen: live, paths, keep } = settings
   const ingested = Promise.withResolvers<boolean>()
@@ -31,12 +31,12 @@ export function startIngestion(
     return { ingested: ingested.promise, listening: listening.promise, stop: async () => {} }
   }
   const fail = (message: string) => {
-    tell({ type: 'failed', message })
-    log.error(`intake stopped: ${message}`)
+    notify({ type: 'failed', message })
+    log.error(`ingestion stopped: ${message}`)
     ingested.resolve(false)
   }
   const onMessage = (message: WorkerMessage) => {
-    tell(message)
+    notify(message)
     if (message.type === 'listening') {
       log.info(`waiting for a core on ${live!.host}:${message.port}`)
       listening.resolve()
@@ -44,7 +44,7 @@ export function startIngestion(
       const { report, failure } = message
       if (failure !== null) return fail(failure)
       log.info(
-        `intake ended: ${report.blocks} blocks taken in, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
+        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
       )
       ingested.resolve(true)
     }

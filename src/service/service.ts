@@ -11,7 +11,7 @@ import { startWorkers } from './workers.ts'
 export type RunningService = {
   /** Where it answers, `http://127.0.0.1:3008`. */
   url: string
-  /** Settles once the input named has been taken in, or failed to be; tells whether it was. */
+  /** Settles once the input named has been ingested, or has failed to be: with whether it was. */
   ingested: Promise<boolean>
   /** Answers what is in flight, at most 10 s, and ends. */
   stop(): Promise<void>
