@@ -39,7 +39,7 @@ describe('the package', () => {
     const store = join(folder, 'a.db')
     const taken = await startProgram(t, lyra, ['ingest', '--store', store, SAMPLE], { env }).outcome
     assert.equal(taken.code, 0, taken.stderr)
-    assert.match(taken.stdout, /^905 blocks taken in/)
+    assert.match(taken.stdout, /^905 blocks ingested/)
 
     const other = join(folder, 'b.db')
     const service = startProgram(t, lyra, ['serve', '--port', '0', '--store', other, SAMPLE], { env })

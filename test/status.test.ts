@@ -130,7 +130,7 @@ describe('lyra status', () => {
     assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, MIGRATIONS.length])
   })
 
-  test('of a service tells the live intake', async (t) => {
+  test('of a service shows the live ingestion', async (t) => {
     const folder = temporaryFolder(t)
     const args = ['--store', join(folder, 'a.db'), '--buffer', join(folder, 'buffer'), '--port', '0']
     const service = startLyra(t, ['serve', ...args, '--listen', '127.0.0.1:0'])
@@ -140,7 +140,7 @@ describe('lyra status', () => {
     t.after(() => core.close())
     const events = (await eventsOf(SAMPLE)).slice(0, 500)
     await core.send(events)
-    // The state of the intake is told once a second.
+    // The state of the ingestion is reported once a second.
     let status: StatusReport
     do {
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -149,7 +149,7 @@ describe('lyra status', () => {
     const { coreConnected, stopped, connectionFaults } = status.service!.live!
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
     const { stdout } = await runLyra(t, ['status', '--url', base!])
-    assert.match(stdout, /^live intake +core connected, 500 events received, .* in the buffer$/m)
+    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* in the buffer$/m)
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [

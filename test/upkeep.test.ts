@@ -49,7 +49,7 @@ function sampled<T>(kind: StoreKind, cases: readonly T[]): T[] {
 /** What is wrong with a store by itself. */
 async function problemsOf(store: string): Promise<Problem[]> {
   const { problems } = await checkStore(openStore(store))
-  return problems.told
+  return problems.reported
 }
 
 /** The rows of a dump that a bound leaves. */
@@ -555,7 +555,7 @@ async function checkWithFiles(store: string, path: string) {
     log: SILENT,
     signal: NEVER,
   })
-  return { told: check.problems.told, notes: check.notes, compared }
+  return { told: check.problems.reported, notes: check.notes, compared }
 }
 
 async function rowCounts(store: string): Promise<Record<string, number>> {
@@ -702,12 +702,12 @@ describe('a damaged SQLite file', () => {
 })
 
 describe('lyra check', () => {
-  test('prints what was looked through, and the same as JSON', async (t) => {
+  test('prints what was checked, and the same as JSON', async (t) => {
     const store = STORE_KINDS.at(-1)!.create(t)
     await ingestWhole(store, SAMPLE)
     const people = await runLyra(t, ['check', '--store', store])
     assert.equal(people.code, 0, people.stdout)
-    assert.match(people.stdout, /2,705 rows looked through\nNothing is wrong\.\n$/)
+    assert.match(people.stdout, /2,705 rows checked\nNo problems found\.\n$/)
     const folder = temporaryFolder(t)
     const machines = await runLyra(t, ['check', '--json', '--store', store, SAMPLE], {
       env: { TMPDIR: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
@@ -739,7 +739,7 @@ describe('lyra prune', () => {
     await ingestWhole(store, SAMPLE)
     const byHeight = await runLyra(t, ['prune', '--store', store, '--before', '300'])
     assert.equal(byHeight.code, 0, byHeight.stderr)
-    assert.match(byHeight.stderr, /--before is taken for a height: block 300/)
+    assert.match(byHeight.stderr, /--before is read as a height: block 300/)
     assert.match(byHeight.stdout, /older than block 300: 749 data points, 11 checkpoints\.\n/)
     const byTime = await runLyra(t, [
       'prune',
@@ -749,7 +749,7 @@ describe('lyra prune', () => {
       '--before',
       '2023-10-05T12:10:04+02:00',
     ])
-    assert.match(byTime.stderr, /--before is taken for a time: 2023-10-05T10:10:04Z/)
+    assert.match(byTime.stderr, /--before is read as a time: 2023-10-05T10:10:04Z/)
     assert.deepEqual(JSON.parse(byTime.stdout), {
       by: 'time',
       before: '1696500604000000000',
@@ -808,7 +808,7 @@ describe('lyra prune', () => {
   })
 })
 
-describe('what --before is taken for', () => {
+describe('what --before is read as', () => {
   const cases: [text: string, bound: PruneBound | null][] = [
     ['0', { by: 'height', before: 0n }],
     ['999999999999999', { by: 'height', before: 999_999_999_999_999n }],

@@ -320,7 +320,7 @@ describe('lyra verify', () => {
     assert.ok(report.dataPoints.agree > 40 && report.dataPoints.agree < 100)
     const none = await runLyra(t, ['verify', '--store', store, '--seq', '999'])
     assert.equal(none.code, 1)
-    assert.match(none.stderr, /^lyra: there is no TWAP of funding period 999\n$/)
+    assert.match(none.stderr, /^lyra: no TWAP found of funding period 999\n$/)
   })
 
   test('input that is damaged is told, with what came out before', async (t) => {

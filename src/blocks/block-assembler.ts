@@ -184,7 +184,7 @@ export class BlockAssembler {
       }
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
-      throw new EventStreamError(`no BusEvent: ${error.message}`, place, { cause: error })
+      throw new EventStreamError(`not a BusEvent: ${error.message}`, place, { cause: error })
     }
   }
 
@@ -199,7 +199,10 @@ export class BlockAssembler {
     if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
     const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
     if (chainId === '' || chainId.length > 256 || chainId.includes('\0')) {
-      throw new EventStreamError(`no BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`, place)
+      throw new EventStreamError(
+        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
+        place,
+      )
     }
     if (this.#chainId !== null) {
       const known = this.#options.coverage === null ? 'the input began with' : 'the store holds'

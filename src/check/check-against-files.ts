@@ -46,12 +46,12 @@ type Comparison = {
   store: Side
   files: Side
   problems: Problems
-  /** Rows that were taken out of the store. */
+  /** Rows that were pruned from the store. */
   isPruned: (table: Table, row: NamedRow) => boolean
   signal: AbortSignal
 }
 
-/** Tables whose rows are compared in a way of their own. */
+/** Tables whose rows are compared in a separate way. */
 const COMPARED_APART: readonly string[] = ['funding_period_data_points', 'liquidity_providers']
 
 /** Tables whose rows are the same in both, each by its event. */

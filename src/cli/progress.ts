@@ -5,7 +5,7 @@ const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
 const BAR_CELLS = 20
 
-/** Shows how an intake comes on; `end` leaves the terminal's line clean. */
+/** Shows the progress of an ingestion; `end` leaves the terminal's line clean. */
 export type ProgressView = { show(progress: IngestionProgress): void; end(): void }
 
 /** A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines. */

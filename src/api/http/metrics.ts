@@ -11,7 +11,7 @@ export type Metrics = {
   pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
   recordsIngested: Counter
-  /** Shows how the live intake stands. */
+  /** Shows the state of the live ingestion. */
   showLive(state: LiveState): void
 }
 
@@ -140,7 +140,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
   const buffered = gauge('lyra_live_buffer_bytes', 'Bytes of events in the buffer.')
-  const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live intake from committing.')
+  const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live ingestion from committing.')
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',
     aggregator: 'max',

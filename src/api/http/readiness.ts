@@ -15,11 +15,11 @@ export const UNREADY_REASONS = [
 /** Why the service does not serve current data. */
 export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
 
-/** How the intake beside the service fares. */
+/** The state of the ingestion beside the service. */
 export type IngestionState = {
   /** What stopped it before its end; null while it runs, has ended, or there is none. */
   failure: string | null
-  /** How the live intake stands; null where there is none. */
+  /** The state of the live ingestion; null where there is none. */
   live: LiveState | null
   /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
   maxBehindSeconds: number | null

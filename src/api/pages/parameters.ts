@@ -29,7 +29,7 @@ const PAGINATION_PARAMETERS: readonly Parameter[] = [
     name: 'pagination.before',
     type: TYPES.cursor,
     description:
-      'Paging backward: the cursor of the first row of the page behind. Passed over beside `pagination.first`.',
+      'Paging backward: the cursor of the first row of the page that follows. Ignored beside `pagination.first`.',
   },
   {
     name: 'pagination.newestFirst',
