@@ -137,7 +137,7 @@ describe('a store file that cannot be used', options, () => {
     [
       'that is no database',
       (path) => writeFileSync(path('lyra.db'), 'text'.repeat(999)),
-      /is no SQLite database/,
+      /is not a SQLite database/,
     ],
     ['cut to half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
     ['cut to a few bytes', (path) => truncateSync(path('lyra.db'), 50), /the file is damaged/],
@@ -169,7 +169,7 @@ describe('a store file that cannot be used', options, () => {
     test(`${command} ends with exit status 1 and the one line`, async (t) => {
       const folder = await storeFolder(t)
       writeFileSync(folder.path('lyra.db'), 'text'.repeat(999))
-      await assertRefused(t, command, folder, /lyra\.db: the file is no SQLite database/)
+      await assertRefused(t, command, folder, /lyra\.db: the file is not a SQLite database/)
     })
   }
 

@@ -215,10 +215,7 @@ for (const kind of STORE_KINDS) {
       const dump = await dumpStore(store)
       const first = (BigInt(TIMESTAMP) - 100_000_000_000n).toString()
       assert.deepEqual(dump.pruned, [`["1","${first}",null]`])
-      assert.match(
-        lines[0]!,
-        /^taken out, older than 2023-10-05T10:13:24Z: 2,?\d+ data points, 32 checkpoints$/,
-      )
+      assert.match(lines[0]!, /^pruned, older than 2023-10-05T10:13:24Z: 2,?\d+ data points, 32 checkpoints$/)
     })
   })
 
@@ -768,7 +765,7 @@ describe('lyra prune', () => {
     writeFileSync(file, fileOf({ height: 10_000, events }))
     await ingestWhole(store, file)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
-    await service.printed(/taken out, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
+    await service.printed(/pruned, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
     service.child.kill('SIGTERM')
     assert.equal((await service.outcome).code, 0)
     const dump = await dumpStore(store)

@@ -269,7 +269,7 @@ export class BlockAssembler {
   }
 
   /**
-   * The class of a part of block 1, genesis or the block itself; their hashes tell them apart. A part that has
+   * The class of a part of block 1, genesis or the block itself; they have different hashes. A part that has
    * ended already, or that the store holds, is passed over; one that the store lacks is not, nor what comes after it:
    * the places of the second part count from the last of the first.
    */

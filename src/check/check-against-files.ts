@@ -133,7 +133,7 @@ async function compareStores(
     const lacking = heightsOf([ofFiles], [ofStore])
     for (const { from, to } of lacking.slice(0, 20)) {
       notes.push(
-        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest takes them in`,
+        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest adds them`,
       )
     }
     const comparison: Comparison = {

@@ -96,7 +96,7 @@ export class RecordFramer {
     this.#pendingBytes = bytes.copy(this.#pending, 0, at)
   }
 
-  /** Doubles, so that records of growing size do not leave one large buffer each behind. */
+  /** Doubles, so that records of growing size do not leave one large buffer each. */
   #growPending(needed: number): void {
     const size = Math.max(needed, Math.min(2 * this.#pending.length, MAX_RECORD_SIZE + 4))
     this.#pending = Buffer.allocUnsafeSlow(size)

@@ -14,7 +14,7 @@ const CURSOR = Buffer.from('"cursor":"')
 const CURSOR_END = Buffer.from('"}')
 
 /**
- * Cuts the row behind a page's last one off edges that a database has written.
+ * Removes the row after a page's last one from edges that a database has written.
  *
  * @param bytes {@link HEAD_ROOM} bytes of anything, then the edges; or nothing at all
  * @param count how many they are: one more than `limit` at most
@@ -47,7 +47,7 @@ export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: s
   }
 }
 
-/** Cuts the row behind a page's last one off rows, of which there are `limit` and one more at most. */
+/** Removes the row after a page's last one from rows, of which there are `limit` and one more at most. */
 export function cutRows(rows: Row[], limit: number): { rows: Row[]; more: boolean } {
   return { rows: rows.slice(0, limit), more: rows.length > limit }
 }

@@ -38,7 +38,7 @@ export function pageScans(query: PageQuery, span: Span | null, market: bigint | 
       }
 }
 
-/** Whether a selection excludes every row by its own: an empty or reversed date range, a seq beyond any. */
+/** Whether a selection excludes every row by itself: an empty or reversed date range, a seq beyond any. */
 export function selectsNothing({ from, to, seq }: Selection): boolean {
   return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
 }

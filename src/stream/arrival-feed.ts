@@ -26,8 +26,8 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 /** Rows that are sent at a time, at most; fewer where they are long. */
 const CHUNK_ROWS = 500
 
-/** How often one who is sent no row for a while is told how far it is, milliseconds. */
-const TELL_INTERVAL_MS = 5_000
+/** How often a follower without a row for a while is sent its cursor, milliseconds. */
+const CURSOR_INTERVAL_MS = 5_000
 
 export type FeedOptions = {
   resource: Resource
@@ -102,7 +102,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     for (;;) {
       const asOf: Coverage | null = pass === null ? null : level.coverage
       const chunk = await readChunk('live', level.lacks, asOf, pass)
-      // A replica may lag behind what another one has told.
+      // A replica may lag behind what another one has answered.
       if (chunk === null || chunk.coverage.height < level.coverage.height) return
       pass = chunk.pass
       const { lacks, coverage, bytes, isLast } = chunk
@@ -124,7 +124,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     let lacks = start
     let pass: Pass | null = null
     let asOf: Coverage = level!.coverage
-    let toldAt = performance.now()
+    let sentAt = performance.now()
     while (!follower.isClosed) {
       if (pass === null) {
         await pulls.settled()
@@ -142,8 +142,8 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
         pass = chunk.pass
         const now = performance.now()
         if (chunk.bytes.length > 0) follower.send(chunk.bytes, 1)
-        else if (now - toldAt > TELL_INTERVAL_MS) follower.send(Buffer.from(idText(cursorOf(lacks))), 1)
-        if (chunk.bytes.length > 0 || now - toldAt > TELL_INTERVAL_MS) toldAt = now
+        else if (now - sentAt > CURSOR_INTERVAL_MS) follower.send(Buffer.from(idText(cursorOf(lacks))), 1)
+        if (chunk.bytes.length > 0 || now - sentAt > CURSOR_INTERVAL_MS) sentAt = now
         if (!chunk.isLast) {
           await follower.drained()
           continue

@@ -20,7 +20,7 @@ const KEEP_ALIVE_MS = 15_000
 export type HubOptions = {
   reader: Reader
   turns: ReadingTurns
-  /** Is told of a fault that keeps a feed from being read, and what is tried again. */
+  /** Called with a fault that keeps a feed from being read; reading is tried again. */
   onNotice: (message: string) => void
 }
 
@@ -80,7 +80,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
       if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
     } catch (error) {
       entry.isFailing = true
-      tellFault(error as Error)
+      reportFault(error as Error)
     } finally {
       entry.isPulling = false
     }
@@ -89,7 +89,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     look()
   }
 
-  function tellFault({ message }: Error): void {
+  function reportFault({ message }: Error): void {
     if (fault !== message) onNotice(`streams wait: ${message}`)
     fault = message
   }
@@ -102,7 +102,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   }
 
   function tick(): void {
-    // Also while the store cannot be read: the streams go on once it can.
+    // Also while the store cannot be read: the streams resume once it can.
     keepAlive()
     const now = performance.now()
     const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
@@ -116,7 +116,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     const afterCommit = hasUnreadCommit
     hasUnreadCommit = false
     poll(afterCommit)
-      .catch(tellFault)
+      .catch(reportFault)
       .finally(() => {
         polling = false
         if (hasUnreadCommit) look()

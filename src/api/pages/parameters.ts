@@ -100,7 +100,7 @@ export const FORMAT_PARAMETER: Parameter = {
   name: 'format',
   type: TYPES.exportFormat,
   description:
-    'All rows of the selection, or those behind `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
+    'All rows of the selection, or those after `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
 }
 
 /** The query parameters of a resource, by name: the order in which faults are reported. */

@@ -45,14 +45,14 @@ import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 const MAX_CONNECTIONS = 10
 
 /**
- * Opens a reader on connections of its own.
+ * Opens a reader on separate connections.
  *
  * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
  */
 export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
   const pool = new Pool({ ...readerConfig(address), max: MAX_CONNECTIONS })
   // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
-  // tells its error with its statements', and to a listener, which the pool has only while it is idle.
+  // reports its error with its statements', and to a listener, which the pool has only while it is idle.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -122,7 +122,7 @@ const MAX_MARKETS_KNOWN = 10_000
 async function readPage(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection } = query
   const { span } = resource.storage
-  // A span is read by a statement of its own: both are of one snapshot.
+  // A span is read by a separate statement: both are of one snapshot.
   const isInSteps = span !== undefined && selection[span.filter] !== undefined
   const read = () => readPageWithin(client, query, markets)
   return isInSteps ? snapshot(client, read) : read()

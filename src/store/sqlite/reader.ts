@@ -45,7 +45,7 @@ import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
- * Opens a reader on a connection of its own, for reading only. The connection is opened anew once the file has
+ * Opens a reader on a separate connection, for reading only. The connection is opened anew once the file has
  * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
  * back is read again.
  */
