@@ -192,7 +192,7 @@ test('Readiness says that the store is unreachable, and where it is says the log
   assert.equal(lines.filter((line) => line.includes(`store unreachable: ${store}`)).length, 1, lines.join(''))
 })
 
-test('What keeps the intake from writing does not say where the store is', async (t) => {
+test('What keeps the ingestion from writing does not say where the store is', async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'private-name.db')
   const file = join(folder, 'first.evts')

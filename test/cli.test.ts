@@ -42,7 +42,7 @@ describe('the command line', () => {
       ['a port in the environment', ['serve'], { LYRA_PORT: 'x' }, /LYRA_PORT/, 2],
       ['a flag in the environment', ['serve'], { LYRA_STRICT: 'maybe' }, /LYRA_STRICT is "maybe"/, 2],
       ['a rate limit of 0', ['serve', '--rate-limit', '0'], {}, /--rate-limit/, 2],
-      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /no origin/, 2],
+      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /is not an origin/, 2],
       ['an unknown log level', ['serve', '--log-level', 'loud'], {}, /--log-level.*loud/, 2],
       ['a missing file', ['ingest', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
       ['a missing file to serve', ['serve', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
@@ -51,7 +51,7 @@ describe('the command line', () => {
       ['a generator out of range', ['generate', '--blocks', '0'], {}, /--blocks must be from 1/, 2],
     ]
   for (const [what, args, env, message, code] of wrong) {
-    test(`${what} is told in one line`, async (t) => {
+    test(`${what} is reported in one line`, async (t) => {
       const outcome = await runLyra(t, args, { cwd: temporaryFolder(t), env })
       assert.match(outcome.stderr, message)
       assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
@@ -60,7 +60,7 @@ describe('the command line', () => {
     })
   }
 
-  test('a port in use is told in one line', async (t) => {
+  test('a port in use is reported in one line', async (t) => {
     const other = createServer().listen(0, '127.0.0.1')
     t.after(() => other.close())
     await new Promise((resolve) => other.once('listening', resolve))

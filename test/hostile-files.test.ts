@@ -27,7 +27,7 @@ const BASES: [name: string, bytes: Buffer | null][] = [
   }),
 ]
 
-/** Where an intake stopped: the number of the record that it did not take. */
+/** Where an ingestion stopped: the number of the record that it did not take. */
 function stopOf({ failure }: IngestionResult): number {
   if (failure === null || failure instanceof MissingHistoryError) return Number.POSITIVE_INFINITY
   assert.ok(failure instanceof EventStreamError, String(failure))

@@ -95,7 +95,7 @@ for (const kind of STORE_KINDS) {
         await live.commit(height, [pointAt(height)])
         await sleep(150)
       }
-      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows behind block 3')
+      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows after block 3')
       assert.ok(listeners.slice(1).every(({ text }) => text === ''))
       assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
       for (const listener of listeners) {
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(!heard.text.includes('event: dropped'))
     })
 
-    test('goes on to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
+    test('continues to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       const blockHash = 'x'.repeat(20_000)
@@ -244,7 +244,7 @@ describe('what reads for streams and exports', () => {
     assert.equal(exported.text.trimEnd().split('\n').length, 10)
   })
 
-  test('tells everyone who follows when it fails', async () => {
+  test('notifies every follower when it fails', async () => {
     const longReads = startLongReads('', SILENT)
     const follower = createListener()
     await assert.rejects(longReads.hub.follow(checkpoints, {}, follower, 'now'), StoreUnavailableError)

@@ -51,7 +51,7 @@ describe('the package', () => {
     for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
   })
 
-  test('an older Node is told so in one line', async (t) => {
+  test('an older Node is reported in one line', async (t) => {
     const folder = temporaryFolder(t)
     const script = join(folder, 'older.mjs')
     writeFileSync(

@@ -570,7 +570,7 @@ for (const kind of STORE_KINDS) {
       },
     )
 
-    await t.test('the first faulty parameter by name is told, wherever it stands', async () => {
+    await t.test('the first faulty parameter by name is reported, wherever it stands', async () => {
       // In the order of their names, with a fault that the same row of the table is about.
       const unparsed: [string, string][] = [
         ['dateRange.endTimestamp', 'x'],

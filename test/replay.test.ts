@@ -42,7 +42,7 @@ function recordingOf(test: TestContext, name: string): Buffer | null {
   return null
 }
 
-/** The tables after an uninterrupted intake of a file into a store of its own. */
+/** The tables after an uninterrupted ingestion of a file into a separate store. */
 async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Promise<StoreDump> {
   const store = kind.create(test)
   await ingestWell(test, store, bytes)
@@ -50,7 +50,7 @@ async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Pr
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`intake again and in pieces (${kind.name})`, () => {
+  describe(`ingestion again and in pieces (${kind.name})`, () => {
     for (const name of ['synthetic', 'perps-calm', 'smoke']) {
       test(`taking ${name} in twice changes nothing`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
@@ -98,7 +98,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('a file may be taken in piece by piece, each beginning where the last one ended', async (t) => {
+    test('a file may be ingested piece by piece, each beginning where the last one ended', async (t) => {
       const bytes = recordingOf(t, 'smoke')
       if (bytes === null) return
       const expected = await dumpOf(t, kind, bytes)
@@ -153,7 +153,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     for (const [what, stream, missing, committed] of lacking) {
-      test(`without ${what} the intake stops before the block that shows it`, async (t) => {
+      test(`without ${what} ingestion stops before the block that shows it`, async (t) => {
         const store = kind.create(t)
         const { report, failure } = await ingestBytes(t, store, fileOf(...stream))
         assert.ok(failure instanceof GapError, String(failure))
@@ -164,7 +164,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(report.gaps, [])
       })
 
-      test(`without ${what} --allow-gap records the gap and goes on`, async (t) => {
+      test(`without ${what} --allow-gap records the gap and continues`, async (t) => {
         const store = kind.create(t)
         const report = await ingestWell(t, store, fileOf(...stream, ...blocks(20)), { allowGap: true })
         assert.equal(report.height, '20')
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       assert.match(allowed.stdout, /gap: height 3 missing/)
     })
 
-    test('an empty store begins at whatever height comes first, which is no gap', async (t) => {
+    test('an empty store begins at whatever height comes first, which is not a gap', async (t) => {
       const report = await ingestWell(t, kind.create(t), fileOf(...blocks(500, 501)))
       assert.equal(report.height, '501')
       assert.deepEqual(report.gaps, [])
@@ -236,7 +236,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('a stream full of holes is taken in without slowing down', async (t) => {
+    test('a stream full of holes is ingested without slowing down', async (t) => {
       const heights = Array.from({ length: scaled(5_000, 100_000) }, (_, index) => 2 + 2 * index)
       const store = kind.create(t)
       const file = fileOf(...heights.map((height) => ({ height })))
@@ -290,7 +290,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(newest(await dumpOf(t, kind, inTurn), table), before)
       })
 
-      test(`${what} that comes late within an intake never replaces a newer one`, async (t) => {
+      test(`${what} that comes late within an ingestion never replaces a newer one`, async (t) => {
         const store = kind.create(t)
         const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
         await ingestWell(t, store, fileOf(...late), { allowGap: true })

@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([again.completedBlocks, again.heldBlocks, again.rows.instruments], [0, 8, 0])
     })
 
-    test('new blocks after the start height go on with instruments, those below wait for their files', async (t) => {
+    test('new blocks after the start height continue with instruments, those below wait for their files', async (t) => {
       const store = await storeWithout(t, kind, heights(1, 4), [[1, 4]])
       const first = await ingestWell(t, store, fileOf(...heights(5, 8)))
       assert.deepEqual([first.blocks, gapsOf(first)], [4, ['1-4']])

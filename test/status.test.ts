@@ -18,7 +18,7 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`the status of a store in ${kind.name}`, () => {
-    test('tells what it holds, its size, its schema and the age of its last block', async (t) => {
+    test('reports what it holds, its size, its schema and the age of its last block', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
@@ -41,7 +41,7 @@ for (const kind of STORE_KINDS) {
       })
     })
 
-    test('tells a writer at work, where the store knows', async (t) => {
+    test('reports a writer at work, where the store knows', async (t) => {
       const store = kind.create(t)
       const writer = await openStore(store).openWriter()
       const during = await openStore(store).inspect()
@@ -51,7 +51,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([during.hasWriter, after.hasWriter], expected)
     })
 
-    test('tells that it is empty, and changes nothing', async (t) => {
+    test('reports that it is empty, and changes nothing', async (t) => {
       const store = kind.create(t)
       await openStore(store).migrate()
       const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
@@ -65,7 +65,7 @@ for (const kind of STORE_KINDS) {
       if (kind.name === 'sqlite') assert.ok(!existsSync(store))
     })
 
-    test('a schema of a newer program is told, not read', async (t) => {
+    test('a schema of a newer program is reported, not read', async (t) => {
       const store = kind.create(t)
       await openStore(store).migrate()
       await runSql(
@@ -75,7 +75,7 @@ for (const kind of STORE_KINDS) {
       await assert.rejects(statusOfStore(openStore(store)), /version 99.*use a newer Lyra/)
     })
 
-    test('of a service over it tells readiness, gaps and replicas', async (t) => {
+    test('of a service over it reports readiness, gaps and replicas', async (t) => {
       const store = kind.create(t)
       const file = join(temporaryFolder(t), 'gap.evts')
       const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })

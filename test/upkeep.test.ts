@@ -154,7 +154,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('goes on beside a writer and readers, who never wait for long', async (t) => {
+    test('continues beside a writer and readers, who never wait for long', async (t) => {
       const store = kind.create(t)
       const whole = kind.create(t)
       await ingestWhole(store, SAMPLE)
@@ -197,7 +197,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(after.checkpoints!.length, expected.checkpoints!.length)
     })
 
-    test('what is kept is counted from the last block, and taken out at once', async (t) => {
+    test('what is kept is counted from the last block, and pruned at once', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const stop = new AbortController()
@@ -289,7 +289,7 @@ for (const kind of STORE_KINDS) {
         /missing, and there are \d+ points/,
       ],
       [
-        'a run of blocks whose span begins behind its first point',
+        'a run of blocks whose span begins after its first point',
         'update funding_period_block_spans set first_timestamp = first_timestamp + 1 where blocks = 5',
         /^funding_period_block_spans \(1, 5\)$/,
         /it says \d+ to \d+, and there are points from \d+ to \d+/,
@@ -358,7 +358,7 @@ for (const kind of STORE_KINDS) {
         "another party's fee share",
         `update liquidity_providers set fee_share = '{"party":"x"}' where market_id = '${MARKET}'`,
         /^liquidity_providers \(a9/,
-        /fee_share is no element of this party/,
+        /fee_share is not an element of this party/,
       ],
       [
         'rows without a position',
@@ -367,7 +367,7 @@ for (const kind of STORE_KINDS) {
         /36 rows in a store that has taken no block in/,
       ],
     ]
-    test('finds what is wrong, and tells where', async (t) => {
+    test('finds what is wrong, and says where', async (t) => {
       const sound = kind.create(t)
       await ingestWhole(sound, SAMPLE)
       for (const [what, sql, where, found] of sampled(kind, damages)) {
@@ -454,7 +454,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('compares only blocks that both hold whole, and passes over what was taken out', async (t) => {
+    test('compares only blocks that both hold whole, and passes over what was pruned', async (t) => {
       const records = recordsOf(readRecording(SAMPLE))
       const part = join(temporaryFolder(t), 'part.evts')
       const isIn = (height: number) => (height >= 100 && height < 400) || height >= 500
@@ -478,7 +478,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(ofPruned.told, [])
     })
 
-    test('files of another chain, of other blocks, or damaged ones are told', async (t) => {
+    test('files of another chain, of other blocks, or damaged ones are reported', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const file = join(temporaryFolder(t), 'other.evts')
@@ -533,7 +533,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** One block each behind a store's position, with a data point. */
+/** One block each after a store's position, with a data point. */
 function futureBatches(count: number, known: Coverage) {
   return Array.from({ length: count }, (_, index) => {
     const height = known.height + BigInt(index + 1)
@@ -663,7 +663,7 @@ async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
 }
 
 describe('a damaged SQLite file', () => {
-  test('is told, whichever page it is', async (t) => {
+  test('is reported, whichever page it is', async (t) => {
     const folder = temporaryFolder(t)
     const sound = join(folder, 'sound.db')
     await ingestWhole(sound, SAMPLE)
@@ -731,7 +731,7 @@ describe('lyra check', () => {
 })
 
 describe('lyra prune', () => {
-  test('says what it takes --before for, takes out, and tells', async (t) => {
+  test('says how it reads --before, deletes, and reports', async (t) => {
     const store = STORE_KINDS.at(-1)!.create(t)
     await ingestWhole(store, SAMPLE)
     const byHeight = await runLyra(t, ['prune', '--store', store, '--before', '300'])
@@ -756,7 +756,7 @@ describe('lyra prune', () => {
     })
   })
 
-  test('serve --keep takes out what is older than the last block by that', async (t) => {
+  test('serve --keep deletes what is older than the last block by that', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     const file = join(folder, 'old.evts')
@@ -778,7 +778,7 @@ describe('lyra prune', () => {
     ['a bound that is none', ['prune', '--before', 'yesterday'], /--before.*2026-01-31T00:00:00Z/, 2],
     ['a height beyond the last block', ['prune', '--before', '906'], /the height of block 906.*block 905/, 1],
     [
-      'a time behind the last block',
+      'a time after the last block',
       ['prune', '--before', '1696500904000000001'],
       /the time 2023-10-05T10:15:04\.000000001Z.*nothing would be left/,
       1,
@@ -883,7 +883,7 @@ describe('lyra backup', () => {
     assert.equal(report.heldBlocks, 905)
   })
 
-  test('does not replace a file unless told to, and never a store in use', async (t) => {
+  test('does not replace a file unless asked to, and never a store in use', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     await ingestWhole(store, SAMPLE)
@@ -920,7 +920,7 @@ describe('lyra backup', () => {
     )
   })
 
-  test('of PostgreSQL tells the command that does it, without the password', async (t) => {
+  test('of PostgreSQL names the command that does it, without the password', async (t) => {
     const address = 'postgres://me:secret@db.example:5433/markets?sslmode=require&schema=lyra2'
     const { code, stderr } = await runLyra(t, ['backup', "it's.dump", '--store', address])
     assert.equal(code, 1)
