@@ -180,7 +180,10 @@ for (const kind of STORE_KINDS) {
       const args = ['ingest', '--log-level', 'error', '--store', store, path]
       const stopped = await runLyra(t, args)
       assert.equal(stopped.code, 3)
-      assert.match(stopped.stderr, /^lyra: .*gap\.evts, record 4, offset \d+: block 4 begins.*\n$/)
+      assert.match(
+        stopped.stderr,
+        /^lyra: .*gap\.evts, record 4, offset \d+: expected block 3, found block 4: .*\n$/,
+      )
       const allowed = await runLyra(t, [...args, '--allow-gap'])
       assert.equal(allowed.code, 0, allowed.stderr)
       assert.match(allowed.stdout, /gap: height 3 missing/)

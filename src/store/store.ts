@@ -229,7 +229,7 @@ export type Store = {
   openReader(options?: ReaderOptions): Promise<Reader>
   /** The version of the store's schema; 0 where there is no store yet. */
   schemaVersion(): Promise<number>
-  /** Makes the store, or brings its schema up to date, all at once; `onNotice` hears how far it is. */
+  /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
   migrate(onNotice?: (message: string) => void): Promise<void>
   /** Spreads the tables over the machines of a cluster, where the store is one that can. */
   distribute(): Promise<void>

@@ -51,7 +51,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   /** When a commit was last reported, and when the store was last asked. */
   let reportedAt = Number.NEGATIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
-  /** Whether a commit was reported that the reading under way may not have seen. */
+  /** Whether a commit was reported that the reading in progress may not have seen. */
   let hasUnreadCommit = false
   let gapsAt = 0
   let keptAliveAt = performance.now()
@@ -90,7 +90,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   }
 
   function reportFault({ message }: Error): void {
-    if (fault !== message) onNotice(`streams wait: ${message}`)
+    if (fault !== message) onNotice(`streams wait until the store can be read: ${message}`)
     fault = message
   }
 

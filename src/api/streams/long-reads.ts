@@ -12,7 +12,7 @@ import { startThread, type ThreadCalls } from '../pages/thread-calls.ts'
 /** Reads at a time, of a database that reads by itself: connections are left for pages. */
 const READS_AT_ONCE = 3
 
-/** An export under way: one snapshot of the store, which lasts until it is closed. */
+/** An export in progress: one snapshot of the store, which lasts until it is closed. */
 export type OpenExport = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
