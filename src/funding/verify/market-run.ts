@@ -39,7 +39,7 @@ const CAUSES = {
   closing:
     'every point agrees: a point that the core refused leaves no event, but changes its sum; or the TWAP was changed',
   afterPoints: 'points of the period differ before',
-  opening: 'it is not the price of a point that was carried over: it, or that point, was changed',
+  opening: 'it is no price of a point that was carried over: it, or that point, was changed',
 } as const
 
 /**
