@@ -1,63 +1,99 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
 import { curlSample, typescriptSample } from '../web/reference/samples.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { send } from './fixtures/http.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { LONG } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
+const ESTIMATES = '/api/v2/funding-estimates/{marketId}'
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 type Document = { paths: Record<string, { get: { operationId: string; responses: Record<string, object> } }> }
 
+/** What an operation that is opened may take of the page: some windows, not ten. */
+const MAX_HEIGHT = 1_900
+
+/** Starts a service on a recording with names, and a browser on its reference. */
+async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
+  const browser = await openBrowser(t)
+  if (browser === null) return null
+  const store = STORE_KINDS[0]!.create(t)
+  await ingestWhole(store, NAMED_SAMPLE)
+  const base = await serve(t, store)
+  const opened = await openPage(browser, base, { colorScheme })
+  const document = JSON.parse((await send(base, '/openapi.json')).text) as Document
+  await opened.page.goto('/docs')
+  await opened.page.waitForSelector('.operation')
+  return { ...opened, base, document }
+}
+
 describe('the API reference', () => {
   test('lists every operation, tries requests, gives them as code, shows every error', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
-    const store = STORE_KINDS[0]!.create(t)
-    await ingestWhole(store, SAMPLE)
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base, { colorScheme: 'light' })
-    const document = JSON.parse((await send(base, '/openapi.json')).text) as Document
-    await page.goto('/docs')
-    await page.waitForSelector('.opblock')
+    const opened = await openReference(t)
+    if (opened === null) return
+    const { page, faults, base, document } = opened
     const paths = await page
-      .locator('.opblock-summary-path')
+      .locator('.operation .path')
       .evaluateAll((found) => found.map((path) => path.getAttribute('data-path')))
     assert.deepEqual(paths.sort(), Object.keys(document.paths).sort())
 
     const { operationId, responses } = document.paths[DATA_POINTS]!.get
-    const operation = page.locator(`.opblock[id$="-${operationId}"]`)
-    await operation.locator('.opblock-summary-control').click()
-    await operation.getByPlaceholder('marketId').fill(MARKET)
-    await operation.getByPlaceholder('pagination.first').fill('2')
+    const operation = page.locator(`#${operationId}`)
+    await operation.locator('summary').first().click()
+    await page.waitForURL(`**/docs#${operationId}`)
+    const fill = (name: string, value: string) => operation.locator(`[data-parameter="${name}"]`).fill(value)
+    await fill('marketId', MARKET)
+    await fill('pagination.first', '2')
+    const sample = operation.locator('.sample')
     await eventually(
-      () => operation.locator('.sample').innerText(),
-      (sample) => sample === `curl '${base}${POINTS}?pagination.first=2'`,
+      () => sample.innerText(),
+      (text) => text === `curl '${base}${POINTS}?pagination.first=2'`,
     )
     await operation.getByRole('button', { name: 'TypeScript' }).click()
     assert.match(
-      await operation.locator('.sample').innerText(),
+      await sample.innerText(),
       /lyra\.fundingPeriodDataPointsPage\(\{\n {2}marketId: '[0-9a-f]{64}',\n\}, \{ first: 2 \}\)/,
     )
+    // Yes or no is chosen, and what is not chosen is not sent.
+    const order = operation.locator('[data-parameter="pagination.newestFirst"]')
+    assert.deepEqual(await order.locator('option').allInnerTexts(), ['not sent', 'true', 'false'])
+    await order.selectOption('false')
+    await eventually(
+      () => sample.innerText(),
+      (text) => text.includes('{ first: 2, newestFirst: false }'),
+    )
+    await order.selectOption('')
 
     await operation.getByRole('button', { name: 'Execute' }).click()
-    const shown = operation.locator('.live-responses-table .response-col_description .microlight').first()
+    const shown = operation.locator('.try .answer')
     await shown.waitFor()
     const answered = JSON.parse((await send(base, `${POINTS}?pagination.first=2`)).text)
     assert.deepEqual(JSON.parse(await shown.innerText()), answered)
+    assert.match(await operation.locator('.try-bar').innerText(), /200/)
+    await operation.getByText('Headers of the answer').click()
+    assert.match(await operation.locator('.headers').innerText(), /x-block-height/)
 
-    const statuses = await operation
-      .locator('.responses-table:not(.live-responses-table) .response')
-      .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code')))
-    assert.deepEqual(statuses.sort(), Object.keys(responses).sort())
+    // Answers are folded, and hold what the document says once they are not.
+    const folded = operation.locator('.response')
+    assert.deepEqual(
+      (await folded.evaluateAll((all) => all.map((one) => one.getAttribute('data-code')))).sort(),
+      Object.keys(responses).sort(),
+    )
+    assert.equal(await operation.locator('.response[open]').count(), 0)
     const malformed = operation.locator('.response[data-code="400"]')
-    assert.ok((await malformed.locator('.examples-select-element option').count()) > 3)
+    await malformed.locator('summary').click()
+    assert.ok((await malformed.locator('select option').count()) > 3)
     assert.match(await malformed.innerText(), /"code": 3/)
+    const success = operation.locator('.response[data-code="200"]')
+    await success.locator('summary').click()
+    assert.match(await success.innerText(), /dataPointType SOURCE_UNSPECIFIED \| SOURCE_EXTERNAL/)
 
     await page.setViewportSize({ width: 375, height: 812 })
     assert.equal(await overflow(page), 0)
@@ -67,6 +103,84 @@ describe('the API reference', () => {
       assert.deepEqual(await accessibilityFaults(page, WCAG), [], colorScheme)
     }
     assert.deepEqual(faults, [])
+  })
+
+  test('shows rows of a market that is held at the first Execute, and takes little of the page', async (t) => {
+    const opened = await openReference(t, 'dark')
+    if (opened === null) return
+    const { page, faults, document } = opened
+    for (const [path, { get }] of Object.entries(document.paths)) {
+      const operation = page.locator(`#${get.operationId}`)
+      await operation.locator('summary').first().click()
+      const { height } = (await operation.boundingBox())!
+      assert.ok(height < MAX_HEIGHT, `${path} is ${height} px tall`)
+      await operation.getByRole('button', { name: 'Execute' }).click()
+      const status = operation.locator('.try-bar strong')
+      await status.waitFor()
+      assert.equal(await status.innerText(), '200', path)
+      const isStream = path.includes('/stream/')
+      if (isStream) await operation.getByRole('button', { name: 'Stop' }).click()
+      else {
+        await operation.locator('.try .answer').waitFor()
+        const text = await eventually(
+          () => operation.locator('.try .answer').innerText(),
+          (found) => found !== '',
+        )
+        assert.doesNotMatch(text, /"edges": \[\]|: null\n\}$/, path)
+        // A list of a million rows would keep the browser busy for minutes.
+        assert.ok(text.length <= 20_000, path)
+      }
+      assert.ok((await operation.boundingBox())!.height < MAX_HEIGHT + 700, path)
+      await operation.locator('summary').first().click()
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  test('opens the operation that the address names, and says what is wrong where there is no answer', async (t) => {
+    const opened = await openReference(t)
+    if (opened === null) return
+    const { page, document } = opened
+    const { operationId } = document.paths['/api/v2/liquidity/providers']!.get
+    await page.goto(`/docs#${operationId}`)
+    const operation = page.locator(`#${operationId}`)
+    const execute = operation.getByRole('button', { name: 'Execute' })
+    await execute.waitFor()
+    const market = operation.locator('[data-parameter="marketId"]')
+    assert.match(await market.inputValue(), /^[0-9a-f]{64}$/)
+    await market.fill('abc')
+    await execute.click()
+    await eventually(
+      () => operation.locator('.try').innerText(),
+      (text) => text.includes('400') && text.includes('invalid market ID'),
+    )
+    await page.route('**/api/**', (route) => route.abort())
+    await execute.click()
+    await eventually(
+      () => operation.locator('.try').innerText(),
+      (text) => text.includes('No answer came'),
+    )
+  })
+
+  test('is there for a store that holds nothing', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const base = await serve(t, STORE_KINDS[0]!.create(t))
+    const { page } = await openPage(browser, base)
+    await page.goto('/docs')
+    await page.locator('#listFundingPeriods summary').first().click()
+    assert.equal(await page.locator('#listFundingPeriods [data-parameter="marketId"]').inputValue(), '')
+  })
+
+  test('needs no package that runs a script when it is installed, or reports to anyone', () => {
+    const { packages } = JSON.parse(
+      readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8'),
+    ) as {
+      packages: Record<string, { hasInstallScript?: boolean }>
+    }
+    assert.deepEqual(
+      Object.keys(packages).filter((name) => /scarf|swagger-ui/.test(name)),
+      [],
+    )
   })
 
   test('writes requests as a shell and TypeScript take them', () => {
@@ -95,6 +209,8 @@ describe('the API reference', () => {
         /fetch\('http:\/\/127\.0\.0\.1:3008\/api\/v2\/checkpoints\?format=csv'\)/,
       ],
       ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
+      ['/api/v2/market-summaries', [], /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
+      [ESTIMATES, [['path', 'marketId', 'aa']], /await lyra\.fundingEstimate\('aa'\)/],
       [
         '/api/v2/stream/checkpoints',
         [['query', 'after', 'x']],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { BaseResolver, createConfig, lintDocument, makeDocumentFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../src/api/openapi/openapi.ts'
@@ -47,7 +48,7 @@ const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 const document = openApiDocument('1.2.3') as Document
 const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
 // The document's own keys are no keywords of JSON Schema, and references in it are relative to it.
-ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components'])
+ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
 ajv.addSchema({ $id: ID, ...document })
 
 /** A JSON pointer's parts, as they stand in a reference. */
@@ -131,12 +132,44 @@ function assertDocumented(answer: RawAnswer, target: string): void {
   assertValid(value, [...place, 'content', found, 'schema'], where)
 }
 
+/** Spellings of booleans that are taken besides `true` and `false`, which are what the document says. */
+const BOOLEANS = new Map([
+  ...['true', '1'].map((text) => [text, true] as const),
+  ...['FALSE', '0'].map((text) => [text, false] as const),
+])
+
+/** What a text of a query is, for the schema of its parameter. */
+function typedValue(type: unknown, text: string): unknown {
+  if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
+  return type === 'boolean' ? (BOOLEANS.get(text) ?? text) : text
+}
+
 describe('The OpenAPI document', () => {
   test('is valid OpenAPI 3.1', async () => {
     const validator = new Validator()
     const result = await validator.validate(structuredClone(document))
     assert.deepEqual(result, { valid: true })
     assert.equal(validator.version, '3.1')
+  })
+
+  test('has nothing that the linter of Redocly holds against it', async () => {
+    const problems = await lintDocument({
+      document: makeDocumentFromString(JSON.stringify(document), 'openapi.json'),
+      config: await createConfig({ extends: ['recommended'] }),
+      externalRefResolver: new BaseResolver(),
+    })
+    assert.deepEqual(
+      problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`),
+      [],
+    )
+  })
+
+  test('says that nothing need be shown to be let in, and that booleans are booleans', () => {
+    assert.deepEqual((document as unknown as { security: unknown }).security, [])
+    const lists = Object.values(document.paths).flatMap(({ get }) => get.parameters ?? [])
+    const order = lists.filter((parameter) => parameter.name === 'pagination.newestFirst')
+    assert.ok(order.length >= 2 * RESOURCES.length)
+    for (const { schema } of order) assert.equal(schema.type, 'boolean')
   })
 
   test('is whole: references lead somewhere, schemas compile, names of operations are their own', () => {
@@ -292,7 +325,7 @@ for (const kind of STORE_KINDS) {
           if (parameter.in === 'header' || parameter.name === 'pretty') continue
           const schemaPlace = [...(place ?? ['paths', path, 'get', 'parameters', String(index)]), 'schema']
           for (const text of texts) {
-            const value = parameter.schema.type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
+            const value = typedValue(parameter.schema.type, text)
             const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
             const allowed = validate(value)
             // That a cursor is one of ours, a pattern cannot say.

@@ -13,8 +13,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
-    // The renderer of the reference is one file.
-    chunkSizeWarningLimit: 2_000,
     rolldownOptions: {
       input: { explorer: here('index.html'), reference: here('reference.html') },
     },

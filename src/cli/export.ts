@@ -7,6 +7,7 @@ import type { QueryPairs } from '../api/http/query-string.ts'
 import { parameterReader, parametersOf } from '../api/pages/parameters.ts'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '../api/streams/export-query.ts'
 import { parseRfc3339 } from '../domain/time.ts'
+import { DECIMAL_PRECISION } from '../export/decimal-columns.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
 import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
@@ -17,11 +18,13 @@ import { knowsMarket } from '../status/knows-market.ts'
 import { findStore } from '../store/open-store.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
 import { EXIT } from './exit.ts'
+import { exportAll } from './export-all.ts'
 import { stopOnSignals } from './interrupt.ts'
 import {
   type CommonOptions,
   flagOption,
   InvalidSettingError,
+  integerBetween,
   logLevelOption,
   storeOption,
 } from './options.ts'
@@ -32,7 +35,12 @@ const PROGRESS_INTERVAL_MS = 2_000
 const NOTES = `
 The rows are those of one moment, whatever is written meanwhile: of one market newest first, of all markets by market
 id, then oldest first. A line of ndjson and csv holds its cursor: with it, --after resumes after that row. A file gets
-its name once it is whole.`
+its name once it is whole.
+
+lyra export all --out DIR writes every resource as Parquet, by market. Run again, it adds what is new.`
+
+/** What stands for every resource on the command line. */
+const ALL = 'all'
 
 /** Each resource by its name on the command line. */
 const BY_NAME = new Map(RESOURCES.map((resource): [string, Resource] => [resource.kebabName, resource]))
@@ -65,7 +73,7 @@ function takersOf(option: Restriction): string {
 
 type FormatName = TextFormatName | 'parquet'
 
-type ExportCommandOptions = CommonOptions & {
+export type ExportCommandOptions = CommonOptions & {
   market: string | undefined
   party: string | undefined
   source: string | undefined
@@ -76,6 +84,7 @@ type ExportCommandOptions = CommonOptions & {
   oldestFirst: boolean
   format: FormatName
   out: string | undefined
+  decimal: number | undefined
   force: boolean
 }
 
@@ -84,10 +93,10 @@ export function exportCommand(): Command {
   return new Command('export')
     .summary('write the rows of a resource to a file, as ndjson, csv or Parquet')
     .description('Writes all rows of a resource, as the API gives them, to a file or standard output.')
-    .argument('<resource>', [...BY_NAME.keys()].join(', '), (name) => {
-      const resource = BY_NAME.get(name)
+    .argument('<resource>', `${[...BY_NAME.keys()].join(', ')}, or ${ALL}`, (name) => {
+      const resource = name === ALL ? ALL : BY_NAME.get(name)
       if (resource === undefined) {
-        throw new InvalidArgumentError(`It must be one of ${[...BY_NAME.keys()].join(', ')}.`)
+        throw new InvalidArgumentError(`It must be one of ${[...BY_NAME.keys()].join(', ')}, ${ALL}.`)
       }
       return resource
     })
@@ -105,11 +114,19 @@ export function exportCommand(): Command {
         .choices([...Object.keys(TEXT_FORMATS), 'parquet'])
         .default('ndjson'),
     )
-    .option('--out <file>', 'the file to write; standard output where none is named')
+    .option('--out <file>', 'the file to write, standard output where none is named; of `all` the directory')
+    .addOption(
+      new Option(
+        '--decimal <scale>',
+        `Parquet: prices, TWAPs, payments and rates also as decimal(${DECIMAL_PRECISION}, scale)`,
+      ).argParser(integerBetween(0, DECIMAL_PRECISION)),
+    )
     .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
-    .action(exportResource)
+    .action((resource: Resource | typeof ALL, options: ExportCommandOptions, command: Command) =>
+      resource === ALL ? exportAll(options, command) : exportResource(resource, options),
+    )
 }
 
 /** A time by RFC 3339 or in Unix nanoseconds, as digits. */
@@ -125,7 +142,12 @@ function parseTime(text: string): string {
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
   const query = queryOfOptions(resource, options)
-  const { out, force } = options
+  const { out, force, format, decimal } = options
+  if (decimal !== undefined && format !== 'parquet') {
+    throw new InvalidSettingError(
+      `--decimal ${decimal} is for Parquet; the format is ${format}: add --format parquet`,
+    )
+  }
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: is there already; name another file, or replace it with --force`)
   }
@@ -148,7 +170,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
       if (rows === 0) log.warn(await reasonForNoRows(store, query, signal))
     }
     try {
-      await watchingLog(store, log, () => write(out, bytesOf(query, options.format, all())))
+      await watchingLog(store, log, () => write(out, bytesOf(query, options, all())))
     } finally {
       await snapshot.close()
     }
@@ -237,10 +259,12 @@ async function* counted(
 
 function bytesOf(
   { resource }: ExportQuery,
-  format: FormatName,
+  { format, decimal }: ExportCommandOptions,
   chunks: AsyncIterable<ExportedRow[]>,
 ): AsyncIterable<string | Uint8Array> {
-  return format === 'parquet' ? parquetOf(chunks, resource) : textOf(chunks, TEXT_FORMATS[format], resource)
+  return format === 'parquet'
+    ? parquetOf(chunks, resource, { decimalScale: decimal ?? null })
+    : textOf(chunks, TEXT_FORMATS[format], resource)
 }
 
 /** Writes to standard output, or to a file that gets its name once it is whole. */

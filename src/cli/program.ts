@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { printable } from '../domain/printable.ts'
 import { InstrumentFileError } from '../events/instrument-nodes.ts'
+import { ExportError } from '../export/export-error.ts'
 import { GenerateOptionError } from '../generate/options.ts'
 import { EventPathError } from '../records/event-paths.ts'
 import { EventStreamError } from '../records/place.ts'
@@ -27,6 +28,7 @@ const PLAIN_ERRORS = [
   InstrumentFileError,
   EventPathError,
   EventStreamError,
+  ExportError,
   ListenError,
   ServiceError,
   StoreError,

@@ -16,6 +16,8 @@ export type ExportColumn = {
   kind: ColumnKind
   /** Whether a row may have no value. */
   nullable: boolean
+  /** Whether its texts are decimal numbers. */
+  isNumber?: true
 }
 
 /** A resource as a table; the cursor of a row is added by the formats that have one. */
@@ -94,7 +96,8 @@ function partOf(field: Field, rowColumns: readonly string[]): Part {
       },
     }
   }
-  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable }]
+  const isNumber = form === 'number' ? ({ isNumber: true } as const) : {}
+  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable, ...isNumber }]
   if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
   const names = namesOf(form)
   return {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCursor } from '../resources/cursor.ts'
 import { encodeMarketCursor } from '../resources/market-cursor.ts'
 import { type Key, keyOf, type Resource, type Row, type Selection } from '../resources/resource.ts'
-import { readNextMarket } from '../store/market-order.ts'
+import { readNextMarket } from '../store/export-readings.ts'
 import type { Snapshot } from '../store/store.ts'
 
 /** Rows that are read at a time: few enough that what else there is to do waits for milliseconds only. */

@@ -1,6 +1,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Resource } from '../resources/resource.ts'
 import { type CellValue, type ColumnKind, type ExportColumn, exportTableOf } from './columns.ts'
+import { DECIMAL_PRECISION, decimalDigits, decimalName } from './decimal-columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
@@ -19,27 +20,62 @@ const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>>
   time: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'NANOS' } },
 }
 
-/** All rows as the bytes of a Parquet file, row group by row group. */
+/** How Parquet is written. */
+export type ParquetOptions = {
+  /** Numbers that are texts also as decimals with so many digits after the point; null: as texts alone. */
+  decimalScale: number | null
+}
+
+/** The names of the columns of a resource's Parquet. */
+export function parquetColumns(resource: Resource, { decimalScale }: ParquetOptions): string[] {
+  return exportTableOf(resource).columns.flatMap((column) =>
+    column.isNumber && decimalScale !== null ? [column.name, decimalName(column)] : [column.name],
+  )
+}
+
+/**
+ * All rows as the bytes of a Parquet file, row group by row group.
+ *
+ * @throws {ExportError} for a number that a decimal cannot hold.
+ */
 export async function* parquetOf(
   chunks: AsyncIterable<ExportedRow[]>,
   resource: Resource,
+  { decimalScale }: ParquetOptions = { decimalScale: null },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { columns, cells } = exportTableOf(resource)
   const bytes = new ByteWriter()
-  const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
+  const file = new ParquetWriter({
+    writer: bytes,
+    schema: schemaOf(columns, decimalScale),
+    createdBy: 'lyra',
+  })
   const group = columns.map(({ kind, nullable }) => createColumn(kind, nullable))
+  const decimals = columns.map(({ isNumber }): (bigint | null)[] | null =>
+    isNumber && decimalScale !== null ? [] : null,
+  )
   let rows = 0
 
   function write(): Uint8Array {
-    const columnData = columns.map((column, index) => ({ name: column.name, data: group[index]!.take(rows) }))
+    const columnData = columns.flatMap((column, index) => {
+      const text = { name: column.name, data: group[index]!.take(rows) }
+      const numbers = decimals[index]
+      return numbers == null ? [text] : [text, { name: decimalName(column), data: numbers.slice(0, rows) }]
+    })
     if (rows > 0) file.write({ columnData, rowGroupSize: GROUP_ROWS })
     rows = 0
     return taken(bytes)
   }
 
   for await (const chunk of chunks) {
-    for (const { row, selection } of chunk) {
-      for (const [index, value] of cells(row, selection).entries()) group[index]!.set(rows, value)
+    for (const exported of chunk) {
+      const { row, selection } = exported
+      for (const [index, value] of cells(row, selection).entries()) {
+        group[index]!.set(rows, value)
+        const numbers = decimals[index]
+        if (numbers != null)
+          numbers[rows] = decimalDigits(value, decimalScale!, columns[index]!, resource, exported)
+      }
       rows++
       if (rows === GROUP_ROWS) yield write()
     }
@@ -83,15 +119,20 @@ function taken(bytes: ByteWriter): Uint8Array {
   return copy
 }
 
-function schemaOf(columns: readonly ExportColumn[]): SchemaElement[] {
-  return [
-    { name: 'root', num_children: columns.length },
-    ...columns.map(
-      ({ name, kind, nullable }): SchemaElement => ({
-        ...TYPES[kind],
-        name,
-        repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED',
-      }),
-    ),
-  ]
+function schemaOf(columns: readonly ExportColumn[], decimalScale: number | null): SchemaElement[] {
+  const elements = columns.flatMap((column): SchemaElement[] => {
+    const { name, kind, nullable, isNumber } = column
+    const text: SchemaElement = { ...TYPES[kind], name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' }
+    if (!isNumber || decimalScale === null) return [text]
+    const decimal = { precision: DECIMAL_PRECISION, scale: decimalScale }
+    return [
+      text,
+      {
+        ...{ name: decimalName(column), repetition_type: 'OPTIONAL' },
+        ...{ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL', ...decimal },
+        logical_type: { type: 'DECIMAL', ...decimal },
+      },
+    ]
+  })
+  return [{ name: 'root', num_children: elements.length }, ...elements]
 }

@@ -44,6 +44,7 @@ export const checkpoints = defineResource({
       form: 'integer',
     },
   ],
+  rowsStay: true,
   exportFirst: ['atBlock'],
   coverage: 'count and block times',
 })

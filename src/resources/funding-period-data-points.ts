@@ -62,5 +62,6 @@ export const fundingPeriodDataPoints = defineResource({
       form: 'number',
     },
   ],
+  rowsStay: true,
   coverage: 'times by market',
 })

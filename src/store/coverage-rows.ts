@@ -1,6 +1,7 @@
 import type { Coverage, Gap, ResourceGap } from '../domain/coverage.ts'
 import type { Row } from '../resources/resource.ts'
-import type { Position } from './store.ts'
+import { READ_GAPS, READ_RESOURCE_GAPS, READ_STREAM } from './statements.ts'
+import type { Position, Reading } from './store.ts'
 
 /** What the row of READ_POSITION says (statements.ts); null where there is none. */
 export function positionOf(row: Row | null): Position | null {
@@ -46,4 +47,12 @@ export function coverageOf(
       }),
     ),
   }
+}
+
+/** Reads what the store holds; null where it is empty. */
+export function* readCoverage(): Reading<Coverage | null> {
+  const [stream] = yield { text: READ_STREAM, values: [] }
+  const gaps = yield { text: READ_GAPS, values: [] }
+  const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
+  return coverageOf(stream ?? null, gaps, resourceGaps)
 }

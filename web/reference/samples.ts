@@ -25,16 +25,18 @@ export function curlSample(asked: Asked): string {
   return `curl ${quoted(addressOf(asked))}${headers.join('')}`
 }
 
-/** Calls of lyra-client by path; `page` where they take filters and a page. */
-const CALLS: Record<string, { name: string; page: boolean }> = {
-  '/api/v2/checkpoints': { name: 'checkpointsPage', page: true },
-  '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', page: true },
-  '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', page: true },
-  '/api/v2/instruments': { name: 'instrumentsPage', page: true },
-  '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', page: true },
-  '/api/v2/coverage': { name: 'coverage', page: false },
-  '/health': { name: 'health', page: false },
-  '/ready': { name: 'ready', page: false },
+/** Calls of lyra-client by path, and what they take: filters and a page, a market, or nothing. */
+const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'nothing' }> = {
+  '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
+  '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
+  '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', takes: 'page' },
+  '/api/v2/instruments': { name: 'instrumentsPage', takes: 'page' },
+  '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', takes: 'page' },
+  '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
+  '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
+  '/api/v2/coverage': { name: 'coverage', takes: 'nothing' },
+  '/health': { name: 'health', takes: 'nothing' },
+  '/ready': { name: 'ready', takes: 'nothing' },
 }
 
 const STREAMS: Record<string, string> = {
@@ -82,7 +84,11 @@ export function typescriptSample(asked: Asked): string {
         : 'console.log(await response.text())',
     ].join('\n')
   }
-  if (!call.page) return [...client, `console.log(await lyra.${call.name}())`].join('\n')
+  if (call.takes === 'nothing') return [...client, `console.log(await lyra.${call.name}())`].join('\n')
+  if (call.takes === 'market') {
+    const market = asked.given.find(({ name }) => name === 'marketId')?.value ?? '{marketId}'
+    return [...client, `console.log(await lyra.${call.name}(${literal(market)}))`].join('\n')
+  }
   const { filters, page } = split(asked)
   return [
     ...client,

@@ -33,7 +33,14 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [{ name: 'market data' }, { name: 'live updates' }, { name: 'exports' }, { name: 'service' }],
+    // Whoever reaches the service may read all of it.
+    security: [],
+    tags: [
+      { name: 'market data', description: 'Lists in pages, and what is said of a market or of all.' },
+      { name: 'live updates', description: 'Streams of rows as they come.' },
+      { name: 'exports', description: 'All rows of all markets at once.' },
+      { name: 'service', description: 'How the service stands, and this document.' },
+    ],
     paths: {
       ...Object.fromEntries(
         LISTS.map((resource) => [

@@ -96,7 +96,12 @@ export const PARAMETER_TYPES = {
     allowed: `one of ${INTERVALS.map(({ name }) => name).join(', ')}`,
     schema: { type: 'string', enum: INTERVALS.map(({ name }) => name) },
   },
-  boolean: oneOf(BOOLEANS, 'true'),
+  boolean: {
+    parse: (text) => BOOLEANS.get(text),
+    allowed: `one of ${[...BOOLEANS.keys()].join(', ')}`,
+    // Programs and forms make it true or false; the other spellings are those that the reference takes.
+    schema: { type: 'boolean', default: true },
+  },
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
   exportFormat: {
     parse: (text) => EXPORT_FORMATS.find((name) => name === text),

@@ -34,7 +34,7 @@ const PAGINATION_PARAMETERS: readonly Parameter[] = [
   {
     name: 'pagination.newestFirst',
     type: TYPES.boolean,
-    description: 'Whether the newest rows come first.',
+    description: 'Whether the newest rows come first. `1`, `t`, `0`, `f` and the like are taken, too.',
   },
 ]
 

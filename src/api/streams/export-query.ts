@@ -3,6 +3,7 @@ import { decodeMarketCursor } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../pages/page-request.ts'
+import { PARAMETER_TYPES } from '../pages/parameter-types.ts'
 import {
   FORMAT_PARAMETER,
   filterParametersOf,
@@ -30,20 +31,20 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
   )
   const ofMarket = { ...PATH_MARKET_ID, description: 'Rows of this market alone.' }
   return byName([
-    ...paging.map((parameter) => {
-      const description = DESCRIPTIONS[parameter.name]
-      return description === undefined ? parameter : { ...parameter, description }
-    }),
+    ...paging.map((parameter) => ({ ...parameter, ...OTHERWISE[parameter.name] })),
     ...filterParametersOf({ ...resource, needsFilter: false }),
     ...(resource.scope === null ? [] : [ofMarket]),
     { ...FORMAT_PARAMETER, description: 'Lines of JSON, where nothing is said, or of CSV.' },
   ])
 }
 
-/** What of the paging parameters an export of all markets means otherwise. */
-const DESCRIPTIONS: Record<string, string> = {
-  'pagination.after': 'The cursor of a row of such an export: the rows after it.',
-  'pagination.newestFirst': 'Whether the order is reversed; it is not where nothing is said.',
+/** What of the paging parameters means something else for an export of all markets. */
+const OTHERWISE: Record<string, Partial<Parameter>> = {
+  'pagination.after': { description: 'The cursor of a row of such an export: the rows after it.' },
+  'pagination.newestFirst': {
+    description: 'Whether the order is reversed.',
+    type: { ...PARAMETER_TYPES.boolean, schema: { type: 'boolean', default: false } },
+  },
 }
 
 /** Whether a parameter belongs to pages alone: an export refuses it. */

@@ -35,10 +35,13 @@ const COUNT_REWRITTEN = `
 const SUM_REWRITTEN_TEXTS = `
   select coalesce(sum(length(fee_share) + coalesce(length(sla), 0)), 0) from liquidity_providers`
 
-const COUNT_POINTS = 'select coalesce(sum(points), 0) from funding_period_spans'
+/** Buckets of half a minute that series are made of, rather too many: no more than points, nor than there is time for. */
+const COUNT_BUCKETS = `
+  select coalesce(sum(min(points, 3 * (last_timestamp / 30000000000 - first_timestamp / 30000000000 + 1))), 0)
+  from funding_period_spans`
 
-/** Bytes of series for each data point, where they are rare. */
-const SERIES_BYTES = 160
+/** Bytes of series for each of them: of the longer ones, too, which are as many again where points are rare. */
+const SERIES_BYTES = 320
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
@@ -309,7 +312,7 @@ export class Connection {
     const numberOf = (text: string) => Number(Object.values(this.#database.prepare(text).get()!)[0])
     const rewritten =
       version === 3 ? numberOf(COUNT_REWRITTEN) * REWRITTEN_ROW_BYTES + numberOf(SUM_REWRITTEN_TEXTS) : 0
-    return LEAST_MIGRATION_BYTES + 2 * rewritten + numberOf(COUNT_POINTS) * SERIES_BYTES
+    return LEAST_MIGRATION_BYTES + 2 * rewritten + numberOf(COUNT_BUCKETS) * SERIES_BYTES
   }
 }
 

@@ -1,5 +1,7 @@
-import type { Resource, Row } from '../resources/resource.ts'
-import type { Statement } from './page-statement.ts'
+import type { Resource } from '../resources/resource.ts'
+import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import { FIND_MARKET } from './page-statement.ts'
+import type { Reading } from './store.ts'
 
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
 function namerOf({ name, storage, filters }: Resource): string {
@@ -18,7 +20,7 @@ export function* readNextMarket(
   resource: Resource,
   from: { marketId: string; inclusive: boolean } | null,
   descending: boolean,
-): Generator<Statement, string | null, Row[]> {
+): Reading<string | null> {
   const operator = `${descending ? '<' : '>'}${from?.inclusive === true ? '=' : ''}`
   const [row] = yield {
     text: `select ${descending ? 'max' : 'min'}(market_id) from ${namerOf(resource)}
@@ -26,4 +28,19 @@ export function* readNextMarket(
     values: from === null ? [] : [from.marketId],
   }
   return row?.[0] == null ? null : String(row[0])
+}
+
+/**
+ * A time before which no data point of a market is that came in a block above a height; null where none came. It is of
+ * the span of blocks that the height is in, so points of the blocks just below it count, too.
+ */
+export function* readEarliestTimeAbove(marketId: string, height: bigint): Reading<bigint | null> {
+  const [market] = yield { text: FIND_MARKET, values: [marketId] }
+  if (market === undefined) return null
+  const [row] = yield {
+    text: `select cast(min(first_timestamp) as text) from funding_period_block_spans
+      where market = $1 and blocks >= $2`,
+    values: [BigInt(market[0]!), (height + 1n) / BLOCKS_OF_SPAN],
+  }
+  return row?.[0] == null ? null : BigInt(row[0])
 }

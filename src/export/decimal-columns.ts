@@ -1,0 +1,50 @@
+import { parseDecimal } from '../funding/decimal.ts'
+import { type Resource, wordsOf } from '../resources/resource.ts'
+import type { ExportColumn } from './columns.ts'
+import { ExportError } from './export-error.ts'
+import type { ExportedRow } from './export-rows.ts'
+
+/** Digits of a decimal number in Parquet, before and after the point together: the most that readers take. */
+export const DECIMAL_PRECISION = 38
+
+const LIMIT = 10n ** BigInt(DECIMAL_PRECISION)
+
+/** The name of the column that holds a column's numbers as such. */
+export const decimalName = ({ name }: Pick<ExportColumn, 'name'>) => `${name}Decimal`
+
+/**
+ * A text as the digits of `decimal(38, scale)`; null where there is no number (none, or an empty text).
+ *
+ * @throws {ExportError} for a text that is no number of that type without loss; it names the row.
+ */
+export function decimalDigits(
+  text: string | null,
+  scale: number,
+  column: ExportColumn,
+  resource: Resource,
+  exported: ExportedRow,
+): bigint | null {
+  if (text === null || text === '') return null
+  const number = parseDecimal(text)
+  const digits = number === null ? null : digitsAt(number, scale)
+  if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
+    throw new ExportError(
+      `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
+        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); export with another --decimal, or without: the texts hold every value`,
+    )
+  }
+  return digits
+}
+
+/** Null where digits would be lost. */
+function digitsAt({ digits, scale }: { digits: bigint; scale: number }, wanted: number): bigint | null {
+  if (scale <= wanted) return digits * 10n ** BigInt(wanted - scale)
+  const factor = 10n ** BigInt(scale - wanted)
+  return digits % factor === 0n ? digits / factor : null
+}
+
+/** A row by its market and its key. */
+function describe({ key, scope }: Resource, { row, selection }: ExportedRow): string {
+  const parts = key.map(({ column }, index) => `${column} ${row[index]}`)
+  return (scope === null ? parts : [`market ${selection[scope]}`, ...parts]).join(', ')
+}

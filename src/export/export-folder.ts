@@ -1,0 +1,146 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Coverage } from '../domain/coverage.ts'
+import type { Resource } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
+import { readCoverage } from '../store/coverage-rows.ts'
+import { readNextMarket } from '../store/export-readings.ts'
+import type { Snapshot } from '../store/store.ts'
+import { ExportError } from './export-error.ts'
+import { exportPartition, type PartitionReport } from './export-partition.ts'
+import { lockFolder } from './folder-lock.ts'
+import { readJson, writeJson } from './json-file.ts'
+import type { ParquetOptions } from './parquet.ts'
+
+/** What a folder's file of this name says: what the export in it is of. Readers of Parquet pass over such names. */
+const MANIFEST = '_lyra.json'
+
+type FolderManifest = {
+  format: 1
+  chainId: string
+  /** The scale of `--decimal`; null without. */
+  decimal: number | null
+  /** The last block of the last run that came to its end; null where none has. */
+  height: string | null
+}
+
+/** The folder of a market: what readers of Parquet take for a column `market_id`. */
+const MARKET_FOLDER = /^market_id=(.+)$/
+
+export type FolderOptions = ParquetOptions & {
+  folder: string
+  snapshot: Snapshot
+  /** Rows of a file at most; whole thousands. */
+  partRows?: number
+  signal?: AbortSignal
+  /** Is told of rows as they are written. */
+  onRows?: (count: number) => void
+  /** Is told, in one line, of what whoever started the export should know. */
+  onNotice?: (message: string) => void
+}
+
+export type FolderReport = PartitionReport & { height: bigint }
+
+/**
+ * Writes all rows of every resource into a folder, as Parquet by market; of a folder that holds an export already, what
+ * has come or changed since. Whatever ends it, the next run goes on where it was.
+ *
+ * @throws {ExportError} where the folder holds something else, or a number does not fit its decimal.
+ */
+export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
+  const { folder, snapshot } = options
+  const coverage = await snapshot.read(readCoverage())
+  if (coverage === null) throw new ExportError('the store holds no block yet: there is nothing to export')
+  mkdirSync(folder, { recursive: true })
+  const unlock = lockFolder(folder)
+  try {
+    const manifest = claimFolder(options, coverage)
+    const total: FolderReport = { rows: 0, written: 0, unchanged: 0, height: coverage.height }
+    for (const resource of RESOURCES) {
+      for await (const report of exportResource(resource, options, coverage)) {
+        total.rows += report.rows
+        total.written += report.written
+        total.unchanged += report.unchanged
+      }
+    }
+    writeJson(join(folder, MANIFEST), { ...manifest, height: coverage.height.toString() })
+    return total
+  } finally {
+    unlock()
+  }
+}
+
+/** Checks that the folder is one for this export, and notes that it is. */
+function claimFolder({ folder, decimalScale }: FolderOptions, coverage: Coverage): FolderManifest {
+  const path = join(folder, MANIFEST)
+  if (!existsSync(path)) {
+    const [other] = readdirSync(folder).filter((name) => !name.startsWith('_lyra'))
+    if (other !== undefined)
+      throw new ExportError(
+        `${folder}: is not empty (${other}) and holds no export to continue; name a new directory`,
+      )
+    const manifest = { format: 1, chainId: coverage.chainId, decimal: decimalScale, height: null } as const
+    writeJson(path, manifest)
+    return manifest
+  }
+  const found = readJson<FolderManifest>(path)
+  if (found?.format !== 1)
+    throw new ExportError(`${path}: was not written by this version; name a new directory`)
+  if (found.chainId !== coverage.chainId)
+    throw new ExportError(
+      `${folder}: holds an export of chain ${found.chainId}, and the store is of ${coverage.chainId}; name another directory`,
+    )
+  if (found.decimal !== decimalScale) {
+    const was = found.decimal === null ? 'without --decimal' : `with --decimal ${found.decimal}`
+    throw new ExportError(`${folder}: was exported ${was}; do the same, or name another directory`)
+  }
+  if (found.height !== null && BigInt(found.height) > coverage.height)
+    throw new ExportError(
+      `${folder}: was exported at block ${found.height}, and the store stands at block ${coverage.height}; ingest the blocks up to there, or name another directory`,
+    )
+  return found
+}
+
+/** Whether the rows of a resource are written by market: those of which a market has many. */
+export function isByMarket({ key, scope }: Resource): boolean {
+  return scope !== null || (key.length > 1 && key[0]!.filter === 'marketId')
+}
+
+async function* exportResource(
+  resource: Resource,
+  options: FolderOptions,
+  coverage: Coverage,
+): AsyncGenerator<PartitionReport, void, undefined> {
+  const folder = join(options.folder, resource.kebabName)
+  const inFolder = (name: string, marketId?: string) =>
+    exportPartition({
+      ...options,
+      coverage,
+      resource,
+      selection: marketId === undefined ? {} : { marketId },
+      folder: join(folder, name),
+    })
+  if (!isByMarket(resource)) {
+    yield await inFolder('')
+    return
+  }
+  // Of markets that no row names any more, what is in their folders is to be brought up to date as well.
+  const left = new Set(
+    existsSync(folder) ? readdirSync(folder).filter((name) => MARKET_FOLDER.test(name)) : [],
+  )
+  let from: { marketId: string; inclusive: boolean } | null = null
+  for (;;) {
+    const marketId: string | null = await options.snapshot.read(readNextMarket(resource, from, false))
+    if (marketId === null) break
+    const name = `market_id=${marketId}`
+    left.delete(name)
+    yield await inFolder(name, marketId)
+    from = { marketId, inclusive: false }
+  }
+  for (const name of left) {
+    const [, marketId] = MARKET_FOLDER.exec(name)!
+    yield await inFolder(name, marketId!)
+  }
+  // Where nothing was written, no folder is left behind.
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmSync(folder, { recursive: true })
+}

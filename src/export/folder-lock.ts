@@ -1,0 +1,38 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ExportError } from './export-error.ts'
+
+const LOCK = '_lyra.lock'
+
+/**
+ * Keeps other exports from a folder until the lock is let go of. That of a process that is gone counts for nothing.
+ *
+ * @throws {ExportError} where another process holds it.
+ */
+export function lockFolder(folder: string): () => void {
+  const path = join(folder, LOCK)
+  for (;;) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: 'wx' })
+      return () => rmSync(path, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const holder = Number(readFileSync(path, 'utf8'))
+    if (isRunning(holder))
+      throw new ExportError(
+        `${folder}: process ${holder} exports into it; wait for its end, or remove ${path} if that is no export`,
+      )
+    rmSync(path, { force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type { MarketEvent } from '../src/events/event.ts'
+import { exportFolder, type FolderOptions, isByMarket } from '../src/export/export-folder.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { pruneStore } from '../src/store/prune-store.ts'
+import { idOf } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
+const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
+const hasDuckDb = () => spawnSync(PYTHON, ['-c', 'import duckdb']).status === 0
+
+const POINTS = 'funding-period-data-points'
+const [A, B] = [idOf('a'), idOf('b')]
+
+/** Exports a store as it stands; files hold a thousand rows. */
+async function exportTo(
+  store: string,
+  folder: string,
+  options: Partial<FolderOptions> = {},
+): Promise<Awaited<ReturnType<typeof exportFolder>>> {
+  const reader = await openStore(store).openReader()
+  try {
+    const snapshot = await reader.openSnapshot()
+    try {
+      return await exportFolder({ folder, snapshot, decimalScale: null, partRows: 1_000, ...options })
+    } finally {
+      await snapshot.close()
+    }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The files of an export by their paths in the folder, without what it notes for itself. */
+function filesOf(folder: string): Map<string, Buffer> {
+  const names = globSync('**/*.parquet*', { cwd: folder }).sort()
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))
+}
+
+/** Compares an export with one that is made at once: the same files, byte by byte. */
+async function assertAsAtOnce(t: TestContext, store: string, folder: string): Promise<void> {
+  const fresh = join(temporaryFolder(t), 'fresh')
+  await exportTo(store, fresh)
+  const [found, expected] = [filesOf(folder), filesOf(fresh)]
+  assert.deepEqual([...found.keys()], [...expected.keys()])
+  for (const [name, bytes] of expected) assert.ok(bytes.equals(found.get(name)!), name)
+}
+
+/** Points of a block, one nanosecond after another; `late` is how many blocks before theirs they are of. */
+function pointsOf(height: number, count: number, marketId = A, late = 0): MarketEvent[] {
+  return Array.from({ length: count }, (_, index) => ({
+    ...{ kind: 'funding-period-data-point' as const, marketId, seq: 1n, source: 2 as const },
+    ...{ price: String(height), twap: '1', timestamp: timeOf(height - late) + BigInt(index) + BigInt(late) },
+  }))
+}
+
+/** Rows of a part of an export, by DuckDB. */
+function rowsIn(pattern: string): { types: Record<string, string>; rows: Record<string, string | null>[] } {
+  const read = spawnSync(PYTHON, [READ_PARQUET, pattern], { encoding: 'utf8', maxBuffer: 1 << 28 })
+  assert.equal(read.status, 0, read.stderr)
+  return JSON.parse(read.stdout)
+}
+
+async function filled(t: TestContext, kind: StoreKind, heights: readonly number[]) {
+  const store = kind.create(t)
+  const live = await openLiveStore(t, store)
+  for (const height of heights) await live.commit(height, pointsOf(height, 500))
+  return { store, live, folder: join(temporaryFolder(t), 'all') }
+}
+
+const partsOf = (folder: string, marketId = A) =>
+  readdirSync(join(folder, POINTS, `market_id=${marketId}`)).filter((name) => name.endsWith('.parquet'))
+
+for (const kind of STORE_KINDS) {
+  describe(`an export into a folder (${kind.name})`, () => {
+    test('holds every row of every resource, by market, as DuckDB reads it', async (t) => {
+      if (!hasDuckDb())
+        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+      const store = kind.create(t)
+      await ingestWhole(store, NAMED_SAMPLE)
+      const folder = join(temporaryFolder(t), 'all')
+      const run = await runLyra(t, ['export', 'all', '--store', store, '--out', folder])
+      assert.equal(run.code, 0, run.stderr)
+      const base = await serve(t, store)
+      for (const resource of RESOURCES) {
+        const { text } = await send(base, `/api/v2/export/${resource.kebabName}?format=ndjson`)
+        const lines = text.split('\n').slice(0, -1)
+        assert.ok(lines.length > 0)
+        const byMarket = isByMarket(resource)
+        const { types, rows } = rowsIn(
+          join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'),
+        )
+        assert.equal('market_id' in types, byMarket)
+        assert.equal(rows.length, lines.length)
+        if (byMarket) for (const row of rows) assert.equal(row.market_id, row.marketId)
+        const { columns, sum } = {
+          columns: resource.key.length,
+          sum: new Set(rows.map((row) => JSON.stringify(row))),
+        }
+        assert.ok(columns > 0)
+        assert.equal(sum.size, lines.length)
+        for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
+          const seen = rows.map((row) => row[field.name] ?? null).sort()
+          const sent = lines
+            .map((line) => (JSON.parse(line)[field.name] as string | undefined) ?? null)
+            .sort()
+          assert.deepEqual(seen, sent, field.name)
+        }
+      }
+    })
+
+    test('adds what is new when it is run again, and leaves full files as they are', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
+      const first = await exportTo(store, folder)
+      assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet'])
+      assert.deepEqual([first.rows, first.written, first.unchanged], [2_500, 3, 0])
+      const stamp = () => statSync(join(folder, POINTS, `market_id=${A}`, 'part-00000.parquet')).ino
+      const before = stamp()
+      const again = await exportTo(store, folder)
+      assert.deepEqual([again.rows, again.written, again.unchanged], [0, 0, 3])
+      // Of blocks far on: the spans by which what is new is found are of 64.
+      for (const height of [301, 302])
+        await live.commit(height, [...pointsOf(height, 500), ...pointsOf(height, 3, B)])
+      const added = await exportTo(store, folder)
+      assert.deepEqual([added.unchanged, partsOf(folder).length, partsOf(folder, B).length], [2, 4, 1])
+      assert.equal(stamp(), before)
+      await assertAsAtOnce(t, store, folder)
+      // A point that comes late, of a time in the second file.
+      await live.commit(500, pointsOf(500, 1, A, 397))
+      await exportTo(store, folder)
+      assert.equal(stamp(), before)
+      await assertAsAtOnce(t, store, folder)
+    })
+
+    test('holds what a gap filled later brings', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [10, 11, 14, 15, 16])
+      await exportTo(store, folder)
+      await live.commit(12, pointsOf(12, 500))
+      await exportTo(store, folder)
+      await assertAsAtOnce(t, store, folder)
+      await live.commit(9, pointsOf(9, 500))
+      await live.commit(13, [])
+      await exportTo(store, folder)
+      await assertAsAtOnce(t, store, folder)
+    })
+
+    test('is the same as one made at once, whatever has come in between, however runs have ended', async () => {
+      const events = fc.oneof(...RESOURCE_CASES.map((one) => one.events))
+      const step = fc.record({
+        events: fc.array(events, { maxLength: 12 }),
+        points: fc.constantFrom(0, 0, 700, 1_300),
+        late: fc.constantFrom(0, 0, 1, 5),
+        skips: fc.constantFrom(0, 0, 1, 70),
+        fills: fc.boolean(),
+        abortAfter: fc.option(fc.constantFrom(1, 1_000, 2_000)),
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 6 }), (steps) =>
+          inScope(async (scope) => {
+            const store = kind.create(scope)
+            const live: LiveStore = await openLiveStore(scope, store)
+            const folder = join(temporaryFolder(scope), 'all')
+            await live.commit(100, [])
+            const missing: number[] = [99, 98]
+            for (const { events, points, late, skips, fills, abortAfter } of steps) {
+              const next = live.height + 1
+              for (let height = next; height < next + skips; height++) missing.push(height)
+              const own = fills ? missing.pop()! : next + skips
+              await live.commit(own, [...events, ...pointsOf(own, points, A, late)])
+              const stop = new AbortController()
+              let rows = 0
+              const onRows = (count: number) => {
+                rows += count
+                if (abortAfter !== null && rows >= abortAfter) stop.abort()
+              }
+              const run = exportTo(store, folder, { signal: stop.signal, onRows })
+              if (abortAfter === null) await run
+              else await run.catch((error: unknown) => assert.ok(stop.signal.aborted, String(error)))
+            }
+            await exportTo(store, folder)
+            await assertAsAtOnce(scope, store, folder)
+            assert.ok(!existsSync(join(folder, '_lyra.lock')))
+          }),
+        ),
+        { seed: 1, numRuns: scaled(8, 300) },
+      )
+    })
+
+    test('goes on after it was killed', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      for (let height = 1; height <= 40; height++) {
+        await live.commit(height, pointsOf(height, 200, idOf((height % 16).toString(16))))
+      }
+      const folder = join(temporaryFolder(t), 'all')
+      const args = ['export', 'all', '--store', store, '--out', folder]
+      let killed = 0
+      for (let wait = 300; wait < 4_000 && killed < 3; wait += 80) {
+        const run = startLyra(t, args)
+        await new Promise((resolve) => setTimeout(resolve, wait))
+        run.child.kill('SIGKILL')
+        const { signal } = await run.outcome
+        if (signal === 'SIGKILL' && existsSync(join(folder, POINTS))) killed++
+        if (signal === null) break
+      }
+      assert.ok(killed > 0)
+      const { code, stdout, stderr } = await runLyra(t, args)
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /as of block 40; /)
+      await assertAsAtOnce(t, store, folder)
+    })
+
+    test('keeps what was pruned since, and goes on after it', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
+      await exportTo(store, folder)
+      const before = filesOf(folder)
+      await pruneStore(openStore(store), { by: 'time', before: timeOf(104) + 100n })
+      await live.commit(105, pointsOf(105, 700))
+      const notices: string[] = []
+      await exportTo(store, folder, { onNotice: (message) => notices.push(message) })
+      const after = filesOf(folder)
+      for (const [name, bytes] of before) assert.ok(bytes.equals(after.get(name)!), name)
+      assert.deepEqual(partsOf(folder).length, 4)
+      assert.match(notices.join('\n'), /part-00002\.parquet: rows of it were pruned/)
+      if (!hasDuckDb()) return
+      const { rows } = rowsIn(join(folder, POINTS, '*/*.parquet'))
+      assert.equal(new Set(rows.map((row) => row.timestamp)).size, 3_200)
+      assert.equal(rows.length, 3_200)
+    })
+
+    test('writes numbers as decimals beside the texts, and names the row of one that does not fit', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
+      const prices = ['1', '-0.50', '1e2', '12345678901234567890123456789012345.678', '0.001000']
+      await live.commit(
+        1,
+        prices.map((price, index) => ({ ...point, price, timestamp: BigInt(index) })),
+      )
+      const folder = temporaryFolder(t)
+      const args = ['export', POINTS, '--store', store, '--format', 'parquet', '--decimal', '3']
+      const out = join(folder, 'points.parquet')
+      const run = await runLyra(t, [...args, '--out', out])
+      assert.equal(run.code, 0, run.stderr)
+      if (hasDuckDb()) {
+        const { types, rows } = rowsIn(out)
+        assert.deepEqual(
+          [types.price, types.priceDecimal, types.twapDecimal],
+          [...['VARCHAR', 'DECIMAL(38,3)', 'DECIMAL(38,3)']],
+        )
+        assert.deepEqual(
+          rows.map(({ price }) => price),
+          prices,
+        )
+        assert.deepEqual(
+          rows.map(({ priceDecimal }) => priceDecimal),
+          ['1.000', '-0.500', '100.000', '12345678901234567890123456789012345.678', '0.001'],
+        )
+      }
+      for (const [scale, unfit, timestamp] of [
+        ['2', '12345678901234567890123456789012345.678', 3],
+        ['4', '12345678901234567890123456789012345.678', 3],
+      ] as const) {
+        for (const target of [
+          [...args.slice(0, -1), scale, '--out', join(folder, `${scale}.parquet`)],
+          ['export', 'all', '--store', store, '--decimal', scale, '--out', join(folder, `all-${scale}`)],
+        ]) {
+          const refused = await runLyra(t, target)
+          assert.equal(refused.code, 1, refused.stdout)
+          assert.match(
+            refused.stderr,
+            new RegExp(
+              `price is "${unfit}" in the row market ${A}, timestamp ${timestamp}, seq 1, source 2, which is not a decimal\\(38, ${scale}\\)`,
+            ),
+          )
+        }
+        assert.ok(!existsSync(join(folder, `${scale}.parquet`)))
+      }
+    })
+  })
+}
+
+describe('an export into a folder', () => {
+  const kind = STORE_KINDS[0]!
+
+  test('is refused where the folder holds something else, and says what to do', async (t) => {
+    const { store, folder } = await filled(t, kind, [10, 11])
+    await exportTo(store, folder)
+    await assert.rejects(exportTo(store, folder, { decimalScale: 3 }), {
+      name: 'ExportError',
+      message: /was exported without --decimal; do the same, or name another directory/,
+    })
+    const behind = kind.create(t)
+    await (await openLiveStore(t, behind)).commit(9, [])
+    await assert.rejects(exportTo(behind, folder), {
+      message: /was exported at block 11, and the store stands at block 9/,
+    })
+    const other = kind.create(t)
+    await ingestWhole(other, NAMED_SAMPLE)
+    await assert.rejects(exportTo(other, folder), {
+      message: /holds an export of chain test-chain, and the store is of core-scenarios/,
+    })
+    const full = temporaryFolder(t)
+    writeFileSync(join(full, 'letter.txt'), 'x')
+    await assert.rejects(exportTo(store, full), {
+      message: /is not empty \(letter\.txt\) and holds no export to continue/,
+    })
+    await assert.rejects(exportTo(kind.create(t), folder), { name: /Store(Unavailable)?Error/ })
+    // A process that runs holds the folder; one that is gone does not.
+    writeFileSync(join(folder, '_lyra.lock'), String(process.ppid))
+    await assert.rejects(exportTo(store, folder), { message: /process \d+ exports into it/ })
+    writeFileSync(join(folder, '_lyra.lock'), '999999999')
+    await exportTo(store, folder)
+  })
+
+  test('takes the options that are of all alone', async (t) => {
+    const { store } = await filled(t, kind, [10])
+    for (const [args, message] of [
+      [[], /all: --out DIR must be given/],
+      [['--out', 'x', '--market', A], /--market is for the export of one resource/],
+      [['--out', 'x', '--format', 'csv'], /--format csv is not for all/],
+      [['--out', 'x', '--decimal', '39'], /whole number from 0 to 38/],
+    ] as [string[], RegExp][]) {
+      const { code, stderr } = await runLyra(t, ['export', 'all', '--store', store, ...args])
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, message)
+    }
+    const csv = await runLyra(t, ['export', POINTS, '--store', store, '--decimal', '3', '--format', 'csv'])
+    assert.deepEqual([csv.code, csv.stdout], [2, ''])
+    assert.match(csv.stderr, /--decimal 3 is for Parquet; the format is csv/)
+  })
+})

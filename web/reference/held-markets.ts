@@ -1,0 +1,37 @@
+/** What is read of a market's summary. */
+type Summary = Record<
+  'runningPeriod' | 'lastPaidPeriod' | 'estimate' | 'lastExternalPoint' | 'lastInternalPoint',
+  object | null
+> & { marketId: string; providers: string }
+
+/** What an operation needs of a market to show rows, by a part of its path. */
+const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
+  ['data-points', (market) => market.lastExternalPoint !== null || market.lastInternalPoint !== null],
+  ['funding-periods', (market) => market.runningPeriod !== null || market.lastPaidPeriod !== null],
+  ['liquidity', (market) => market.providers !== '0'],
+  ['funding-estimates', (market) => market.estimate !== null],
+]
+
+/** Gives a market that the service holds, for an operation; undefined where it holds none that has anything of it. */
+export type HeldMarkets = (path: string) => string | undefined
+
+/** The market that has the most of what operations show goes first. */
+export async function loadHeldMarkets(): Promise<HeldMarkets> {
+  const summaries = await load().catch(() => [])
+  const met = (market: Summary) => NEEDS.filter(([, isMet]) => isMet(market)).length
+  const sorted = summaries.toSorted((a, b) => met(b) - met(a))
+  return (path) => {
+    const need = NEEDS.find(([part]) => path.includes(part))
+    const found = need === undefined ? undefined : sorted.find((market) => need[1](market))
+    return (found ?? sorted[0])?.marketId
+  }
+}
+
+async function load(): Promise<Summary[]> {
+  const response = await fetch('/api/v2/market-summaries?pagination.first=200&pagination.newestFirst=false')
+  if (!response.ok) return []
+  const { marketSummaries } = (await response.json()) as {
+    marketSummaries: { edges: { node: Summary }[] }
+  }
+  return marketSummaries.edges.map(({ node }) => node)
+}
