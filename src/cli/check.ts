@@ -15,7 +15,7 @@ import { watchingLog } from './watch-log.ts'
 const SHOWN_RANGES = 20
 
 const NOTES = `
-It checks the database and every row: keys and their order, values, the spans of funding periods, position
+It checks the database and every row: keys and their order, values, the spans of funding periods, the position
 and gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it
 compares every row with them, over the blocks that both hold whole; that takes as much room in the folder for
 temporary files as a store of them. The store may be in use, and is not changed.
@@ -24,11 +24,11 @@ Exit status: 0 no problems found, 1 problems found, or failed, 2 wrong usage, 13
 
 type CheckCommandOptions = CommonOptions & { json: boolean }
 
-/** `lyra check`: verifies a store, and compares it with event files. */
+/** `lyra check`: checks a store, and compares it with event files. */
 export function checkCommand(): Command {
   return new Command('check')
-    .summary('verify a store, also against event files')
-    .description('Verifies a store, by itself and against event files.')
+    .summary('check a store, also against event files')
+    .description('Checks a store, by itself and against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))

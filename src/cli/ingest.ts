@@ -30,8 +30,8 @@ type IngestOptions = CommonOptions & {
 
 const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
-Running it again resumes where it stopped; what the store holds already is passed over. Blocks that were ingested by a
-version that did not know a resource give what they lack of it when their files are named again.
+Running it again resumes where it stopped; what the store holds already is passed over. If an older version, which did
+not know a resource, ingested blocks, name their files again to add the rows of that resource.
 
 --instruments takes the JSON of GET /api/v2/instruments, a list of its nodes, or a node a line; event files need not be
 named then. What events have said of a market or an asset stays.

@@ -13,9 +13,8 @@ const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
 A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
-service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. What the
-rows took up on disk is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this
-every hour.`
+service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. The space of
+the deleted rows is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this every hour.`
 
 type PruneCommandOptions = CommonOptions & { before: PruneBound; json: boolean }
 

@@ -38,8 +38,8 @@ after a gap, or after points that were pruned, is unknown until a whole period h
 
 Payments and rates of funding are recomputed from what their period's last event carries, where the market's parameters
 are known: from market events, or from the flags. A flag counts in every market that is verified, in place
-of the market's own value; if any is given, a parameter that neither has does not apply. Event files hold the core's own estimates
-of running periods too (in market data), which are compared likewise.
+of the market's own value; if any is given, a parameter that neither has does not apply. Event files hold the core's
+own estimates of running periods too (in market data), which are compared likewise.
 
 Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
 
