@@ -4,7 +4,7 @@ export type SharesOptions<Holder> = {
   places: number
   /** Which of an address's holders gives way, of those given, the first to come first. */
   choose?(holders: ReadonlySet<Holder>): Holder
-  /** Is told, in one line and once, that all are held by one address that asks for more. */
+  /** Called once, where one address holds all of them and asks for more. */
   onAlone?(address: string): void
 }
 
@@ -29,7 +29,7 @@ export function createShares<Holder extends object>(options: SharesOptions<Holde
   const { places, choose = (holders) => holders.values().next().value!, onAlone } = options
   const byAddress = new Map<string, Set<Holder>>()
   const addressOf = new Map<Holder, string>()
-  let hasToldAlone = false
+  let hasReportedAlone = false
 
   function release(holder: Holder): boolean {
     const address = addressOf.get(holder)
@@ -58,8 +58,8 @@ export function createShares<Holder extends object>(options: SharesOptions<Holde
       let most: ReadonlySet<Holder> = new Set()
       for (const holders of byAddress.values()) if (holders.size > most.size) most = holders
       if (most.size <= own + 1) {
-        if (byAddress.size === 1 && own > 0 && !hasToldAlone) {
-          hasToldAlone = true
+        if (byAddress.size === 1 && own > 0 && !hasReportedAlone) {
+          hasReportedAlone = true
           onAlone?.(address)
         }
         return 'refused'

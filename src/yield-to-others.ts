@@ -1,8 +1,8 @@
 import { constants, setPriority } from 'node:os'
 
 /**
- * Lets the other threads of the process go first from now on, on Linux, where a priority is a thread's own. Elsewhere
- * it would slow the whole process.
+ * Lowers this thread's priority below that of the process's other threads, on Linux, where each thread has one.
+ * Elsewhere it would slow the whole process.
  */
 export function yieldToOthers(): void {
   if (process.platform !== 'linux') return

@@ -51,7 +51,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
     })
 
-    test('half a block that is held already is not told as pending', async (t) => {
+    test('half a block that is held already is not reported as pending', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2)])
       await ingestWell(t, store, frame(events))
@@ -73,7 +73,7 @@ for (const kind of STORE_KINDS) {
       const report = await ingestWell(t, store, fileOf(...stream))
       assert.equal(report.blocks, 2)
       const { checkpoints, stream: position } = await dumpStore(store)
-      // The indexes of block 1 itself go on behind those of genesis, which has three events.
+      // The indexes of block 1 itself continue after those of genesis, which has three events.
       assert.deepEqual(
         checkpoints!.map((row) => (JSON.parse(row) as string[]).slice(1)),
         [
@@ -140,7 +140,7 @@ for (const kind of STORE_KINDS) {
       await ingestWell(t, store, fileOf(marked(2), marked(3)))
       const before = await dumpStore(store)
       const other = (height: number) => block(height, checkpoint({ hash: 'other', atBlock: height }))
-      // Not one of these would be taken in by an empty store without a gap.
+      // Not one of these would be ingested by an empty store without a gap.
       const report = await ingestWell(t, store, fileOf(other(3), { ...other(2), without: [2] }))
       assertSameDump(await dumpStore(store), before, 'held heights')
       assert.equal(report.heldBlocks, 2)
@@ -301,7 +301,7 @@ for (const kind of STORE_KINDS) {
         assertSameDump(await dumpStore(store), await dumpStore(without), what)
       })
 
-      test(`${what} stops a strict intake, with nothing of its block committed`, async (t) => {
+      test(`${what} stops strict ingestion, with nothing of its block committed`, async (t) => {
         const store = kind.create(t)
         const file = fileOf(marked(2), block(3, checkpoint({ atBlock: 3 }), event))
         const { failure } = await ingestBytes(t, store, file, { strict: true })
@@ -398,14 +398,14 @@ for (const kind of STORE_KINDS) {
     })
   })
 
-  describe(`bytes that are no events (${kind.name})`, () => {
+  describe(`bytes that are not events (${kind.name})`, () => {
     const good = eventsOf([marked(2), marked(3)])
     const withId = (id: string) => busEvent({ id, kind: EVENT_KIND.checkpoint }, checkpoint().body)
     const withBody = (body: Uint8Array) => busEvent({ id: '3-2', kind: EVENT_KIND.checkpoint }, body)
 
     const wrong: [what: string, event: Uint8Array, message: RegExp][] = [
       ['an empty event', new Uint8Array(), /an event of version 0/],
-      ['noise', Buffer.from('no protobuf at all'), /no BusEvent/],
+      ['noise', Buffer.from('no protobuf at all'), /not a BusEvent/],
       ['a field of number 0', Buffer.from([0, 0]), /a field number of 0/],
       ['a varint without an end', Buffer.alloc(20, 0xff), /a varint that does not end/],
       [
@@ -422,7 +422,7 @@ for (const kind of STORE_KINDS) {
       ['a field of wire type 3', withBody(Buffer.from([11])), /a field of wire type 3/],
     ]
     for (const [what, event, message] of wrong) {
-      test(`${what} is told with file, record and offset, and what was whole before it stays`, async (t) => {
+      test(`${what} is reported with file, record and offset, and what was whole before it stays`, async (t) => {
         const store = kind.create(t)
         const events = good.slice(0, 4)
         const { failure, report } = await ingestBytes(t, store, frame([...events, event, ...good.slice(4)]))

@@ -192,7 +192,7 @@ test('Readiness says that the store is unreachable, and where it is says the log
   assert.equal(lines.filter((line) => line.includes(`store unreachable: ${store}`)).length, 1, lines.join(''))
 })
 
-test('What keeps the intake from writing does not say where the store is', async (t) => {
+test('What keeps the ingestion from writing does not say where the store is', async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'private-name.db')
   const file = join(folder, 'first.evts')
@@ -206,7 +206,7 @@ test('What keeps the intake from writing does not say where the store is', async
   writeFileSync(next, fileOf({ height: 7 }, { height: 8 }))
   const program = startLyra(t, ['serve', '--port', '0', '--store', store, next])
   const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-  await program.printed(/intake stopped: .*private-name\.db: /)
+  await program.printed(/ingestion stopped: .*private-name\.db: /)
   const { text } = await send(base!, '/ready')
   assert.match(text, /"intake stopped","message":"the store: [^"]*harmed/)
   assert.doesNotMatch(text, /private-name/)

@@ -43,7 +43,7 @@ describe('the command line', () => {
       ['a port in the environment', ['serve'], { LYRA_PORT: 'x' }, /LYRA_PORT/, 2],
       ['a flag in the environment', ['serve'], { LYRA_STRICT: 'maybe' }, /LYRA_STRICT is "maybe"/, 2],
       ['a rate limit of 0', ['serve', '--rate-limit', '0'], {}, /--rate-limit/, 2],
-      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /no origin/, 2],
+      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /is not an origin/, 2],
       ['an unknown log level', ['serve', '--log-level', 'loud'], {}, /--log-level.*loud/, 2],
       ['a missing file', ['ingest', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
       ['a missing file to serve', ['serve', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
@@ -52,7 +52,7 @@ describe('the command line', () => {
       ['a generator out of range', ['generate', '--blocks', '0'], {}, /--blocks must be from 1/, 2],
     ]
   for (const [what, args, env, message, code] of wrong) {
-    test(`${what} is told in one line`, async (t) => {
+    test(`${what} is reported in one line`, async (t) => {
       const outcome = await runLyra(t, args, { cwd: temporaryFolder(t), env })
       assert.match(outcome.stderr, message)
       assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
@@ -61,7 +61,7 @@ describe('the command line', () => {
     })
   }
 
-  test('a port in use is told in one line', async (t) => {
+  test('a port in use is reported in one line', async (t) => {
     const other = createServer().listen(0, '127.0.0.1')
     t.after(() => other.close())
     await new Promise((resolve) => other.once('listening', resolve))
@@ -75,7 +75,7 @@ describe('the command line', () => {
     const store = join(temporaryFolder(t), 'a.db')
     const people = await runLyra(t, ['ingest', '--store', store, SAMPLE])
     assert.equal(people.code, 0)
-    assert.match(people.stdout, /^905 blocks taken in, 7,881 records seen/)
+    assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
     assert.match(people.stdout, /funding period data points: 2,298 rows written/)
     const machines = await runLyra(t, ['ingest', '--json', SAMPLE], { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>
@@ -90,7 +90,7 @@ describe('the command line', () => {
     const store = join(temporaryFolder(t), 'a.db')
     const service = startLyra(t, ['serve', '--port', '0', '--store', store, SAMPLE])
     const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
-    await service.printed(/intake ended/)
+    await service.printed(/ingestion ended/)
     const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')

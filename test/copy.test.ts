@@ -12,7 +12,7 @@ import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
     describe(`a copy from ${fromKind.name} to ${toKind.name}`, () => {
-      test('holds every row of every table, and taking in goes on from it', async (t) => {
+      test('holds every row of every table, and ingestion continues from it', async (t) => {
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await ingestWhole(from, SAMPLE)
@@ -23,7 +23,7 @@ for (const fromKind of STORE_KINDS) {
         assert.equal(report.heldBlocks, 905)
       })
 
-      test('that was interrupted goes on, and mends what has come to differ', async (t) => {
+      test('that was interrupted continues, and corrects what has come to differ', async (t) => {
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await ingestWhole(from, SAMPLE)

@@ -98,7 +98,7 @@ const SAMPLE_COVERAGE = {
 
 for (const kind of STORE_KINDS) {
   describe(`GET ${PATH} on ${kind.name}`, () => {
-    test('tells blocks, rows and times by market, of the snapshot that its headers name', async (t) => {
+    test('reports blocks, rows and times by market, of the snapshot that its headers name', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const base = await serve(t, store)
@@ -162,7 +162,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
     })
 
-    test('what was taken out is told, and no longer counted', async (t) => {
+    test('what was pruned is reported, and no longer counted', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       await pruneStore(openStore(store), { by: 'height', before: 900n })

@@ -108,7 +108,7 @@ for (const resource of RESOURCES) {
       }
     })
 
-    test('whatever is no cursor is refused', () => {
+    test('whatever is not a cursor is refused', () => {
       const property = fc.property(
         fc.oneof(
           fc.string({ unit: 'binary', maxLength: 80 }),

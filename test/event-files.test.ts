@@ -117,7 +117,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     for (const [what, bytes] of forms) {
-      test(`a file ${what} is told by its content, whatever its name`, async (t) => {
+      test(`a file ${what} is recognised by its content, whatever its name`, async (t) => {
         for (const name of ['a.evts', 'a.evts.gz', 'a.bevt', 'a.txt']) {
           const store = kind.create(t)
           const path = join(temporaryFolder(t), name)
@@ -142,11 +142,11 @@ for (const kind of STORE_KINDS) {
           kind.create(t),
           Buffer.concat([first, Buffer.from('rubbish')]),
         )
-        assert.match(failure!.message, /gzip/, `rubbish behind a member of ${length} bytes`)
+        assert.match(failure!.message, /gzip/, `rubbish after a member of ${length} bytes`)
       }
     })
 
-    test('a gzip stream cut short gives its good records, and the cut is told', async (t) => {
+    test('a gzip stream cut short gives its good records, and the cut is reported', async (t) => {
       const expected = await expectedDump(t)
       const gzipped = gzipSync(FILE)
       for (let length = 2; length < gzipped.length; length += scaled(7, 1)) {
@@ -164,17 +164,17 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), expected, 'all but the last byte')
     })
 
-    const rubbish: [what: string, behind: Buffer][] = [
+    const rubbish: [what: string, after: Buffer][] = [
       ['text', Buffer.from('rubbish')],
       ['one byte', Buffer.from([65])],
       ['zeros', Buffer.alloc(100)],
       ['event records', FILE],
       ['a great deal', Buffer.alloc(600_000, 65)],
     ]
-    for (const [what, behind] of rubbish) {
-      test(`${what} behind a gzip stream: an error that names the file, and the good data stay`, async (t) => {
+    for (const [what, after] of rubbish) {
+      test(`${what} after a gzip stream: an error that names the file, and the good data stay`, async (t) => {
         const store = kind.create(t)
-        const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), behind]))
+        const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), after]))
         assert.ok(failure instanceof EventStreamError, String(failure))
         assert.match(failure.message, /some\.evts, record 12, offset \d+: .*gzip/)
         assertSameDump(await dumpStore(store), await expectedDump(t), what)
@@ -189,7 +189,7 @@ for (const kind of STORE_KINDS) {
           for (let at = gzipped.length >> 1; at < gzipped.length; at++) gzipped[at] = random.integer(256)
         },
         // What comes out before the noise is found to be none may be no event either.
-        /some\.evts, record \d+, offset \d+: (the gzip data is damaged|no BusEvent|a record's size)/,
+        /some\.evts, record \d+, offset \d+: (the gzip data is damaged|not a BusEvent|a record's size)/,
       ],
       [
         'a wrong check sum',
@@ -217,7 +217,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('an empty file changes nothing, and one byte is told as cut off', async (t) => {
+    test('an empty file changes nothing, and one byte is reported as cut off', async (t) => {
       const store = kind.create(t)
       for (const [bytes, cutOff] of [
         [Buffer.alloc(0), 0],
@@ -309,7 +309,7 @@ for (const kind of STORE_KINDS) {
         ['', FILE],
         [', gzipped', gzipSync(FILE)],
       ] as const) {
-        test(`${what}${form} is taken in like a file`, async (t) => {
+        test(`${what}${form} is ingested like a file`, async (t) => {
           const store = kind.create(t)
           const outcome = await start(t, store, bytes)
           assert.equal(outcome.code, 0, outcome.stderr)
@@ -375,7 +375,7 @@ describe('paths of event files', () => {
     ['file', 'closed.evts'],
     ['directory', 'closed'],
   ] as const) {
-    test(`a ${what} that may not be read is told in one line`, async (t) => {
+    test(`a ${what} that may not be read is reported in one line`, async (t) => {
       const folder = temporaryFolder(t)
       const nobody = asNobody(t, folder)
       if (nobody === null) return
@@ -404,7 +404,7 @@ describe('paths of event files', () => {
   })
 })
 
-/** The bytes of a file of records, cut behind as many records as told. */
+/** The bytes of a file of records, cut after as many records as asked for. */
 function recordsBetween(bytes: Buffer, counts: readonly number[]): Buffer[] {
   const offsets = [0]
   for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {

@@ -401,9 +401,9 @@ describe('an export', () => {
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
         /a market id is 64 hex digits|x/,
       ],
-      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is no cursor/],
+      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
-      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is no cursor/],
+      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a cursor/],
     ] as [string[], RegExp][]) {
       const { code, stderr } = await runLyra(t, wrong)
       assert.equal(code, 2, wrong.join(' '))

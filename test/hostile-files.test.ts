@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { ChainError, GapError, MissingHistoryError } from '../src/blocks/block.ts'
 import { generateRecords } from '../src/generate/generate.ts'
-import type { IntakeResult } from '../src/ingest/ingest-files.ts'
+import type { IngestionResult } from '../src/ingest/ingest-files.ts'
 import { EventStreamError } from '../src/records/place.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording, recordsOf } from './fixtures/event-stream.ts'
@@ -27,8 +27,8 @@ const BASES: [name: string, bytes: Buffer | null][] = [
   }),
 ]
 
-/** Where an intake stopped: the number of the record that it did not take. */
-function stopOf({ failure }: IntakeResult): number {
+/** Where an ingestion stopped: the number of the record that it did not take. */
+function stopOf({ failure }: IngestionResult): number {
   if (failure === null || failure instanceof MissingHistoryError) return Number.POSITIVE_INFINITY
   assert.ok(failure instanceof EventStreamError, String(failure))
   assert.match(failure.message, /some\.evts, record \d+, offset \d+: ./)
@@ -47,7 +47,7 @@ async function checkHarmed(
   const store = kind.create(scope)
   const model = new StreamModel()
   const first = await ingestBytes(scope, store, harmed, { allowGap })
-  model.takeIn(harmed, { stoppedAt: stopOf(first), allowGap })
+  model.ingest(harmed, { stoppedAt: stopOf(first), allowGap })
   assertSameDump(await dumpStore(store), model.dump(), 'after the harmed file')
   assert.equal(first.report.height, lastHeight(model.dump()))
   const second = await ingestBytes(scope, store, unharmed)
@@ -58,7 +58,7 @@ async function checkHarmed(
       String(second.failure),
     )
   }
-  model.takeIn(unharmed, { stoppedAt: stopOf(second) })
+  model.ingest(unharmed, { stoppedAt: stopOf(second) })
   assertSameDump(await dumpStore(store), model.dump(), 'after the unharmed file')
   return { model: model.dump(), finished: second.failure === null }
 }
@@ -79,7 +79,7 @@ for (const kind of STORE_KINDS) {
       test(`the model says what the store holds after ${name}`, async (t) => {
         if (bytes === null) return skip(t, `${name} is not there`)
         const model = new StreamModel()
-        model.takeIn(bytes)
+        model.ingest(bytes)
         const dump = await wholeDump(t)
         assertSameDump(dump, model.dump(), name)
         assert.notDeepEqual(dump, emptyDump())

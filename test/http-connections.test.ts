@@ -204,7 +204,7 @@ for (const kind of STORE_KINDS) {
     await idle.ended
     await assert.rejects(ask(base, 'GET /health'), 'no new connection is taken')
     assert.equal(inFlight.answers().length, 0)
-    // The end of the request, and one more behind it.
+    // The end of the request, and one more after it.
     inFlight.socket.write(`c${request(`GET ${PAGE}`)}`)
     await inFlight.ended
     assert.equal(inFlight.answers()[0]!.body, page)

@@ -20,7 +20,7 @@ import { STORE_KINDS } from './fixtures/stores.ts'
 const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['an unknown path', requestText('GET /nope'), NOT_FOUND],
   ['a trailing slash', requestText(`GET ${CHECKPOINTS}/`), NOT_FOUND],
-  ['a trailing slash behind a market', requestText(`GET ${POINTS}/`), NOT_FOUND],
+  ['a trailing slash after a market', requestText(`GET ${POINTS}/`), NOT_FOUND],
   ['two slashes at the start', requestText('GET //api/v2/checkpoints'), NOT_FOUND],
   ['two slashes within', requestText('GET /api/v2//checkpoints'), NOT_FOUND],
   ['upper case', requestText('GET /api/v2/Checkpoints'), NOT_FOUND],
@@ -52,8 +52,8 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['a cut escape at the end', requestText(`GET ${CHECKPOINTS}?x=%a`), MALFORMED],
   ['bytes in the query that are no UTF-8', requestText(`GET ${CHECKPOINTS}?x=%c3%28`), MALFORMED],
   ['raw bytes in the target', requestText(`GET ${CHECKPOINTS}?x=\xff`), MALFORMED],
-  ['a fragment behind the path', requestText(`GET ${CHECKPOINTS}#x`), MALFORMED],
-  ['a fragment behind the query', requestText(`GET ${CHECKPOINTS}?a=b#x`), MALFORMED],
+  ['a fragment after the path', requestText(`GET ${CHECKPOINTS}#x`), MALFORMED],
+  ['a fragment after the query', requestText(`GET ${CHECKPOINTS}?a=b#x`), MALFORMED],
   ['a relative target', requestText('GET api/v2/checkpoints'), MALFORMED],
   ['a space in the target', requestText(`GET ${CHECKPOINTS}?a= b`), MALFORMED],
   ['a control character in the target', requestText(`GET ${CHECKPOINTS}?a=\0`), MALFORMED],
@@ -188,7 +188,7 @@ for (const kind of STORE_KINDS) {
     }
   })
 
-  test(`Of several faults the first of the table is told, on ${kind.name}`, async (t) => {
+  test(`Of several faults the first of the table is reported, on ${kind.name}`, async (t) => {
     const base = await serve(t, kind.create(t))
     for (const [path, faults] of CHAINS) {
       for (const [index, [what, expected]] of faults.entries()) {
@@ -202,7 +202,7 @@ for (const kind of STORE_KINDS) {
     }
   })
 
-  test(`Too many requests are told before every other fault, on ${kind.name}`, async (t) => {
+  test(`Too many requests are reported before every other fault, on ${kind.name}`, async (t) => {
     const base = await serve(t, kind.create(t), { rateLimit: 1 })
     for (const [path, faults] of CHAINS) {
       for (const [index, [what]] of faults.entries()) {

@@ -90,7 +90,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    await t.test('OPTIONS that is no preflight names the methods of a known path', async () => {
+    await t.test('OPTIONS that is not a preflight names the methods of a known path', async () => {
       for (const path of [...KNOWN_PATHS, '*']) {
         for (const headers of [{}, { Origin: 'http://a' }, { 'Access-Control-Request-Method': 'GET' }]) {
           const answer = await ask(base, `OPTIONS ${path}`, headers)
@@ -445,7 +445,7 @@ for (const kind of STORE_KINDS) {
 
 const PAGINATION = { status: 400, code: 3, detail: 10028 }
 
-test('A rate limit counts each address, tells where it stands, and lets bursts through', async (t) => {
+test('A rate limit counts each address, reports where it stands, and lets bursts through', async (t) => {
   const store = STORE_KINDS[0]!.create(t)
   await ingestWhole(store, SAMPLE)
   const limit = 20

@@ -68,8 +68,8 @@ describe('a file of instruments', () => {
 
   const unknownAsset = { id: 'VOTE', symbol: null, name: null, decimals: null }
   const refused: [what: string, content: unknown, message: RegExp][] = [
-    ['that is no JSON', 'x', /f: is no JSON/],
-    ['with a line that is none', `${JSON.stringify(node())}\nx`, /f, line 2: is no JSON/],
+    ['that is no JSON', 'x', /f: is not JSON/],
+    ['with a line that is none', `${JSON.stringify(node())}\nx`, /f, line 2: is not JSON/],
     ['of other JSON', { markets: [] }, /neither an answer of GET \/api\/v2\/instruments/],
     ['with a node that is none', [node(), 7], /f, node 2: it is 7, allowed is an object/],
     ['with a malformed id', [node({ marketId: 'ab' })], /node 1: marketId is "ab", allowed is 64 hex digits/],

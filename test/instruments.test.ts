@@ -323,7 +323,7 @@ describe('a market event', () => {
     })
   }
 
-  test('that is no message is an error', () => {
+  test('that is not a message is an error', () => {
     for (const kind of KINDS) {
       assert.throws(
         () => decode({ kind, body: message({ 2: Buffer.from([0x0a, 0x05]) }) }),

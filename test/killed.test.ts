@@ -15,7 +15,7 @@ import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
-/** Times that one store's intake is killed before it is let run to its end. */
+/** Times that one store's ingestion is killed before it is let run to its end. */
 const KILLS_EACH = 3
 
 /** The arguments that take a file in by each command. */
@@ -34,12 +34,12 @@ async function finish(test: TestContext, command: CommandName, args: string[]): 
     return
   }
   const service = startLyra(test, args)
-  await service.printed(/intake ended/)
+  await service.printed(/ingestion ended/)
   service.child.kill('SIGTERM')
   assert.equal((await service.outcome).code, 0)
 }
 
-/** Nothing of a block behind the position is there, and every table is readable. */
+/** Nothing of a block after the position is there, and every table is readable. */
 function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   const [position] = dump.stream!
   const height = position === undefined ? 0n : BigInt((JSON.parse(position) as string[])[3]!)
@@ -92,7 +92,7 @@ for (const kind of STORE_KINDS) {
     })
     after(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** Kills an intake after a while; tells whether it was still at work. */
+    /** Kills an ingestion after a while; returns whether it was still at work. */
     async function killAfter(scope: TestContext, args: string[], ms: number): Promise<boolean> {
       const run = startLyra(scope, args)
       await Promise.race([delay(ms), run.outcome])
@@ -101,7 +101,7 @@ for (const kind of STORE_KINDS) {
     }
 
     for (const command of ['ingest', 'serve'] as const) {
-      test(`${command} killed at random moments goes on, and ends with the same tables`, async (t) => {
+      test(`${command} killed at random moments resumes, and ends with the same tables`, async (t) => {
         const random = createRandom(command === 'ingest' ? 11 : 12)
         let kills = 0
         for (let chain = 0; kills < scaled(KILLS_EACH, 200); chain++) {
@@ -154,7 +154,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('two writers at once: one is told of the other, and the store stays whole', async (t) => {
+    test('two writers at once: one is notified of the other, and the store stays whole', async (t) => {
       const store = kind.create(t)
       const runs = [1, 2].map(() => startLyra(t, COMMANDS.ingest(store, file)))
       const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))

@@ -80,7 +80,7 @@ function* gzipped(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
 
 const begin = (height: number): Buffer => eventsOf([{ height, ends: false }])[0]!
 
-/** Events of one kind behind the begin of block 2, in chunks; their indexes go on from chunk to chunk. */
+/** Events of one kind after the begin of block 2, in chunks; their indexes continue from chunk to chunk. */
 function* blockOf(count: number, kind: number, body: (index: number) => Uint8Array): Generator<Buffer> {
   yield frame([begin(2)])
   const CHUNK = 10_000
@@ -129,14 +129,14 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
     /record 1, offset 0: a record's size of 0/,
   ],
   [
-    'noise behind a size of 64 MB',
+    'noise after a size of 64 MB',
     () => [frame([Buffer.alloc(1)]), Buffer.from([4, 0, 0, 0]), Buffer.alloc(65 * MB, 7)],
-    /record 1, offset 0: no BusEvent/,
+    /record 1, offset 0: not a BusEvent/,
   ],
   [
     'a size of 64 MB and zeros, gzipped',
     () => gzipped([Buffer.from([4, 0, 0, 0]), ...repeat(10, () => Buffer.alloc(8 * MB))]),
-    /record 1, offset 0: no BusEvent/,
+    /record 1, offset 0: not a BusEvent/,
   ],
   [
     'a list of millions of fee shares',

@@ -69,7 +69,7 @@ for (const kind of STORE_KINDS) {
   })
 
   describe(`a disk that is full (${kind.name})`, () => {
-    test('under the buffer: the core waits, and goes on once space is made', async (t) => {
+    test('under the buffer: the core waits, and continues once space is made', async (t) => {
       const disk = mountSmallDisk(t, MB)
       if (disk === null) return skip(t, 'no file system can be mounted here')
       const store = kind.create(t)
@@ -100,7 +100,7 @@ for (const kind of STORE_KINDS) {
 describe('a disk that is full under a SQLite store', () => {
   const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
 
-  test('the core is not held up; it is told, and made good once space is made', async (t) => {
+  test('the core is not held up; the fault is reported, and made good once space is made', async (t) => {
     if (kind === undefined) return
     const disk = mountSmallDisk(t, MB / 4)
     if (disk === null) return skip(t, 'no file system can be mounted here')

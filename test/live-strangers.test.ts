@@ -91,7 +91,7 @@ for (const kind of STORE_KINDS) {
       ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
     ]
     for (const [what, messages, reason] of bad) {
-      test(`${what} is refused before it is kept, and all goes on, also after a restart`, async (t) => {
+      test(`${what} is refused before it is kept, and all continues, also after a restart`, async (t) => {
         const store = kind.create(t)
         const buffer = temporaryFolder(t)
         const service = await startLive(t, store, buffer)
@@ -290,7 +290,7 @@ describe('the place of the core', () => {
     ['core.example', /core\.example" is not an address/],
   ]
   for (const [value, message] of wrong) {
-    test(`--listen-from ${value} is told in one line`, async (t) => {
+    test(`--listen-from ${value} is reported in one line`, async (t) => {
       const { code, stderr } = await runLyra(t, ['serve', '--listen-from', value])
       assert.equal(code, 2)
       assert.match(stderr, message)

@@ -38,7 +38,7 @@ const last = blocks.length
 
 for (const kind of STORE_KINDS) {
   describe(`a core that dials in (${kind.name})`, () => {
-    test('what it sends is what a plain ingest takes in', async (t) => {
+    test('what it sends is what a plain ingest writes', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
@@ -107,7 +107,7 @@ for (const kind of STORE_KINDS) {
       await assertSameAsIngest(t, kind, store)
     })
 
-    test('a gap stops it, and it goes on by itself once files have filled the gap', async (t) => {
+    test('a gap stops it, and it resumes by itself once files have filled the gap', async (t) => {
       const store = kind.create(t)
       const service = await startLive(t, store, temporaryFolder(t))
       const core = await dial(service.corePort)
@@ -247,7 +247,7 @@ describe('a peer that is not as it should be', () => {
     await untilHeight(service, 20)
   })
 
-  test('an old last block is told, where live blocks are waited for', async (t) => {
+  test('an old last block is reported, where live blocks are waited for', async (t) => {
     const place = store!.create(t)
     await ingestWhole(place, SAMPLE)
     const service = await startLive(t, place, temporaryFolder(t), ['--max-behind', '60'])

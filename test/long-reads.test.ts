@@ -87,7 +87,7 @@ for (const kind of STORE_KINDS) {
       const listeners = Array.from({ length: 500 }, createListener)
       const joined = listeners.map((listener, index) => {
         const height = index === 0 ? 3n : 999_999_999_999n + BigInt(index)
-        const start = { behind: { height: height + 1n, index: 0 } }
+        const start = { after: { height: height + 1n, index: 0 } }
         return hub.follow(fundingPeriodDataPoints, selection, listener, start)
       })
       await sleep(1_200)
@@ -95,7 +95,7 @@ for (const kind of STORE_KINDS) {
         await live.commit(height, [pointAt(height)])
         await sleep(150)
       }
-      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows behind block 3')
+      await until(() => eventsIn(listeners[0]!.text) === 3, 'the rows after block 3')
       assert.ok(listeners.slice(1).every(({ text }) => text === ''))
       assert.ok(reads < 30, `${reads} reads for 500 followers and 5 blocks`)
       for (const listener of listeners) {
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(!heard.text.includes('event: dropped'))
     })
 
-    test('goes on to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
+    test('continues to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       const blockHash = 'x'.repeat(20_000)
@@ -205,7 +205,7 @@ for (const kind of STORE_KINDS) {
         pieces.push(bytes.length)
         take(bytes, sharers)
       }
-      const start = { behind: { height: 0n, index: 0 } }
+      const start = { after: { height: 0n, index: 0 } }
       await hub.follow(checkpoints, {}, listener, start)
       assert.equal(eventsIn(listener.text), rows)
       assert.ok(Math.max(...pieces) <= MB / 4, `${Math.max(...pieces)} bytes at a time`)
@@ -244,7 +244,7 @@ describe('what reads for streams and exports', () => {
     assert.equal(exported.text.trimEnd().split('\n').length, 10)
   })
 
-  test('tells everyone who follows when it fails', async () => {
+  test('notifies every follower when it fails', async () => {
     const longReads = startLongReads('', SILENT)
     const follower = createListener()
     await assert.rejects(longReads.hub.follow(checkpoints, {}, follower, 'now'), StoreUnavailableError)
@@ -259,8 +259,8 @@ describe('what reads for streams and exports', () => {
         order.push(name)
         await nextTurn()
       })
-    const all = [run('behind', 'first')]
-    for (let n = 1; n <= 4; n++) all.push(run('behind', `behind ${n}`))
+    const all = [run('catching up', 'first')]
+    for (let n = 1; n <= 4; n++) all.push(run('catching up', `catching up ${n}`))
     for (let n = 1; n <= 2; n++) all.push(run('export', `export ${n}`))
     for (let n = 1; n <= 10; n++) all.push(run('live', `live ${n}`))
     await Promise.all(all)
@@ -270,7 +270,7 @@ describe('what reads for streams and exports', () => {
       ...lives.slice(0, 8),
       'export 1',
       ...lives.slice(8),
-      ...['behind 1', 'export 2', 'behind 2', 'behind 3', 'behind 4'],
+      ...['catching up 1', 'export 2', 'catching up 2', 'catching up 3', 'catching up 4'],
     ])
   })
 })

@@ -40,7 +40,7 @@ describe('input without a single event', () => {
     })
   }
 
-  test('is told of a file among others, which are ingested', async (t) => {
+  test('is reported of a file among others, which are ingested', async (t) => {
     const folder = temporaryFolder(t)
     const empty = join(folder, 'empty.evts')
     writeFileSync(empty, '')
@@ -61,12 +61,12 @@ describe('input without a single event', () => {
     const path = join(folder, 'some.evts')
     writeFileSync(path, '')
     const service = startLyra(t, ['serve', '--port', '0', '--store', join(folder, 'a.db'), path])
-    await service.printed(/intake stopped: .*some\.evts: the input holds no whole event/)
+    await service.printed(/ingestion stopped: .*some\.evts: the input holds no whole event/)
   })
 })
 
 describe('a gzip stream that is cut at the boundary of a record', () => {
-  test('is told by ingest, verify and check in the same words', async (t) => {
+  test('is reported by ingest, verify and check in the same words', async (t) => {
     const folder = temporaryFolder(t)
     const path = join(folder, 'cut.evts.gz')
     const store = join(folder, 'a.db')

@@ -39,19 +39,19 @@ describe('the package', () => {
     const store = join(folder, 'a.db')
     const taken = await startProgram(t, lyra, ['ingest', '--store', store, SAMPLE], { env }).outcome
     assert.equal(taken.code, 0, taken.stderr)
-    assert.match(taken.stdout, /^905 blocks taken in/)
+    assert.match(taken.stdout, /^905 blocks ingested/)
 
     const other = join(folder, 'b.db')
     const service = startProgram(t, lyra, ['serve', '--port', '0', '--store', other, SAMPLE], { env })
     const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
-    await service.printed(/intake ended/)
+    await service.printed(/ingestion ended/)
     const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')
     for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
   })
 
-  test('an older Node is told so in one line', async (t) => {
+  test('an older Node is reported in one line', async (t) => {
     const folder = temporaryFolder(t)
     const script = join(folder, 'older.mjs')
     writeFileSync(

@@ -55,7 +55,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(kept >= TARGETS.length * 7, `${kept} pages from memory`)
     })
 
-    test('are forgotten when rows are taken out', async (t) => {
+    test('are forgotten when rows are pruned', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]

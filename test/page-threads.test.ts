@@ -164,7 +164,7 @@ function generatedPoints(t: TestContext): string {
   return path
 }
 
-test('A store that is away is told as that, and read again once it is back', options, async (t) => {
+test('A store that is away is reported as that, and read again once it is back', options, async (t) => {
   const store = kind!.create(t)
   await ingestWhole(store, SAMPLE)
   const threads = startPageThreads(store, SILENT)
@@ -181,7 +181,7 @@ test('A store that is away is told as that, and read again once it is back', opt
   assert.deepEqual((await contentOf(threads, points(5_000))).position, before.position)
 })
 
-test('A fault of ours is told as one', options, async (t) => {
+test('A fault of ours is reported as one', options, async (t) => {
   const store = kind!.create(t)
   await ingestWhole(store, SAMPLE)
   const threads = startPageThreads(store, SILENT)

@@ -59,7 +59,7 @@ async function checkWalk(base: string, walk: Walk): Promise<void> {
       ? [pageInfo.hasNextPage, pageInfo.hasPreviousPage]
       : [pageInfo.hasPreviousPage, pageInfo.hasNextPage]
     pages.push(edges)
-    assert.equal(behind, pages.length > 1, `${where}: the flag behind page ${pages.length}`)
+    assert.equal(behind, pages.length > 1, `${where}: the flag after page ${pages.length}`)
     assert.equal(ahead, pages.length < pageCount, `${where}: the flag ahead of page ${pages.length}`)
     if (ahead) assert.equal(edges.length, size, `${where}: the length of page ${pages.length}`)
   }

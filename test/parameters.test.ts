@@ -496,7 +496,7 @@ for (const kind of STORE_KINDS) {
         const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
         const cut = (cursor: string) => cursor.slice(0, -1)
         const changed = (cursor: string) => `${cursor[0] === 'A' ? 'B' : 'A'}${cursor.slice(1)}`
-        const GARBLED = 'is no cursor'
+        const GARBLED = 'is not a cursor'
         const ANOTHERS = 'is a cursor of another resource'
         for (const [path, cursor, inner] of [
           [CHECKPOINTS, '', 'is empty'],
@@ -570,7 +570,7 @@ for (const kind of STORE_KINDS) {
       },
     )
 
-    await t.test('the first faulty parameter by name is told, wherever it stands', async () => {
+    await t.test('the first faulty parameter by name is reported, wherever it stands', async () => {
       // In the order of their names, with a fault that the same row of the table is about.
       const unparsed: [string, string][] = [
         ['dateRange.endTimestamp', 'x'],
@@ -613,7 +613,7 @@ for (const kind of STORE_KINDS) {
           ['pagination.after', 'x'],
         ],
       ] as [string, string][][]) {
-        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.after is no cursor/)
+        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.after is not a cursor/)
       }
       for (const params of [
         [
@@ -625,7 +625,7 @@ for (const kind of STORE_KINDS) {
           ['pagination.before', 'x'],
         ],
       ] as [string, string][][]) {
-        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.before is no cursor/)
+        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.before is not a cursor/)
       }
     })
 

@@ -104,11 +104,13 @@ const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 
 const scansOf = (query: PageQuery): PageScans => pageScans(query, null, marketOf(query))
 
 function sqliteStatements(query: PageQuery): [string, Statement][] {
-  const { page, behind } = scansOf(query)
+  const { page, atOrBefore } = scansOf(query)
   return [
     ['rows', pageStatement(page, LIMIT + 1, 'lazy')],
     ['edges', edgesStatement(page, LIMIT + 1, false, HEAD_ROOM)],
-    ...(behind === null ? [] : [['behind', existsStatement(behind)] as [string, Statement]]),
+    ...(atOrBefore === null
+      ? []
+      : [['at or before the cursor', existsStatement(atOrBefore)] as [string, Statement]]),
   ]
 }
 

@@ -74,7 +74,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
 
   const store = () => `${server.url}?schema=fault_${schemas++}`
 
-  /** A stream that takes some seconds to take in, and the digests of it taken in without faults. */
+  /** A stream that takes some seconds to ingest, and the digests of it ingested without faults. */
   async function prepare(t: TestContext): Promise<{ stream: string; expected: unknown }> {
     const folder = temporaryFolder(t)
     stream = join(folder, 'stream.evts')
@@ -87,7 +87,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     return { stream, expected: await digestStore(plain) }
   }
 
-  test('killed and started again while blocks are taken in: nothing is lost or doubled, readers get 503 at worst', async (t) => {
+  test('killed and started again while blocks are ingested: nothing is lost or doubled, readers get 503 at worst', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
@@ -111,7 +111,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         await sleep(700)
         await crash(server)
       }
-      await service.printed(/intake ended/)
+      await service.printed(/ingestion ended/)
     } finally {
       asking = false
     }
@@ -131,9 +131,9 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const { expected } = await prepare(t)
     const name = store()
     const random = createRandom(3)
-    const intake = startLyra(t, ['ingest', '--store', name, stream])
+    const ingestion = startLyra(t, ['ingest', '--store', name, stream])
     let running = true
-    void intake.outcome.then(() => {
+    void ingestion.outcome.then(() => {
       running = false
     })
     while (running) {
@@ -143,7 +143,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lyra'",
       )
     }
-    const { code, stderr } = await intake.outcome
+    const { code, stderr } = await ingestion.outcome
     assert.equal(code, 0, stderr)
     assert.deepEqual(await digestStore(name), expected)
   })
@@ -172,7 +172,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     assert.deepEqual(await digestStore(name), await digestStore(plain))
   })
 
-  test('on a disk that is full: it is told in one line, readers are answered, and it goes on with more space', async (t) => {
+  test('on a disk that is full: it is reported in one line, readers are answered, and it continues with more space', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const disk = mountSmallDisk(t, 12 * MB)
     if (disk === null) return skip(t, 'no file system can be mounted here')
@@ -189,7 +189,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     // What was committed before can be read; nothing may be there yet.
     assert.ok([200, 503].includes((await send(base!, '/api/v2/checkpoints')).status))
     disk.resize(512 * MB)
-    await service.printed(/intake ended/)
+    await service.printed(/ingestion ended/)
     service.child.kill('SIGTERM')
     await service.outcome
     assert.deepEqual(await digestStore(name), expected)
@@ -231,7 +231,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     for (const { code, stderr } of outcomes) assert.equal(code, 0, stderr)
   })
 
-  test('a replica that lags or is gone is taken out, and comes back by itself', async (t) => {
+  test('a replica that lags or is gone is not used, and comes back by itself', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
@@ -249,24 +249,24 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     // The replica stops following, and the primary goes on.
     await query(replica.url, 'select pg_wal_replay_pause()')
     await query(server.url, `update ${schema}.stream set height = height + 100`)
-    await service.printed(/taken out, it is 100 blocks behind/)
+    await service.printed(/not in use, it is 100 blocks behind/)
     assert.equal(await heightSeen(), 1005, 'the primary answers meanwhile')
     await query(replica.url, 'select pg_wal_replay_resume()')
-    await service.printed(/: back/)
+    await service.printed(/: in use again/)
     assert.equal(await heightSeen(), 1005)
 
     replica.control('stop', '-m', 'immediate')
     assert.equal(await heightSeen(), 1005, 'the primary answers while the replica is gone')
     const before = service.output.stderr.length
     replica.control('start')
-    for (let waited = 0; !/: back/.test(service.output.stderr.slice(before)); waited += 50) {
+    for (let waited = 0; !/: in use again/.test(service.output.stderr.slice(before)); waited += 50) {
       assert.ok(waited < 10_000, service.output.stderr.slice(before))
       await sleep(50)
     }
     assert.equal(await heightSeen(), 1005)
   })
 
-  test('a database that is away at the start is told in one line, without its password', async (t) => {
+  test('a database that is away at the start is reported in one line, without its password', async (t) => {
     const name = 'postgres://lyra:secret-word@127.0.0.1:1/postgres'
     for (const args of [
       ['ingest', '--store', name, SAMPLE],

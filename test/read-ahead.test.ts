@@ -83,7 +83,7 @@ test('A large file that is cut short or damaged ends as a small one does, its go
   }
 })
 
-test('Reading ahead ends when it is broken off or told to stop', async (t) => {
+test('Reading ahead ends when it is broken off or asked to stop', async (t) => {
   const path = fileOf(t, GZIPPED)
   for await (const chunk of readAhead(path, { bytesRead: 0 })) {
     assert.ok(chunk.length > 0)

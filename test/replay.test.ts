@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { GapError } from '../src/blocks/block.ts'
 import { EVENT_KIND } from '../src/events/bus-event.ts'
-import { takeIn } from '../src/ingest/ingest-files.ts'
+import { ingestFiles } from '../src/ingest/ingest-files.ts'
 import type { Writer } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
@@ -42,7 +42,7 @@ function recordingOf(test: TestContext, name: string): Buffer | null {
   return null
 }
 
-/** The tables after an uninterrupted intake of a file into a store of its own. */
+/** The tables after an uninterrupted ingestion of a file into a separate store. */
 async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Promise<StoreDump> {
   const store = kind.create(test)
   await ingestWell(test, store, bytes)
@@ -50,7 +50,7 @@ async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Pr
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`intake again and in pieces (${kind.name})`, () => {
+  describe(`ingestion again and in pieces (${kind.name})`, () => {
     for (const name of ['synthetic', 'perps-calm', 'smoke']) {
       test(`taking ${name} in twice changes nothing`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
@@ -98,7 +98,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('a file may be taken in piece by piece, each beginning where the last one ended', async (t) => {
+    test('a file may be ingested piece by piece, each beginning where the last one ended', async (t) => {
       const bytes = recordingOf(t, 'smoke')
       if (bytes === null) return
       const expected = await dumpOf(t, kind, bytes)
@@ -119,7 +119,7 @@ for (const kind of STORE_KINDS) {
 
     /** Streams that lack something, and what is missing. */
     const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
-      ['a height', blocks(2, 4), /block 4 begins where block 3 should: height 3 missing/, '2'],
+      ['a height', blocks(2, 4), /expected block 3, found block 4: height 3 missing/, '2'],
       ['several heights', blocks(2, 9), /heights 3 to 8 missing/, '2'],
       [
         'the end of a block',
@@ -153,7 +153,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     for (const [what, stream, missing, committed] of lacking) {
-      test(`without ${what} the intake stops before the block that shows it`, async (t) => {
+      test(`without ${what} ingestion stops before the block that shows it`, async (t) => {
         const store = kind.create(t)
         const { report, failure } = await ingestBytes(t, store, fileOf(...stream))
         assert.ok(failure instanceof GapError, String(failure))
@@ -164,7 +164,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(report.gaps, [])
       })
 
-      test(`without ${what} --allow-gap records the gap and goes on`, async (t) => {
+      test(`without ${what} --allow-gap records the gap and continues`, async (t) => {
         const store = kind.create(t)
         const report = await ingestWell(t, store, fileOf(...stream, ...blocks(20)), { allowGap: true })
         assert.equal(report.height, '20')
@@ -180,13 +180,16 @@ for (const kind of STORE_KINDS) {
       const args = ['ingest', '--log-level', 'error', '--store', store, path]
       const stopped = await runLyra(t, args)
       assert.equal(stopped.code, 3)
-      assert.match(stopped.stderr, /^lyra: .*gap\.evts, record 4, offset \d+: block 4 begins.*\n$/)
+      assert.match(
+        stopped.stderr,
+        /^lyra: .*gap\.evts, record 4, offset \d+: expected block 3, found block 4: .*\n$/,
+      )
       const allowed = await runLyra(t, [...args, '--allow-gap'])
       assert.equal(allowed.code, 0, allowed.stderr)
       assert.match(allowed.stdout, /gap: height 3 missing/)
     })
 
-    test('an empty store begins at whatever height comes first, which is no gap', async (t) => {
+    test('an empty store begins at whatever height comes first, which is not a gap', async (t) => {
       const report = await ingestWell(t, kind.create(t), fileOf(...blocks(500, 501)))
       assert.equal(report.height, '501')
       assert.deepEqual(report.gaps, [])
@@ -236,7 +239,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('a stream full of holes is taken in without slowing down', async (t) => {
+    test('a stream full of holes is ingested without slowing down', async (t) => {
       const heights = Array.from({ length: scaled(5_000, 100_000) }, (_, index) => 2 + 2 * index)
       const store = kind.create(t)
       const file = fileOf(...heights.map((height) => ({ height })))
@@ -290,7 +293,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(newest(await dumpOf(t, kind, inTurn), table), before)
       })
 
-      test(`${what} that comes late within an intake never replaces a newer one`, async (t) => {
+      test(`${what} that comes late within an ingestion never replaces a newer one`, async (t) => {
         const store = kind.create(t)
         const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
         await ingestWell(t, store, fileOf(...late), { allowGap: true })
@@ -320,10 +323,10 @@ for (const kind of STORE_KINDS) {
       const input = { files: [{ path: join(temporaryFolder(t), 'some.evts'), bytes: null }], foreign: [] }
       writeFileSync(input.files[0]!.path, stream)
       const options = { input, log: SILENT, allowGap: false, strict: false }
-      const { failure } = await takeIn({ ...options, writer: failing })
+      const { failure } = await ingestFiles({ ...options, writer: failing })
       assert.ok(failure instanceof Error)
       assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
-      assert.equal((await takeIn({ ...options, writer })).failure, null)
+      assert.equal((await ingestFiles({ ...options, writer })).failure, null)
       assertSameDump(await dumpStore(store), expected, 'after a good one')
     })
 

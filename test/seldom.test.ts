@@ -21,7 +21,7 @@ test('What anyone may ask for at will runs once for all who wait, and rests in b
   assert.ok(runs > 2)
 })
 
-test('A run that fails is told to those who wait for it, and the next one is made', async () => {
+test('A run that fails is reported to those who wait for it, and the next one is made', async () => {
   let fails = true
   const ask = createSeldom(async () => {
     if (fails) throw new Error('not now')

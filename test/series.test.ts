@@ -176,7 +176,7 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
   return buckets
 }
 
-const problemsOf = async (store: string) => (await checkStore(openStore(store))).problems.told
+const problemsOf = async (store: string) => (await checkStore(openStore(store))).problems.reported
 
 /** A point whose numbers say nothing of its time, some of them written in other ways than the core does. */
 function oddPoint(height: number, random: ReturnType<typeof createRandom>, time: bigint, seq: bigint) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import type { IntakeReport } from '../src/ingest/report.ts'
+import type { IngestionReport } from '../src/ingest/report.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   asset,
@@ -83,7 +83,7 @@ async function dumpOf(store: string): Promise<StoreDump> {
   return { ...(await dumpStore(store)), stream: [] }
 }
 
-const gapsOf = ({ resourceGaps }: IntakeReport) => resourceGaps.map(({ from, to }) => `${from}-${to}`)
+const gapsOf = ({ resourceGaps }: IngestionReport) => resourceGaps.map(({ from, to }) => `${from}-${to}`)
 
 for (const kind of STORE_KINDS) {
   describe(`start heights (${kind.name})`, () => {
@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([again.completedBlocks, again.heldBlocks, again.rows.instruments], [0, 8, 0])
     })
 
-    test('new blocks after the start height go on with instruments, those below wait for their files', async (t) => {
+    test('new blocks after the start height continue with instruments, those below wait for their files', async (t) => {
       const store = await storeWithout(t, kind, heights(1, 4), [[1, 4]])
       const first = await ingestWell(t, store, fileOf(...heights(5, 8)))
       assert.deepEqual([first.blocks, gapsOf(first)], [4, ['1-4']])

@@ -18,7 +18,7 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`the status of a store in ${kind.name}`, () => {
-    test('tells what it holds, its size, its schema and the age of its last block', async (t) => {
+    test('reports what it holds, its size, its schema and the age of its last block', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
@@ -41,7 +41,7 @@ for (const kind of STORE_KINDS) {
       })
     })
 
-    test('tells a writer at work, where the store knows', async (t) => {
+    test('reports a writer at work, where the store knows', async (t) => {
       const store = kind.create(t)
       const writer = await openStore(store).openWriter()
       const during = await openStore(store).inspect()
@@ -51,7 +51,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([during.hasWriter, after.hasWriter], expected)
     })
 
-    test('tells that it is empty, and changes nothing', async (t) => {
+    test('reports that it is empty, and changes nothing', async (t) => {
       const store = kind.create(t)
       await openStore(store).migrate()
       const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
@@ -65,7 +65,7 @@ for (const kind of STORE_KINDS) {
       if (kind.name === 'sqlite') assert.ok(!existsSync(store))
     })
 
-    test('a schema of a newer program is told, not read', async (t) => {
+    test('a schema of a newer program is reported, not read', async (t) => {
       const store = kind.create(t)
       await openStore(store).migrate()
       await runSql(
@@ -75,7 +75,7 @@ for (const kind of STORE_KINDS) {
       await assert.rejects(statusOfStore(openStore(store)), /version 99.*use a newer Lyra/)
     })
 
-    test('of a service over it tells readiness, gaps and replicas', async (t) => {
+    test('of a service over it reports readiness, gaps and replicas', async (t) => {
       const store = kind.create(t)
       const file = join(temporaryFolder(t), 'gap.evts')
       const block = (height: number) => ({ height, events: [dataPoint({ timestamp: height })] })
@@ -130,7 +130,7 @@ describe('lyra status', () => {
     assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, MIGRATIONS.length])
   })
 
-  test('of a service tells the live intake', async (t) => {
+  test('of a service shows the live ingestion', async (t) => {
     const folder = temporaryFolder(t)
     const args = ['--store', join(folder, 'a.db'), '--buffer', join(folder, 'buffer'), '--port', '0']
     const service = startLyra(t, ['serve', ...args, '--listen', '127.0.0.1:0'])
@@ -140,7 +140,7 @@ describe('lyra status', () => {
     t.after(() => core.close())
     const events = (await eventsOf(SAMPLE)).slice(0, 500)
     await core.send(events)
-    // The state of the intake is told once a second.
+    // The state of the ingestion is reported once a second.
     let status: StatusReport
     do {
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -149,7 +149,7 @@ describe('lyra status', () => {
     const { coreConnected, stopped, connectionFaults } = status.service!.live!
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
     const { stdout } = await runLyra(t, ['status', '--url', base!])
-    assert.match(stdout, /^live intake +core connected, 500 events received, .* in the buffer$/m)
+    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* in the buffer$/m)
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [

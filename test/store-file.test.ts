@@ -137,7 +137,7 @@ describe('a store file that cannot be used', options, () => {
     [
       'that is no database',
       (path) => writeFileSync(path('lyra.db'), 'text'.repeat(999)),
-      /is no SQLite database/,
+      /is not a SQLite database/,
     ],
     ['cut to half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
     ['cut to a few bytes', (path) => truncateSync(path('lyra.db'), 50), /the file is damaged/],
@@ -156,7 +156,7 @@ describe('a store file that cannot be used', options, () => {
     ],
   ]
   for (const [what, harm, message] of unusable) {
-    test(`a file ${what} is told in one line, and left as it is`, async (t) => {
+    test(`a file ${what} is reported in one line, and left as it is`, async (t) => {
       const { path } = await storeFolder(t)
       harm(path)
       const { size } = statSync(path('lyra.db'))
@@ -169,11 +169,11 @@ describe('a store file that cannot be used', options, () => {
     test(`${command} ends with exit status 1 and the one line`, async (t) => {
       const folder = await storeFolder(t)
       writeFileSync(folder.path('lyra.db'), 'text'.repeat(999))
-      await assertRefused(t, command, folder, /lyra\.db: the file is no SQLite database/)
+      await assertRefused(t, command, folder, /lyra\.db: the file is not a SQLite database/)
     })
   }
 
-  test('pages that are damaged end an intake in one line', async (t) => {
+  test('pages that are damaged end an ingestion in one line', async (t) => {
     const folder = await storeFolder(t)
     const store = folder.path('lyra.db')
     const harmed = readFileSync(store).fill(0xee, 4096)
@@ -186,7 +186,7 @@ describe('a store file that cannot be used', options, () => {
     ['folder', 'ingest', 0o555],
     ['folder', 'serve', 0o555],
   ] as const) {
-    test(`a read-only ${what} is told in one line by ${command}, and left as it is`, async (t) => {
+    test(`a read-only ${what} is reported in one line by ${command}, and left as it is`, async (t) => {
       const folder = await storeFolder(t)
       const nobody = asNobody(t, folder.folder)
       if (nobody === null) return
@@ -206,7 +206,7 @@ describe('a store file that cannot be used', options, () => {
     })
   }
 
-  test('ingest waits for another program’s lock a while, then tells of it in one line; readers read on', async (t) => {
+  test('ingest waits for another program’s lock a while, then reports it in one line; readers read on', async (t) => {
     const folder = await storeFolder(t)
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
@@ -219,7 +219,7 @@ describe('a store file that cannot be used', options, () => {
     assert.equal(await heightServed(base), '9')
   })
 
-  test('a store that another program keeps for itself is told in one line', async (t) => {
+  test('a store that another program keeps for itself is reported in one line', async (t) => {
     const folder = await storeFolder(t)
     // Opened so from the start, the log too belongs to one process alone.
     await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
@@ -278,7 +278,7 @@ describe('a store file that changes under a service', options, () => {
     ['replaced by one of a newer schema', (store) => replaceByAltered(store, 'pragma user_version = 99')],
   ]
   for (const [what, harm] of unreadable) {
-    test(`a store ${what} is answered with 503 until it is mended`, async (t) => {
+    test(`a store ${what} is answered with 503 until it is fixed`, async (t) => {
       const { path } = await storeFolder(t)
       copyFileSync(path('lyra.db'), path('backup.db'))
       const base = await serve(t, path('lyra.db'))
@@ -293,7 +293,7 @@ describe('a store file that changes under a service', options, () => {
     })
   }
 
-  test('a process whose store is cut and mended again and again while it reads goes on', async (t) => {
+  test('a process whose store is cut and restored again and again while it reads continues', async (t) => {
     const folder = temporaryFolder(t)
     const [store, backup] = [join(folder, 'lyra.db'), join(folder, 'backup.db')]
     await ingestWhole(store, writeLargeStream(folder, 1_000))
@@ -320,7 +320,7 @@ describe('a store file that changes under a service', options, () => {
     assert.equal((await send(base!, path)).status, 200)
   })
 
-  test('an intake whose store is removed under it stops, and makes no other', async (t) => {
+  test('an ingestion whose store is removed under it stops, and makes no other', async (t) => {
     const { folder, path } = await storeFolder(t)
     const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
     const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -353,7 +353,7 @@ describe('a log that is left beside a store', options, () => {
     assert.equal(await heightOf(path('copy.db')), '9')
   })
 
-  test('a store that was copied before its log began goes on with the log', async (t) => {
+  test('a store that was copied before its log began continues with the log', async (t) => {
     const { path } = await storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
     await leaveLog(t, path('lyra.db'), path('more.evts'))
@@ -367,7 +367,7 @@ describe('a log that is left beside a store', options, () => {
     ['of a later time than the store', '6', (path) => renameSync(path('backup.db'), path('lyra.db'))],
   ]
   for (const [what, height, replace] of others) {
-    test(`a log ${what} is told in one line, and nothing is changed by it`, async (t) => {
+    test(`a log ${what} is reported in one line, and nothing is changed by it`, async (t) => {
       const folder = await storeFolder(t)
       const { path } = folder
       copyFileSync(path('lyra.db'), path('backup.db'))
@@ -398,7 +398,7 @@ describe('a disk that is full', options, () => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Runs an intake with little space, then with more, and at last with enough. */
+  /** Runs an ingestion with little space, then with more, and at last with enough. */
   async function checkFull(
     store: string,
     run: (share: number) => Promise<Outcome>,
@@ -415,7 +415,7 @@ describe('a disk that is full', options, () => {
     assertSameDump(await dumpStore(store), expected, 'after space was made')
   }
 
-  test('a limit on the size of files: one clear line, nothing broken, and it goes on without', async (t) => {
+  test('a limit on the size of files: one clear line, nothing broken, and it continues without', async (t) => {
     if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('there is no prlimit here')
     const store = join(temporaryFolder(t), 'lyra.db')
     const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
@@ -424,7 +424,7 @@ describe('a disk that is full', options, () => {
     await checkFull(store, run, /lyra\.db: it cannot be read or written to; look for a full .*disk/)
   })
 
-  test('a file system that is full: one clear line, nothing broken, and it goes on with more space', async (t) => {
+  test('a file system that is full: one clear line, nothing broken, and it continues with more space', async (t) => {
     await inScope(async (scope) => {
       const disk = mountSmallDisk(scope, wholeSize)
       if (disk === null) return t.skip('no file system can be mounted here')

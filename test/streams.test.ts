@@ -355,7 +355,7 @@ for (const kind of STORE_KINDS) {
 describe('a stream', () => {
   const kind = STORE_KINDS[0]!
 
-  test('is ended with a clear event where its client does not read, and others go on', async (t) => {
+  test('is ended with a clear event where its client does not read, and others continue', async (t) => {
     const store = kind.create(t)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1)])

@@ -159,7 +159,7 @@ describe('auctions', () => {
     assert.deepEqual(auctions, noAuctions())
   })
 
-  test('an auction entered in the second in which the last one ended goes on with it', () => {
+  test('an auction entered in the second in which the last one ended continues it', () => {
     const auctions = auctionsOf([1, 5])
     enterAuction(auctions, s(5))
     assert.deepEqual(auctions, { closed: [], open: s(1) })
@@ -167,7 +167,7 @@ describe('auctions', () => {
     assert.deepEqual(auctions, auctionsOf([1, 9]))
   })
 
-  test('an auction that is entered again while it goes on keeps its start', () => {
+  test('an auction that is entered again while it is in progress keeps its start', () => {
     const auctions = noAuctions()
     enterAuction(auctions, s(1))
     enterAuction(auctions, s(4))
@@ -180,13 +180,13 @@ describe('auctions', () => {
     assert.deepEqual(auctions, auctionsOf([1, 5]))
   })
 
-  test('a new period forgets the auctions that have ended, not the one that goes on', () => {
+  test('a new period forgets the auctions that have ended, not the one in progress', () => {
     const auctions = { ...auctionsOf([1, 5]), open: s(7) }
     forgetClosedAuctions(auctions)
     assert.deepEqual(auctions, { closed: [], open: s(7) })
   })
 
-  test('time counts outside closed auctions and before the one that goes on', () => {
+  test('time counts outside closed auctions and before the one in progress', () => {
     const auctions = { ...auctionsOf([10, 20], [30, 40]), open: s(50) }
     const rows: [from: number, to: number, outside: number][] = [
       [0, 10, 10],
@@ -239,7 +239,7 @@ describe('the running sum differs from the plain formula, as the core does', () 
     assert.equal(sum.add(point(14, 100)), 1_200n / 13n)
   })
 
-  test('when a mean is asked for a time before the last point after one for a time behind it', () => {
+  test('when a mean is asked for a time before the last point after one for a time after it', () => {
     const [sum, plain] = [createRunningSum(period(0)), createPlainTwap(period(0))]
     for (const source of [sum, plain]) {
       source.add(point(0, 10))
@@ -280,7 +280,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('wait'), seconds: fc.integer({ min: 1, max: 12 }) }) },
 ) as fc.Arbitrary<Step>
 
-test('the running sum equals the plain formula while auctions begin and end behind all points', () => {
+test('the running sum equals the plain formula while auctions begin and end after all points', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const auctions = noAuctions()
@@ -444,11 +444,11 @@ for (const method of METHOD_NAMES) {
       verifier.take(sentPoint(0, 2, 115, 40, 10))
       verifier.take(sentAuction(false, s(110) + 900_000_000n, s(140)))
       verifier.take(sentAuction(true, s(110) + 900_000_000n, s(120) + 1n))
-      // 10 s of 10 before the auction, 20 s of 40 behind it.
+      // 10 s of 10 before the auction, 20 s of 40 after it.
       assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 140, 1, 30)), ['30'])
     })
 
-    test('an auction that goes on keeps its start in the next period', () => {
+    test('an auction in progress keeps its start in the next period', () => {
       const verifier = createMarketVerifier(method)
       verifier.take(sentPeriod(0, 100))
       expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))

@@ -85,7 +85,7 @@ describe('the TypeScript client', () => {
     assert.ok(lines.startsWith('atBlock,'))
   })
 
-  test('tells how the service stands, unready too', async (t) => {
+  test('reports how the service stands, unready too', async (t) => {
     const lyra = createLyraClient({ url: await sampleService(t) })
     assert.equal((await lyra.coverage()).chainId, 'core-scenarios')
     assert.deepEqual(await lyra.health(), { status: 'ok' })
@@ -96,7 +96,7 @@ describe('the TypeScript client', () => {
     await assert.rejects(empty.coverage(), { name: 'LyraApiError', status: 503, code: 14, retryAfter: 1 })
   })
 
-  test('throws errors that tell what the service has said, and tries none of those again', async (t) => {
+  test('throws errors that say what the service has said, and tries none of those again', async (t) => {
     const base = await sampleService(t)
     let asked = 0
     const counting: typeof fetch = (...args) => {
@@ -113,7 +113,7 @@ describe('the TypeScript client', () => {
     assert.equal(asked, 2)
   })
 
-  test('tries again after what may pass, as long as it is told to wait, and no oftener than it may', async (t) => {
+  test('tries again after what may pass, as long as it is asked to wait, and no oftener than it may', async (t) => {
     const times: number[] = []
     const answers = [503, 429, 200]
     const base = await serveWith(t, (request, response) => {
@@ -258,7 +258,7 @@ describe('the examples of the client', () => {
     )
   })
 
-  test('follow-funding-points goes on where it was', async (t) => {
+  test('follow-funding-points continues where it was', async (t) => {
     const base = await sampleService(t)
     const file = join(temporaryFolder(t), 'cursor.txt')
     const first = await run(t, 'follow-funding-points.ts', [base, MARKET, file, '5'])

@@ -251,7 +251,7 @@ describe('what is missing', () => {
   }
 
   for (const kind of STORE_KINDS) {
-    test(`after rows were taken out of ${kind.name} is unknown, and what is whole still agrees`, async (t) => {
+    test(`after rows were pruned from ${kind.name} is unknown, and what is whole still agrees`, async (t) => {
       const recording = recordingPath('perps-long.evts.gz')
       if (recording === null) return skip(t, 'the recordings are not there')
       const store = kind.create(t)
@@ -268,7 +268,7 @@ describe('what is missing', () => {
     })
   }
 
-  test('an altered point behind a gap is still found, once a period has begun', async (t) => {
+  test('an altered point after a gap is still found, once a period has begun', async (t) => {
     const store = STORE_KINDS[0]!.create(t)
     const path = join(temporaryFolder(t), 'holes.evts')
     writeFileSync(path, withHoles(SAMPLE, 0, [[100, 120]], -1))
@@ -320,10 +320,10 @@ describe('lyra verify', () => {
     assert.ok(report.dataPoints.agree > 40 && report.dataPoints.agree < 100)
     const none = await runLyra(t, ['verify', '--store', store, '--seq', '999'])
     assert.equal(none.code, 1)
-    assert.match(none.stderr, /^lyra: there is no TWAP of funding period 999\n$/)
+    assert.match(none.stderr, /^lyra: no TWAP found of funding period 999\n$/)
   })
 
-  test('input that is damaged is told, with what came out before', async (t) => {
+  test('input that is damaged is reported, with what came out before', async (t) => {
     const path = join(temporaryFolder(t), 'damaged.evts')
     const whole = readRecording(SAMPLE)
     writeFileSync(path, Buffer.concat([whole.subarray(0, whole.length), Buffer.alloc(64)]))

@@ -34,7 +34,7 @@ for (const kind of STORE_KINDS) {
   test(`several processes answer as one does (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const { program, base } = await startWorkers(t, store, [SAMPLE])
-    await program.printed(/intake ended/)
+    await program.printed(/ingestion ended/)
     const plain = await serve(t, store)
     const expected = (await send(plain, POINTS)).text
     for (let count = 0; count < 20; count++) {
@@ -56,7 +56,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('what stops the intake is known to every process', async (t) => {
+test('what stops the ingestion is known to every process', async (t) => {
   const store = STORE_KINDS[0]!.create(t)
   await ingestWhole(store, SAMPLE)
   const { program, base } = await startWorkers(t, store, [
@@ -133,7 +133,7 @@ test('the processes end with the one that has started them', async (t) => {
   }
 })
 
-test('what keeps them from starting is told in one line', async (t) => {
+test('what keeps them from starting is reported in one line', async (t) => {
   const store = STORE_KINDS[0]!.create(t)
   await ingestWhole(store, SAMPLE)
   const taken = createServer().listen(0, '127.0.0.1')

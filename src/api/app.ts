@@ -27,7 +27,7 @@ import { createMetrics, type Metrics, type MetricsText } from './http/metrics.ts
 import { createParserErrors } from './http/parser-errors.ts'
 import { checkTarget } from './http/query-string.ts'
 import { createRequestCount } from './http/rate-limit.ts'
-import type { IntakeState } from './http/readiness.ts'
+import type { IngestionState } from './http/readiness.ts'
 import { checkHead } from './http/request-head.ts'
 import { requestId } from './http/request-id.ts'
 import { SAFE_HEADERS } from './http/safe-headers.ts'
@@ -75,7 +75,7 @@ export type AppOptions = {
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
   log: FastifyBaseLogger
-  intake: IntakeState
+  ingestion: IngestionState
   corsOrigins: CorsOrigins
   /** Requests a second from one address; null for no limit. */
   rateLimit: number | null
@@ -94,16 +94,16 @@ export type AppOptions = {
 export type App = { server: FastifyInstance; metrics: Metrics }
 
 export function createApp(options: AppOptions): App {
-  const { reader, pages, longReads, log, intake, corsOrigins, version } = options
-  const metrics = createMetrics(reader, intake)
+  const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
+  const metrics = createMetrics(reader, ingestion)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
-  let hasToldAlone = false
+  let hasWarnedAlone = false
   const onAlone = (address: string) => {
-    if (options.trustProxy || hasToldAlone) return
-    hasToldAlone = true
+    if (options.trustProxy || hasWarnedAlone) return
+    hasWarnedAlone = true
     log.warn(
-      `one client (${address}) has all that the service can give at a time; where that is a proxy, --trust-proxy tells its clients apart`,
+      `one client (${address}) holds all that the service can give at a time; if that address is a proxy, --trust-proxy counts its clients one by one`,
     )
   }
   const connections = createConnections({ backlog, places: limits.connections, onAlone })
@@ -143,7 +143,7 @@ export function createApp(options: AppOptions): App {
     clientErrorHandler: parserErrors.onClientError,
   })
   server.server.on('connection', connections.admit)
-  // A client that ends its side of the connection behind its last request still gets the answer.
+  // A client that ends its side of the connection after its last request still gets the answer.
   Object.assign(server.server, { httpAllowHalfOpen: true })
   server.server.on('connect', parserErrors.onConnect)
   // An expectation that is not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has no body.
@@ -266,7 +266,7 @@ export function createApp(options: AppOptions): App {
     handler: seriesHandler({ reports, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
-  addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })
+  addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
   return { server, metrics }
 }
@@ -285,7 +285,7 @@ function answerFirst(server: FastifyInstance, front: PageFront): void {
   })
 }
 
-/** Lets a known path with another method be told from an unknown path; the hook above answers it. */
+/** Routes the other methods of known paths, so that these differ from unknown paths; the hook above answers. */
 function routeOtherMethods(server: FastifyInstance): void {
   const method = server.supportedMethods.filter((name) => !READ_METHODS.includes(name))
   for (const url of ROUTED_PATHS) {
@@ -323,7 +323,7 @@ function isDecodable(target: string): boolean {
   }
 }
 
-/** What a thrown error is to the client. Our own faults are logged and told by request id only. */
+/** What a thrown error is to the client. Our own faults are logged, and the client gets the request's id alone. */
 function apiErrorOf(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error
   if (error instanceof StoreUnavailableError) {

@@ -7,7 +7,7 @@ export const SERVICE_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', 
 /** Where the OpenAPI document is. */
 export const DOCUMENT_PATH = '/openapi.json'
 
-/** Where the service tells what it holds. */
+/** Where the service reports what it holds. */
 export const COVERAGE_PATH = '/api/v2/coverage'
 
 /** Where the running funding period of a market is estimated. */

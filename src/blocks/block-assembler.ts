@@ -50,9 +50,9 @@ export type AssemblerOptions = {
   coverage: Coverage | null
   /** Takes each block once it is whole; `coverage` of the assembler then includes it. */
   onBlock: (block: Block) => void
-  /** Is told of each event that is left out. */
+  /** Called with each event that is left out. */
   onLeftOut: (reason: LeftOutReason, place: Place) => void
-  /** Records gaps and goes on, instead of stopping. */
+  /** Records gaps and continues, instead of stopping. */
   allowGap: boolean
   /** Stops at an event that is not as it should be, instead of leaving it out. */
   strict: boolean
@@ -160,7 +160,7 @@ export class BlockAssembler {
   /**
    * Takes the event `bytes[start..end)`.
    *
-   * @throws {EventStreamError} for bytes that are no BusEvent of version 1, and for a block too large.
+   * @throws {EventStreamError} for bytes that are not a BusEvent of version 1, and for a block too large.
    * @throws {ChainError} for an event of another chain.
    * @throws {GapError} where something is missing, unless gaps are allowed.
    * @throws {StrictError} for an event not as it should be, where strictness is asked for.
@@ -184,7 +184,7 @@ export class BlockAssembler {
       }
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
-      throw new EventStreamError(`no BusEvent: ${error.message}`, place, { cause: error })
+      throw new EventStreamError(`not a BusEvent: ${error.message}`, place, { cause: error })
     }
   }
 
@@ -199,7 +199,10 @@ export class BlockAssembler {
     if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
     const chainId = bytes.toString('utf8', chainIdStart, chainIdEnd)
     if (chainId === '' || chainId.length > 256 || chainId.includes('\0')) {
-      throw new EventStreamError(`no BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`, place)
+      throw new EventStreamError(
+        `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
+        place,
+      )
     }
     if (this.#chainId !== null) {
       const known = this.#options.coverage === null ? 'the input began with' : 'the store holds'
@@ -266,7 +269,7 @@ export class BlockAssembler {
   }
 
   /**
-   * The class of a part of block 1, genesis or the block itself; they are told apart by their hashes. A part that has
+   * The class of a part of block 1, genesis or the block itself; they have different hashes. A part that has
    * ended already, or that the store holds, is passed over; one that the store lacks is not, nor what comes after it:
    * the places of the second part count from the last of the first.
    */
@@ -324,8 +327,8 @@ export class BlockAssembler {
     }
     if (this.#options.allowGap) return 'beyond'
     throw new GapError(
-      `block ${height} begins where block ${from} should: ${describeHeights(from, height - 1n)} missing or not ended. ` +
-        'Take in files that hold these blocks whole, or go on without them with --allow-gap',
+      `expected block ${from}, found block ${height}: ${describeHeights(from, height - 1n)} missing or not ended. ` +
+        'Ingest files that hold these blocks whole, or continue without them with --allow-gap',
       from,
       height - 1n,
       place,
@@ -371,7 +374,7 @@ export class BlockAssembler {
     return index
   }
 
-  /** The number behind the height in the event's id; null where the height is not the open block's. */
+  /** The number after the height in the event's id; null where the height is not the open block's. */
   #indexInBlock(prefix: string, place: Place): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
@@ -392,7 +395,7 @@ export class BlockAssembler {
     const { bytes, idStart, idEnd } = this.#envelope
     const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
     throw new EventStreamError(
-      `no BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
+      `not a BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
       place,
     )
   }
@@ -409,7 +412,7 @@ export class BlockAssembler {
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
     if (!this.#options.allowGap && !isKnown) {
       throw new GapError(
-        `${missing} missing. Take in files that hold the block whole, or keep what there is of it with --allow-gap`,
+        `${missing} missing. Ingest files that hold the block whole, or keep what there is of it with --allow-gap`,
         open.height,
         open.height,
         place,
@@ -435,7 +438,7 @@ export class BlockAssembler {
     open.events.push({ index: index + this.#genesisEvents(), event })
   }
 
-  /** The indexes of block 1 itself go on where those of genesis ended. */
+  /** The indexes of block 1 itself continue where those of genesis ended. */
   #genesisEvents(): number {
     return this.#blockOne?.block.lastIndex ?? 0
   }

@@ -18,7 +18,7 @@ export type Block = {
   weight: number
 }
 
-/** The stream lacks something: the intake stops before the block that shows it. */
+/** The stream lacks something: ingestion stops before the block that shows it. */
 export class GapError extends EventStreamError {
   override name = 'GapError'
   readonly from: bigint

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
-import { takeIn } from '../ingest/ingest-files.ts'
+import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { describeCutOff, noEventsError } from '../records/read-records.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
@@ -46,12 +46,12 @@ type Comparison = {
   store: Side
   files: Side
   problems: Problems
-  /** Rows that were taken out of the store. */
+  /** Rows that were pruned from the store. */
   isPruned: (table: Table, row: NamedRow) => boolean
   signal: AbortSignal
 }
 
-/** Tables whose rows are compared in a way of their own. */
+/** Tables whose rows are compared in a separate way. */
 const COMPARED_APART: readonly string[] = ['funding_period_data_points', 'liquidity_providers']
 
 /** Tables whose rows are the same in both, each by its event. */
@@ -88,7 +88,7 @@ async function takeFilesIn(
   onStep?.('the event files')
   const writer = await files.openWriter()
   try {
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,
@@ -133,7 +133,7 @@ async function compareStores(
     const lacking = heightsOf([ofFiles], [ofStore])
     for (const { from, to } of lacking.slice(0, 20)) {
       notes.push(
-        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest takes them in`,
+        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest adds them`,
       )
     }
     const comparison: Comparison = {

@@ -53,7 +53,7 @@ export class BlockSpanCheck {
         for (const row of chunk) this.#compareSpan(namedRow(BLOCK_SPANS, row), times)
       }
       for (const [blocks, { points }] of times) {
-        this.#tell(market, blocks, `missing, and there are ${points} points or more`)
+        this.#report(market, blocks, `missing, and there are ${points} points or more`)
       }
     }
     this.#found = new Map()
@@ -68,14 +68,14 @@ export class BlockSpanCheck {
     times.delete(run)
     if (found === undefined) return
     if (found.first >= BigInt(first_timestamp!) && found.last <= BigInt(last_timestamp!)) return
-    this.#tell(
+    this.#report(
       market!,
       run,
       `it says ${first_timestamp} to ${last_timestamp}, and there are points from ${found.first} to ${found.last}`,
     )
   }
 
-  #tell(market: Cell, blocks: bigint, what: string): void {
+  #report(market: Cell, blocks: bigint, what: string): void {
     this.#problems.add(`${BLOCK_SPANS.name} (${market}, ${blocks})`, what)
   }
 }

@@ -18,7 +18,7 @@ import { faultsOf } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
-  /** Is told what is looked at next. */
+  /** Called with what is checked next. */
   onStep?: (what: string) => void
 }
 
@@ -102,7 +102,7 @@ async function checkTables(
         const faults = faultsOf(table, named)
         const key = keyOf(table, row)
         if (before !== null && compareKeys(table, before, key) >= 0) {
-          faults.push('its key does not stand behind the one before')
+          faults.push('its key does not follow the one before')
         }
         before = key
         const fault =

@@ -61,7 +61,7 @@ function providerFaults({ party_id: party, fee_share: feeShare, sla }: NamedRow)
   ).flatMap(([name, json]) =>
     json === null || json === undefined || partyOf(json) === party
       ? []
-      : [`${name} is no element of this party: ${json.slice(0, 100)}`],
+      : [`${name} is not an element of this party: ${json.slice(0, 100)}`],
   )
 }
 

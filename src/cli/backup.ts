@@ -9,8 +9,8 @@ import { watchingLog } from './watch-log.ts'
 const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
-The store may be in use meanwhile: the copy is of the moment when it begins, and gets its name once it is whole.
-It is a store as any other. A PostgreSQL store is backed up with pg_dump; the command is told.`
+The store may be in use meanwhile: the copy holds the moment when it begins, and gets its name once it is complete.
+It is a store like any other. A PostgreSQL store is backed up with pg_dump: the exact command is printed.`
 
 type BackupCommandOptions = CommonOptions & { force: boolean }
 
@@ -51,5 +51,5 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
     process.exitCode = EXIT.interrupted
     return
   }
-  console.log(`Copied ${store.name} to ${file}. To look it through: lyra check --store ${file}`)
+  console.log(`Copied ${store.name} to ${file}. To check it: lyra check --store ${file}`)
 }

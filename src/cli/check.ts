@@ -11,24 +11,24 @@ import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 import { watchingLog } from './watch-log.ts'
 
-/** Ranges of heights that are told one by one. */
+/** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
 
 const NOTES = `
-It looks the database through, and every row: keys and their order, values, the spans of funding periods, position
+It checks the database and every row: keys and their order, values, the spans of funding periods, the position
 and gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it
 compares every row with them, over the blocks that both hold whole; that takes as much room in the folder for
 temporary files as a store of them. The store may be in use, and is not changed.
 
-Exit status: 0 nothing is wrong, 1 something is, or failed, 2 wrong usage, 130 interrupted.`
+Exit status: 0 no problems found, 1 problems found, or failed, 2 wrong usage, 130 interrupted.`
 
 type CheckCommandOptions = CommonOptions & { json: boolean }
 
-/** `lyra check`: looks a store through, and compares it with event files. */
+/** `lyra check`: checks a store, and compares it with event files. */
 export function checkCommand(): Command {
   return new Command('check')
-    .summary('look a store through, also against event files')
-    .description('Looks a store through, by itself and against event files.')
+    .summary('check a store, also against event files')
+    .description('Checks a store, by itself and against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
@@ -40,7 +40,7 @@ export function checkCommand(): Command {
 async function check(paths: string[], { store: name, json, logLevel }: CheckCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
   const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+  for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
   const store = findStore(name)
   const signal = stopOnSignals()
   const onStep = (what: string) => log.info(`checking ${what}`)
@@ -60,10 +60,10 @@ async function check(paths: string[], { store: name, json, logLevel }: CheckComm
   }
   const { problems, notes, rows } = result
   if (json) {
-    const { count, told } = problems
+    const { count, reported } = problems
     console.log(
       JSON.stringify(
-        { ok: count === 0, problemCount: count, problems: told, notes, rows, compared },
+        { ok: count === 0, problemCount: count, problems: reported, notes, rows, compared },
         null,
         2,
       ),
@@ -83,12 +83,12 @@ function describe(
     Object.values(counts)
       .reduce((total, count) => total + count, 0)
       .toLocaleString('en')
-  const lines = problems.told.map(({ where, what }) => printable(`${where}: ${what}`))
-  if (problems.count > problems.told.length) {
-    lines.push(`and ${(problems.count - problems.told.length).toLocaleString('en')} more`)
+  const lines = problems.reported.map(({ where, what }) => printable(`${where}: ${what}`))
+  if (problems.count > problems.reported.length) {
+    lines.push(`and ${(problems.count - problems.reported.length).toLocaleString('en')} more`)
   }
   lines.push(...notes.map((note) => printable(`note: ${note}`)))
-  lines.push(`${name}: ${sum(rows)} rows looked through`)
+  lines.push(`${name}: ${sum(rows)} rows checked`)
   if (compared !== null) {
     const ranges = compared.heights
       .slice(0, SHOWN_RANGES)
@@ -96,8 +96,8 @@ function describe(
     if (ranges.length < compared.heights.length) ranges.push('more')
     lines.push(`${sum(compared.rows)} rows are the same in the event files, over ${ranges.join(', ')}`)
   }
-  if (problems.count === 0) lines.push('Nothing is wrong.')
-  else if (problems.count === 1) lines.push('One thing is wrong.')
-  else lines.push(`${problems.count.toLocaleString('en')} things are wrong.`)
+  if (problems.count === 0) lines.push('No problems found.')
+  else if (problems.count === 1) lines.push('1 problem found.')
+  else lines.push(`${problems.count.toLocaleString('en')} problems found.`)
   return lines.join('\n')
 }

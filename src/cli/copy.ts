@@ -9,7 +9,7 @@ import { watchingLog } from './watch-log.ts'
 const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
-Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted goes on where it stopped;
+Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted resumes where it stopped;
 at the end every table's count and digest are compared.`
 
 type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
@@ -57,7 +57,7 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error
-    log.info('interrupted; run it again to go on')
+    log.info('interrupted; run the same command again to resume')
     process.exitCode = EXIT.interrupted
   }
 }

@@ -1,5 +1,5 @@
 import { describeHeights, type Gap } from '../domain/coverage.ts'
-import type { IntakeReport } from '../ingest/report.ts'
+import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
@@ -16,10 +16,10 @@ const ROW_NAMES = {
 
 const count = (value: number) => value.toLocaleString('en')
 
-/** What an intake has done, in lines for people. */
-export function describeReport(report: IntakeReport): string {
+/** What an ingestion has done, in lines for people. */
+export function describeReport(report: IngestionReport): string {
   const lines = [
-    `${count(report.blocks)} blocks taken in, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
+    `${count(report.blocks)} blocks ingested, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
       `in ${report.seconds.toFixed(1)} s, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
@@ -35,7 +35,7 @@ export function describeReport(report: IntakeReport): string {
     [passedOver.repeated, 'events passed over that came again'],
     [report.unfinishedBlocks, 'blocks dropped that do not end'],
     [report.sequenceBreaks, 'sequence numbers that do not follow on'],
-    [report.foreignFiles.length, 'files passed over that are no event files by their name'],
+    [report.foreignFiles.length, 'files ignored whose names are not those of event files'],
   ]
   for (const [number, what] of notes) if (number > 0) lines.push(`  ${count(number)} ${what}`)
   for (const [reason, number] of Object.entries(report.leftOut)) {
@@ -43,7 +43,7 @@ export function describeReport(report: IntakeReport): string {
   }
   for (const notice of report.cutOff) lines.push(`  ${describeCutOff(notice)}`)
   if (report.pendingHeight !== null) {
-    lines.push(`  block ${report.pendingHeight} is not whole at the end of the input, and so is not taken in`)
+    lines.push(`  block ${report.pendingHeight} is not whole at the end of the input, and so is not ingested`)
   }
   for (const gap of report.gaps) {
     const heights = describeHeights(BigInt(gap.from), BigInt(gap.to))

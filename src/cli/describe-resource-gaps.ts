@@ -1,6 +1,6 @@
 import { describeHeights } from '../domain/coverage.ts'
 
-/** Ranges of heights that are told one by one. */
+/** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 5
 
 /**

@@ -7,7 +7,7 @@ import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 import { table } from './table.ts'
 
-/** Gaps that are told one by one; a stream full of holes has as many as blocks. */
+/** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
 const SHOWN_GAPS = 20
 
 const count = (digits: string) => BigInt(digits).toLocaleString('en')
@@ -22,7 +22,8 @@ export function describeStatus(report: StatusReport): string {
     entries.push(['size', formatBytes(bytes)])
     const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
-    const unknown = kind === 'sqlite' ? 'unknown: a file does not tell' : 'unknown: a replica does not tell'
+    const unknown =
+      kind === 'sqlite' ? 'unknown: a file does not show it' : 'unknown: a replica does not show it'
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
   }
   if (service !== null) entries.push(...describeService(service))
@@ -58,7 +59,7 @@ function describeService({ ready, reasons, replicas, live }: ServiceStatus): [st
     ...(stopped ? ['stopped'] : []),
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
-  return [...entries, ['live intake', parts.join(', ')]]
+  return [...entries, ['live ingestion', parts.join(', ')]]
 }
 
 function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {

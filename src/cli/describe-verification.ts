@@ -16,8 +16,8 @@ const METHOD_NAMES: Record<TwapMethod, string> = {
 /** Why TWAPs are unknown, in words. */
 const REASONS: Record<UnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its beginning',
-  'auctions not known': 'behind missing events: whether an auction was going on is not known',
-  'points pruned': 'points before them have been taken out',
+  'auctions not known': 'after missing events: whether an auction was in progress is not known',
+  'points pruned': 'points before them have been pruned',
   'market data not kept':
     'the period ends before its last point: it depends on market data, which a store does not keep; verify event files',
   'source unspecified': 'the point names no source',

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { printable } from '../domain/printable.ts'
 import type { InstrumentNodes } from '../events/instrument-nodes.ts'
-import { takeIn } from '../ingest/ingest-files.ts'
+import { ingestFiles } from '../ingest/ingest-files.ts'
 import { readInstruments, writeInstruments } from '../ingest/write-instruments.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
@@ -30,19 +30,19 @@ type IngestOptions = CommonOptions & {
 
 const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
-Running it again goes on where it stopped; what the store holds already is passed over. Blocks that were ingested by a
-version that did not know a resource give what they lack of it when their files are named again.
+Running it again resumes where it stopped; what the store holds already is passed over. If an older version, which did
+not know a resource, ingested blocks, name their files again to add the rows of that resource.
 
 --instruments takes the JSON of GET /api/v2/instruments, a list of its nodes, or a node a line; event files need not be
 named then. What events have said of a market or an asset stays.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
-/** `lyra ingest`: takes event files in. */
+/** `lyra ingest`: ingests event files. */
 export function ingestCommand(): Command {
   return new Command('ingest')
-    .summary('take event files into a store')
-    .description("Takes event files of the network's core into a store.")
+    .summary('ingest event files into a store')
+    .description("Ingests event files of the network's core into a store.")
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(allowGapOption())
@@ -67,7 +67,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   }
   const nodes = options.instruments === undefined ? null : readInstruments(options.instruments)
   const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+  for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
   const stop = new AbortController()
   const interrupt = () => {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
@@ -94,7 +94,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       showInstruments(nodes, options.json)
       return
     }
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,
@@ -131,6 +131,6 @@ function showInstruments({ markets, assets }: InstrumentNodes, json: boolean): v
   if (json) console.log(JSON.stringify({ type: 'instruments', ...counts }))
   else
     console.log(
-      `${markets.length} instruments and ${assets.length} assets of --instruments written, where no event has said other`,
+      `${markets.length} instruments and ${assets.length} assets of --instruments written, where no event says otherwise`,
     )
 }

@@ -19,7 +19,11 @@ export const logLevelOption = () =>
     .default('info')
 
 export const allowGapOption = () =>
-  flagOption('--allow-gap', 'record missing blocks as a gap and go on, instead of stopping', 'LYRA_ALLOW_GAP')
+  flagOption(
+    '--allow-gap',
+    'record missing blocks as a gap and continue, instead of stopping',
+    'LYRA_ALLOW_GAP',
+  )
 
 export const strictOption = () =>
   flagOption(

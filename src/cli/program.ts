@@ -72,7 +72,7 @@ function configure(command: Command): Command {
     .configureOutput({ outputError: (text, write) => write(`lyra: ${inOneLine(text)}\n`) })
 }
 
-/** An error of the command line, and what may have been meant, which commander puts on a line of its own. */
+/** An error of the command line, and what may have been meant, which commander puts on a separate line. */
 function inOneLine(text: string): string {
   return text
     .replace(/^error: /, '')
@@ -88,7 +88,7 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Tells what went wrong, in one line where it is no fault of ours; returns the exit code. */
+/** Reports what went wrong, in one line where the fault is not ours; returns the exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import type { IntakeProgress } from '../ingest/ingest-files.ts'
+import type { IngestionProgress } from '../ingest/ingest-files.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
 const BAR_CELLS = 20
 
-/** Shows how an intake comes on; `end` leaves the terminal's line clean. */
-export type ProgressView = { show(progress: IntakeProgress): void; end(): void }
+/** Shows the progress of an ingestion; `end` leaves the terminal's line clean. */
+export type ProgressView = { show(progress: IngestionProgress): void; end(): void }
 
 /** A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines. */
 export function createProgressView(log: Logger, json: boolean): ProgressView {
@@ -31,7 +31,7 @@ export function createProgressView(log: Logger, json: boolean): ProgressView {
   }
 }
 
-function progressFigures(progress: IntakeProgress, seconds: number): object {
+function progressFigures(progress: IngestionProgress, seconds: number): object {
   return {
     source: progress.source,
     bytes: progress.bytesRead,
@@ -43,14 +43,14 @@ function progressFigures(progress: IntakeProgress, seconds: number): object {
   }
 }
 
-function bar({ bytesRead, bytesTotal }: IntakeProgress): string {
+function bar({ bytesRead, bytesTotal }: IngestionProgress): string {
   if (bytesTotal === null) return ''
   const share = bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)
   const full = Math.round(share * BAR_CELLS)
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${Math.floor(share * 100)} % `
 }
 
-function describeProgress(progress: IntakeProgress, seconds: number): string {
+function describeProgress(progress: IngestionProgress, seconds: number): string {
   const { bytesRead, bytesTotal, records, coverage } = progress
   const parts = [
     bytesTotal === null ? formatBytes(bytesRead) : `${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`,

@@ -13,20 +13,19 @@ const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
 A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
-service that takes blocks in and answers. Everything else is kept: funding periods, auctions, providers. What the
-rows took up on disk is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this
-every hour.`
+service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. The space of
+the deleted rows is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this every hour.`
 
 type PruneCommandOptions = CommonOptions & { before: PruneBound; json: boolean }
 
-/** `lyra prune`: takes old rows out. */
+/** `lyra prune`: deletes old rows. */
 export function pruneCommand(): Command {
   return new Command('prune')
-    .summary('take old data points and checkpoints out of a store')
-    .description('Takes data points and checkpoints out of a store that are older than a time or a block.')
+    .summary('delete old data points and checkpoints from a store')
+    .description('Deletes the data points and checkpoints of a store that are older than a time or a block.')
     .addOption(storeOption())
     .addOption(
-      new Option('--before <when>', 'what is older goes: a time (RFC 3339, Unix nanoseconds), or a height')
+      new Option('--before <when>', 'delete what is older: a time (RFC 3339, Unix nanoseconds), or a height')
         .env('LYRA_BEFORE')
         .argParser(parseBound)
         .makeOptionMandatory(),
@@ -42,7 +41,7 @@ async function prune({ store: name, before: bound, json, logLevel }: PruneComman
   const store = findStore(name)
   const { kind } = await store.inspect()
   await refuseBound(store, bound)
-  log.info(`--before is taken for ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
+  log.info(`--before is read as ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
   const signal = stopOnSignals()
   let shownAt = performance.now()
   const report = await pruneStore(store, bound, {
@@ -60,7 +59,7 @@ async function prune({ store: name, before: bound, json, logLevel }: PruneComman
       JSON.stringify({ by, before: before.toString(), ...report, interrupted: signal.aborted }, null, 2),
     )
   } else {
-    console.log(`Taken out of ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
+    console.log(`Deleted from ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
     if (kind === 'sqlite') console.log('The file keeps its size; the space in it is used for new rows.')
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted
@@ -71,12 +70,12 @@ async function refuseBound(store: Store, bound: PruneBound): Promise<void> {
   const reader = await store.openReader()
   try {
     const position = await reader.position()
-    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to take out`)
+    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
     const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
     if (bound.before <= last) return
     throw new StoreError(
-      `--before is taken for ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
-        `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left`,
+      `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
+        `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,
     )
   } finally {
     await reader.close()

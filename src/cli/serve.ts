@@ -13,15 +13,15 @@ import {
 } from './options.ts'
 
 const NOTES = `
-With paths it takes these event files in, in the background, while it serves.
+With paths it ingests these event files in the background while it serves.
 GET /health, /ready and /metrics report on the service; /openapi.json describes the API.`
 
 /** `lyra serve`: answers the API. */
 export function serveCommand(): Command {
   return new Command('serve')
     .summary('serve the REST API from a store')
-    .description('Serves the REST API from a store, and takes event files in meanwhile if any are named.')
-    .argument('[path...]', 'event files or directories to take in')
+    .description('Serves the REST API from a store, and ingests event files meanwhile if any are named.')
+    .argument('[path...]', 'event files or directories to ingest')
     .addOption(storeOption())
     .addOption(
       new Option('--read-store <store>', 'a replica to read from; may be given again for more')
@@ -113,13 +113,16 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
-      new Option('--max-behind <seconds>', 'age of the last block at which /ready says no, live; 0: none')
+      new Option(
+        '--max-behind <seconds>',
+        'live only: /ready fails beyond this age of the last block; 0 disables',
+      )
         .env('LYRA_MAX_BEHIND')
         .default(60)
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
-      new Option('--keep <age>', 'take data points and checkpoints out that get older, every hour: 90d, 36h')
+      new Option('--keep <age>', 'delete data points and checkpoints that are older, every hour: 90d, 36h')
         .env('LYRA_KEEP')
         .default(null, 'all are kept')
         .argParser(parseAge),
@@ -138,7 +141,7 @@ function parseOrigins(text: string): '*' | string[] {
   const origins = text.split(',').map((origin) => origin.trim())
   for (const origin of origins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new InvalidArgumentError(`"${origin}" is no origin such as https://example.org.`)
+      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://example.org.`)
     }
   }
   return origins
@@ -191,7 +194,7 @@ export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBeh
 
 /** Starts the service that a command line asks for. */
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
-  // Told before anything starts: a path that is not there.
+  // Reported before anything starts: a path that is not there.
   if (paths.length > 0) findEventFiles(paths)
   return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })
 }

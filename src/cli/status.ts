@@ -8,8 +8,8 @@ import { EXIT } from './exit.ts'
 import { flagOption, InvalidSettingError, storeOption } from './options.ts'
 
 const NOTES = `
-Of a store it tells its size, schema and writer; of a running service its readiness, replicas and live intake; of
-both what they hold and lack. It changes nothing. Of a store whose schema is older than this program's it tells no more
+Of a store it shows its size, schema and writer; of a running service its readiness, replicas and live ingestion; of
+both what they hold and lack. It changes nothing. Of a store whose schema is older than this program's it shows no more
 than that, and exits 1: run lyra migrate.`
 
 type StatusOptions = { store: string; url: string | undefined; json: boolean }

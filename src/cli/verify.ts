@@ -31,15 +31,15 @@ const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 const PROGRESS_INTERVAL_MS = 5_000
 
 const NOTES = `
-From event files it takes every event in the order of the stream. From a store it takes what that keeps: points,
-auctions and the last event of each period. When market data were sent is not kept; it bears on the TWAP with which
-a period ends that is dated before its last point, and such a one is unknown where it is not as expected. What lies
-behind a gap, or behind points that were taken out, is unknown until a whole period has begun.
+From event files it reads every event in the order of the stream. From a store it reads what that keeps: points,
+auctions and the last event of each period. A store does not keep when market data were sent, on which the closing TWAP
+of a period depends that ends before its last point: that TWAP is reported as unknown if it does not match. What lies
+after a gap, or after points that were pruned, is unknown until a whole period has begun.
 
-Payments and rates of funding are made anew from what their period's last event carries, where the market's parameters
+Payments and rates of funding are recomputed from what their period's last event carries, where the market's parameters
 are known: from market events, or from the flags. A flag counts in every market that is verified, in place
-of its own value; where any is given, a parameter that neither has is none. Event files hold the core's own estimates
-of running periods too (in market data), which are compared likewise.
+of the market's own value; if any is given, a parameter that neither has does not apply. Event files hold the core's
+own estimates of running periods too (in market data), which are compared likewise.
 
 Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
 
@@ -160,7 +160,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
       )
     } else {
       const input = findEventFiles(paths)
-      for (const path of input.foreign) log.warn(`${path}: passed over, no event file by its name`)
+      for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
       const result = await verifyFiles({ input, method, filter, parameters, log, signal, onProgress })
       report = result.report
       failure = result.failure
@@ -192,5 +192,5 @@ function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptio
   )
   if (total > 0) return
   const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
-  throw new StoreError(`there is no TWAP of ${of.filter((name) => name !== null).join(', ')}`)
+  throw new StoreError(`no TWAP found of ${of.filter((name) => name !== null).join(', ')}`)
 }

@@ -35,7 +35,7 @@ export type Coverage = {
 }
 
 /**
- * Gaps while blocks are taken in: ascending, without overlap, changed in place. A stream full of holes has as
+ * Gaps while blocks are ingested: ascending, without overlap, changed in place. A stream full of holes has as
  * many gaps as blocks.
  */
 export class GapList {
@@ -64,7 +64,7 @@ export class GapList {
     return this.at(height) !== null
   }
 
-  /** Takes a height out of the gap that it lies in, which may split that. */
+  /** Removes a height from the gap that it lies in, which may split that. */
   fill(height: bigint): void {
     const index = firstGapFrom(this.#gaps, height)
     const gap = this.#gaps[index]

@@ -1,9 +1,9 @@
 import { type Coverage, firstGapFrom, type Gap } from './coverage.ts'
 
-/** A place in the stream of events: behind the event of an index (1, 2, ...) of a block; 0: before its first. */
+/** A place in the stream of events: after the event of an index (1, 2, ...) of a block; 0: before its first. */
 export type Place = { height: bigint; index: number }
 
-/** The events behind a place, up to the end of block `to`. */
+/** The events after a place, up to the end of block `to`. */
 export type PlaceRange = Place & { to: bigint }
 
 /**
@@ -22,15 +22,15 @@ export type Lacks = {
 export const MAX_GAPS = 64
 
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
-export function lacksBehind(place: Place, { first, gaps }: Coverage): Lacks {
+export function lacksAfter(place: Place, { first, gaps }: Coverage): Lacks {
   // What the store does not hold, nobody has had from it.
   const tail = place.height < first ? { height: first, index: 0 } : place
   return { first, gaps: lastOf(gapsWithin(gaps, 0n, tail.height - 1n)), tail }
 }
 
 /** What one lacks who has had everything that is held. */
-export function lacksBehindAll(coverage: Coverage): Lacks {
-  return lacksBehind({ height: coverage.height + 1n, index: 0 }, coverage)
+export function lacksAfterAll(coverage: Coverage): Lacks {
+  return lacksAfter({ height: coverage.height + 1n, index: 0 }, coverage)
 }
 
 /** The parts of what is lacked that are held, ascending. */
@@ -54,7 +54,7 @@ function passed(lacks: Lacks, { first, began }: Coverage): readonly PlaceRange[]
 export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
   const place = upTo ?? { height: coverage.height + 1n, index: 0 }
   const kept = passed(lacks, coverage).flatMap((range) =>
-    split(range, coverage).flatMap((part) => (part.isHeld ? behind(part.range, place) : [part.range])),
+    split(range, coverage).flatMap((part) => (part.isHeld ? afterPlace(part.range, place) : [part.range])),
   )
   const first = lower(lacks.first ?? coverage.began, coverage.first)
   if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
@@ -93,8 +93,8 @@ function split(
   return parts
 }
 
-/** What of a range lies behind a place. */
-function behind(range: PlaceRange, place: Place): PlaceRange[] {
+/** What of a range lies after a place. */
+function afterPlace(range: PlaceRange, place: Place): PlaceRange[] {
   if (range.to < place.height) return []
   return [isBefore(range, place) ? { ...place, to: range.to } : range]
 }

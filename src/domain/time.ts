@@ -12,7 +12,7 @@ export function parseRfc3339(text: string): bigint | null {
   const wall = new Date(0)
   wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   wall.setUTCHours(Number(hour), Number(minute), Number(second))
-  // What does not come out the same is no date: 30 February, 25:00.
+  // What does not come out the same is not a date: 30 February, 25:00.
   if (wall.toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) return null
   if (Number(hours) > 23 || Number(minutes) > 59) return null
   const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS * (sign === '-' ? -1 : 1)

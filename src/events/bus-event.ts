@@ -64,7 +64,7 @@ const reader = new WireReader()
 /**
  * Reads the envelope of the event `bytes[start..end)` into `envelope`.
  *
- * @throws {MalformedMessageError} where the bytes are no protobuf message.
+ * @throws {MalformedMessageError} where the bytes are not a protobuf message.
  */
 export function readEnvelope(bytes: Buffer, start: number, end: number, envelope: Envelope): void {
   envelope.bytes = bytes

@@ -30,7 +30,7 @@ const reader = new WireReader()
 /**
  * Decodes the body of an event of a kind that is kept; null where the kind is not, or the event is left out.
  *
- * @throws {MalformedMessageError} where the body is no message of its kind.
+ * @throws {MalformedMessageError} where the body is not a message of its kind.
  */
 export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
   const { bytes, bodyStart, bodyEnd } = envelope

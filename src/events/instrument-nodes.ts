@@ -66,8 +66,8 @@ function nodesOf(text: string, path: string): unknown[] {
     if (error === null) return [value]
     throw new InstrumentFileError(
       lines.length < 2 || index === 0
-        ? `${path}: is no JSON: ${whole.error}`
-        : `${path}, line ${index + 1}: is no JSON: ${error}`,
+        ? `${path}: is not JSON: ${whole.error}`
+        : `${path}, line ${index + 1}: is not JSON: ${error}`,
     )
   })
 }

@@ -17,12 +17,12 @@ export class KnownIds {
   readonly #pattern: RegExp
   readonly #known: (KnownId | null)[] = new Array(PLACES).fill(null)
 
-  /** `pattern` tells which texts are ids. */
+  /** `pattern` matches the texts that are ids. */
   constructor(pattern: RegExp) {
     this.#pattern = pattern
   }
 
-  /** The id `bytes[start..end)` in lower case; null for what is no id. */
+  /** The id `bytes[start..end)` in lower case; null for what is not an id. */
   read(bytes: Buffer, start: number, end: number): string | null {
     const place = placeOf(bytes, start, end)
     const known = this.#known[place]!

@@ -19,7 +19,7 @@ export type LeftOutReason =
   | 'text of more than 1,024 characters'
   | 'text that cannot be kept'
 
-/** Is told of everything that is left out. */
+/** Called with everything that is left out. */
 export type LeftOutSink = (reason: LeftOutReason) => void
 
 /** Characters of a number that is kept: prices, TWAPs, payments, rates, and the quantities of providers. */

@@ -38,7 +38,7 @@ const plainElements = new KnownElements()
  * Checks the MarketData `bytes[start..end)`; null where it is left out. A third of a stream are market data, and
  * of a market only the last before a commit is written: the lists are decoded when they are asked for.
  *
- * @throws {MalformedMessageError} where the bytes are no MarketData.
+ * @throws {MalformedMessageError} where the bytes are not a MarketData.
  */
 export function decodeMarketData(
   bytes: Buffer,
@@ -87,7 +87,7 @@ class ReceivedMarketData implements MarketDataEvent {
     if (this.#lists === null) {
       this.#lists = { feeShares: [], slas: [] }
       reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
-      // What is left out was told when it was checked.
+      // What is left out was reported when it was checked.
       decodeLists(this.#lists, () => {})
     }
     return this.#lists
@@ -150,7 +150,7 @@ function isPlainElement(): boolean {
   return hasParty
 }
 
-/** Decodes the reader's message into `lists`; returns its market, null where that is no market's id. */
+/** Decodes the reader's message into `lists`; returns its market, null where that is not a market's id. */
 function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
   let marketId: string | null = null
   const { end } = reader

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { KnownIds } from './known-ids.ts'
 
-/** Bytes that are no protobuf message of the kind they are read as. */
+/** Bytes that are not a protobuf message of the kind they are read as. */
 export class MalformedMessageError extends Error {
   override name = 'MalformedMessageError'
 }

@@ -1,22 +1,22 @@
 /**
- * The times in which a market was in auction, as its perpetual was told of them. Times are Unix nanoseconds,
+ * The times in which a market was in auction, as its perpetual was notified of them. Times are Unix nanoseconds,
  * all of whole seconds. Neither prices nor time in an auction count in a TWAP (docs/twap.md, "Auctions").
  */
 export type Auctions = {
   /** Auctions that have ended, oldest first; none touches the next. */
   closed: { start: bigint; end: bigint }[]
-  /** When the auction still going on began, or null if there is none. */
+  /** When the auction in progress began, or null if there is none. */
   open: bigint | null
 }
 
-/** No auction, neither past nor going on. */
+/** No auction, neither past nor in progress. */
 export function noAuctions(): Auctions {
   return { closed: [], open: null }
 }
 
 /**
- * Records that an auction began at `time`. One that goes on is not begun again (an extension of it is sent
- * like a beginning). One that begins in the second in which the last one ended goes on with that one.
+ * Records that an auction began at `time`. One that is in progress is not begun again (an extension of it is sent
+ * like a beginning). One that begins in the second in which the last one ended continues that one.
  */
 export function enterAuction(auctions: Auctions, time: bigint): void {
   if (auctions.open !== null) return
@@ -29,14 +29,14 @@ export function enterAuction(auctions: Auctions, time: bigint): void {
   }
 }
 
-/** Records that the auction going on, if any, ended at `time`. Left in the second in which it began, it leaves no trace. */
+/** Records that the auction in progress, if any, ended at `time`. Left in the second in which it began, it leaves no trace. */
 export function leaveAuction(auctions: Auctions, time: bigint): void {
   if (auctions.open !== null && auctions.open < time)
     auctions.closed.push({ start: auctions.open, end: time })
   auctions.open = null
 }
 
-/** Forgets the auctions that have ended, as a new period does; one that goes on keeps its start. */
+/** Forgets the auctions that have ended, as a new period does; one in progress keeps its start. */
 export function forgetClosedAuctions(auctions: Auctions): void {
   auctions.closed = []
 }

@@ -57,7 +57,7 @@ export function estimateFromTwaps(
 
 /**
  * A running period from its data points, those carried over from the period before with them, in the order of the
- * stream, and from the auctions that were going on when it began or have begun since.
+ * stream, and from the auctions that were in progress when it began or have begun since.
  */
 export function runningPeriod({
   seq,

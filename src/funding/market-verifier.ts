@@ -51,7 +51,7 @@ export type CurrentPeriod = Period & { seq: bigint; internal: SourceTwap; extern
  * long as they come in the order of block height and event index.
  *
  * An auction is taken from the event's own start and end, which are those of the block in which the core
- * sent it; one that was going on before the first event is not known.
+ * sent it; one that was in progress before the first event is not known.
  */
 export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   const createSource = METHODS[method]

@@ -8,7 +8,7 @@ export type Period = { start: bigint; auctions: Auctions }
 export type SourceTwap = {
   /** The points kept, sorted by time. */
   readonly points: readonly PricePoint[]
-  /** Takes a point in and gives the TWAP sent with it, or null if the core refuses the point. */
+  /** Adds a point and returns the TWAP sent with it, or null if the core refuses the point. */
   add(point: PricePoint): bigint | null
   /** The TWAP up to `time` (Unix nanoseconds), or null if there is none: no points, or all of them later. */
   meanAt(time: bigint): bigint | null

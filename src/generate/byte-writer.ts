@@ -101,7 +101,7 @@ export class ByteWriter {
     this.#checkRoom()
   }
 
-  /** Bytes written behind a buffer's end are lost without a word. */
+  /** Bytes written after a buffer's end are lost without a word. */
   #checkRoom(): void {
     if (this.length > this.bytes.length) throw new RangeError('more was written than had been reserved')
   }

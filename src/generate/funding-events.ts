@@ -9,7 +9,7 @@ export type DataPointSource = typeof EXTERNAL | typeof INTERNAL
 export const EXTERNAL = 1
 export const INTERNAL = 2
 
-/** What a period's event tells besides its number and start; `end` null: the period opens. */
+/** What a period's event says besides its number and start; `end` null: the period opens. */
 export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** A data point as it is sent. */

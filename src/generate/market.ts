@@ -2,7 +2,7 @@ import { type Auctions, noAuctions } from '../funding/auctions.ts'
 import type { Period, SourceTwap } from '../funding/source-twap.ts'
 import type { Random } from './random.ts'
 
-/** A market's funding period going on. */
+/** A market's running funding period. */
 export type Funding = {
   seq: number
   period: Period
@@ -12,7 +12,7 @@ export type Funding = {
   nextCue: number
 }
 
-/** An auction going on: times in Unix nanoseconds, as the event has them. */
+/** An auction in progress: times in Unix nanoseconds, as the event has them. */
 export type MarketAuction = {
   opening: boolean
   start: bigint
@@ -30,14 +30,14 @@ export type Market = {
   spotPrice: number
   /** What a price in the market's decimals lacks to one in the asset's. */
   zeros: string
-  /** The auction going on, or null. */
+  /** The auction in progress, or null. */
   auction: MarketAuction | null
   /** When the next monitoring auction is due, and when the last auction began or ended, in Unix seconds. */
   nextAuction: number
   lastAuctionBoundary: number
-  /** The auctions that the perpetual was told of. */
+  /** The auctions that the perpetual was notified of. */
   auctions: Auctions
-  /** The funding period going on; null until the opening auction has ended. */
+  /** The running funding period; null until the opening auction has ended. */
   funding: Funding | null
 }
 

@@ -10,13 +10,13 @@ import { describePlace, EventStreamError, type Place } from '../records/place.ts
 import { type CutOffNotice, readRecords } from '../records/read-records.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
-import type { IntakeReport } from './report.ts'
+import type { IngestionReport } from './report.ts'
 
 /** Log lines for each reason that events are left out for; the report counts all. */
 const LEFT_OUT_LINES = 10
 
-/** How far an intake has come. */
-export type IntakeProgress = {
+/** How far an ingestion has come. */
+export type IngestionProgress = {
   source: string
   /** Bytes read of all files so far, as stored. */
   bytesRead: number
@@ -29,7 +29,7 @@ export type IntakeProgress = {
   coverage: Coverage | null
 }
 
-export type IntakeOptions = {
+export type IngestionOptions = {
   input: EventInput
   writer: Writer
   log: Logger
@@ -37,16 +37,16 @@ export type IntakeOptions = {
   strict: boolean
   signal?: AbortSignal
   /** Called after every piece of input. */
-  onProgress?: (progress: IntakeProgress) => void
+  onProgress?: (progress: IngestionProgress) => void
   /** Called after every commit. */
   onCommit?: (coverage: Coverage) => void
 }
 
-/** What an intake has done, and what stopped it, where something did. Whole blocks before that are kept. */
-export type IntakeResult = { report: IntakeReport; failure: Error | null }
+/** What an ingestion has done, and what stopped it, where something did. Whole blocks before that are kept. */
+export type IngestionResult = { report: IngestionReport; failure: Error | null }
 
-/** Takes event files into a store: one stream, in the order of the files. */
-export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
+/** Ingests event files into a store: one stream, in the order of the files. */
+export async function ingestFiles(options: IngestionOptions): Promise<IngestionResult> {
   const { input, writer, log, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
@@ -114,7 +114,7 @@ export async function takeIn(options: IntakeOptions): Promise<IntakeResult> {
   const { counts } = assembler
   const coverage = committed as Coverage | null
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
-  const report: IntakeReport = {
+  const report: IngestionReport = {
     blocks: batches.committedBlocks,
     heldBlocks: counts.heldBlocks,
     completedBlocks: batches.completedBlocks,

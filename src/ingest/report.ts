@@ -13,8 +13,8 @@ export type RowCounts = {
   liquidityProviders: number
 }
 
-/** What an intake has done. */
-export type IntakeReport = {
+/** What an ingestion has done. */
+export type IngestionReport = {
   /** Blocks committed. */
   blocks: number
   /** Whole blocks that the store held already. */
@@ -35,7 +35,7 @@ export type IntakeReport = {
   cutOff: CutOffNotice[]
   /** Times the sequence number did not go up by one within a file. */
   sequenceBreaks: number
-  /** Files of named directories that are no event files by their name. */
+  /** Files of named directories whose names are not those of event files. */
   foreignFiles: string[]
   /** The store's position afterwards, as text; null where it is empty. */
   height: string | null

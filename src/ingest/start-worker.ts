@@ -3,21 +3,21 @@ import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '../module-beside.ts'
 import type { WorkerMessage, WorkerTask } from './worker.ts'
 
-/** An intake that runs in a thread of its own, so that neither readers nor the event loop wait for it. */
-export type RunningIntake = {
+/** An ingestion that runs in a separate thread, so that neither readers nor the event loop wait for it. */
+export type RunningIngestion = {
   /** Lets the running batch finish and ends the thread. */
   stop(): Promise<void>
 }
 
-/** What the intake's owner is told. */
-export type IntakeListener = {
+/** What is reported to the ingestion's owner. */
+export type IngestionListener = {
   onMessage(message: WorkerMessage): void
   /** The thread itself failed: the store cannot be opened, say. */
   onFailed(error: Error): void
 }
 
-/** Starts taking in what is named, in a thread of its own. */
-export function startIntakeWorker(task: WorkerTask, listener: IntakeListener): RunningIntake {
+/** Starts ingesting what is named, in a separate thread. */
+export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {
   const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
     workerData: task,
   })

@@ -7,11 +7,11 @@ import { noEventsError } from '../records/read-records.ts'
 import { keepPruned } from '../store/keep-pruned.ts'
 import { findStore } from '../store/open-store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
-import { leftOutLogger, takeIn } from './ingest-files.ts'
-import { type LiveOptions, type LiveState, startLiveIntake } from './live/live-intake.ts'
-import type { IntakeReport } from './report.ts'
+import { ingestFiles, leftOutLogger } from './ingest-files.ts'
+import { type LiveOptions, type LiveState, startLiveIngestion } from './live/live-ingestion.ts'
+import type { IngestionReport } from './report.ts'
 
-/** What a live intake is told (ingest/live/live-intake.ts). */
+/** The settings of a live ingestion (ingest/live/live-ingestion.ts). */
 export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive'>
 
 /** What a worker is started with. */
@@ -20,7 +20,7 @@ export type WorkerTask = {
   paths: string[]
   /** Where to listen for a core, and what to do with the buffer; null: not at all. */
   live: LiveTask | null
-  /** How much older than the last block rows may get before they are taken out, nanoseconds; null: any. */
+  /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
   keep: bigint | null
   allowGap: boolean
   strict: boolean
@@ -35,7 +35,7 @@ type ReadTotals = { records: number; leftOut: LeftOutCounts }
 export type WorkerMessage =
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
   | { type: 'committed' }
-  | { type: 'ended'; report: IntakeReport; failure: string | null }
+  | { type: 'ended'; report: IngestionReport; failure: string | null }
   | { type: 'listening'; port: number }
   | { type: 'live'; state: LiveState }
 
@@ -52,24 +52,24 @@ port.on('message', () => stop.abort())
 const log = createLogger(task.logLevel)
 const store = findStore(task.store)
 let read: ReadTotals = { records: 0, leftOut: {} }
-let told: ReadTotals = read
+let reported: ReadTotals = read
 
-/** Says what has been read since the last time. */
-function sayRead(): void {
+/** Reports what has been read since the last report. */
+function reportRead(): void {
   const leftOut: LeftOutCounts = {}
   for (const [name, count] of Object.entries(read.leftOut)) {
     const reason = name as LeftOutReason
-    leftOut[reason] = count - (told.leftOut[reason] ?? 0)
+    leftOut[reason] = count - (reported.leftOut[reason] ?? 0)
   }
-  say({ type: 'read', records: read.records - told.records, leftOut })
-  told = read
+  say({ type: 'read', records: read.records - reported.records, leftOut })
+  reported = read
 }
 
-async function takeFilesIn(): Promise<void> {
+async function ingestNamedFiles(): Promise<void> {
   const writer = await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
   try {
     const input = findEventFiles(task.paths)
-    const { report, failure: stopped } = await takeIn({
+    const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
       log,
@@ -80,13 +80,13 @@ async function takeFilesIn(): Promise<void> {
         read = { records, leftOut: Object.fromEntries(leftOut) }
       },
       onCommit: () => {
-        sayRead()
+        reportRead()
         say({ type: 'committed' })
       },
     })
     read = report
-    sayRead()
-    // Missing history keeps nothing from going on.
+    reportRead()
+    // Missing history is no reason to stop.
     const isOnlyHistory = stopped instanceof MissingHistoryError
     if (isOnlyHistory) log.warn(stopped.message)
     const failure = isOnlyHistory ? null : (stopped ?? noEventsError(input.files, report))
@@ -98,7 +98,7 @@ async function takeFilesIn(): Promise<void> {
 
 async function startLive(live: LiveTask) {
   const leftOut = leftOutLogger(log)
-  return startLiveIntake({
+  return startLiveIngestion({
     ...live,
     store,
     log,
@@ -114,18 +114,18 @@ async function startLive(live: LiveTask) {
   })
 }
 
-async function takeEventsIn(): Promise<void> {
+async function ingestEvents(): Promise<void> {
   // The core may dial in at once: what it sends waits in the buffer.
   const live = task.live === null ? null : await startLive(task.live)
   if (live !== null) say({ type: 'listening', port: live.port })
-  if (task.paths.length > 0) await takeFilesIn()
+  if (task.paths.length > 0) await ingestNamedFiles()
   await live?.run()
 }
 
 try {
   const { keep } = task
   const keeping = keep === null ? null : keepPruned({ store, keep, log, signal: stop.signal })
-  await Promise.all([takeEventsIn(), keeping])
+  await Promise.all([ingestEvents(), keeping])
 } finally {
   port.close()
 }

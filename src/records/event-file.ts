@@ -17,7 +17,7 @@ export type ReadProgress = {
  * A gzip stream that is cut short gives its good bytes and then ends, like a file cut short.
  *
  * @param chunkBytes bytes as stored that are read at a time, of a file
- * @throws {CompressionError} for damaged gzip data and for anything but gzip behind a gzip stream.
+ * @throws {CompressionError} for damaged gzip data and for anything but gzip after a gzip stream.
  */
 export async function* readEventFile(
   path: string,

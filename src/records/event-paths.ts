@@ -13,7 +13,7 @@ export type EventPath = {
 /** The input that the command line names, as files in the order of their names (read in that of event-order.ts). */
 export type EventInput = {
   files: EventPath[]
-  /** Files of named directories that are no event files by their name, and so are passed over. */
+  /** Files of named directories whose names are not those of event files; they are passed over. */
   foreign: string[]
 }
 

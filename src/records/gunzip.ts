@@ -18,10 +18,10 @@ const DEFLATE = 8
 const HEADER_BYTES = 10
 const TRAILER_BYTES = 8
 
-/** Flags of a member's header: what stands behind its ten bytes. */
+/** Flags of a member's header: what follows its ten bytes. */
 const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const
 
-/** A compressed source whose bytes are no gzip stream, or hold something else behind one. */
+/** A compressed source whose bytes are not a gzip stream, or hold something else after one. */
 export class CompressionError extends Error {
   override name = 'CompressionError'
 }
@@ -40,7 +40,7 @@ export function isGzip(head: Buffer): boolean {
  *
  * Node's own gunzip drops the last good bytes before rubbish, and takes a single byte of it for a cut.
  *
- * @throws {CompressionError} for damaged data, and for anything but a further member behind a member.
+ * @throws {CompressionError} for damaged data, and for anything but a further member after a member.
  */
 export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, boolean, undefined> {
   const source = new ByteSource(compressed)
@@ -63,7 +63,7 @@ export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** What small members hold, gathered: each by itself would cost a stream of its own, and a round of everything. */
+/** What small members hold, gathered: each by itself would cost a separate stream, and a round of everything. */
 class SmallMembers {
   #chunks: Buffer[] = []
   #bytes = 0
@@ -115,7 +115,7 @@ function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | nul
   }
 }
 
-/** A member behind its header, whatever its size. */
+/** A member after its header, whatever its size. */
 async function* member(source: ByteSource): AsyncGenerator<Buffer, void, undefined> {
   const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES })
   let checksum = 0
@@ -172,7 +172,7 @@ async function skipHeader(source: ByteSource): Promise<void> {
   const magic = await source.readUpTo(2)
   if (magic[0] !== MAGIC[0] || (magic.length > 1 && magic[1] !== MAGIC[1])) {
     throw new CompressionError(
-      `something that is no gzip data stands behind the gzip stream, at byte ${start} of the compressed file`,
+      `data that is not gzip follows the gzip stream, at byte ${start} of the compressed file`,
     )
   }
   if (magic.length < 2) throw new CutShortError()
@@ -233,7 +233,7 @@ class ByteSource {
     return chunk === null
   }
 
-  /** The next bytes, as many as told or what there is to the end. */
+  /** The next bytes: as many as asked for, or what is left. */
   async readUpTo(count: number): Promise<Buffer> {
     let bytes: Buffer = Buffer.alloc(0)
     while (bytes.length < count) {

@@ -13,7 +13,7 @@ export function describePlace(place: Place): string {
   return `${place.source}, record ${place.record}, offset ${place.offset}`
 }
 
-/** Input that is not an event stream, or not one that may be taken in: names what, where and what to do. */
+/** Input that is not an event stream, or not one that may be ingested: names what, where and what to do. */
 export class EventStreamError extends Error {
   readonly place: Place
 

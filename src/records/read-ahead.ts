@@ -16,7 +16,7 @@ const BLOCK_BYTES = 1024 * 1024
 const MAX_YOUNG_MB = 4
 
 /**
- * As {@link readEventFile}; but a large file is read, and inflated, by a thread of its own, while the one that asks
+ * As {@link readEventFile}; but a large file is read, and inflated, by a separate thread, while the one that asks
  * works on what came before. A chunk is good until the next one is asked for.
  */
 export async function* readAhead(
@@ -41,7 +41,7 @@ async function* readInThread(
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const tell = (message: ToReadingThread, bytes: ArrayBuffer[] = []) => worker.postMessage(message, bytes)
+  const send = (message: ToReadingThread, bytes: ArrayBuffer[] = []) => worker.postMessage(message, bytes)
   const arrived: FromReadingThread[] = []
   let wake = () => {}
   const arrive = (message: FromReadingThread) => {
@@ -51,7 +51,7 @@ async function* readInThread(
   worker.on('message', arrive)
   worker.on('error', (error: Error) => arrive({ type: 'failed', failure: { message: error.message } }))
   const stop = () => {
-    tell({ type: 'stop' })
+    send({ type: 'stop' })
     wake()
   }
   signal?.addEventListener('abort', stop, { once: true })
@@ -72,11 +72,11 @@ async function* readInThread(
         return
       }
       yield Buffer.from(message.block, 0, message.length)
-      tell({ type: 'free', block: message.block }, [message.block])
+      send({ type: 'free', block: message.block }, [message.block])
     }
   } finally {
     signal?.removeEventListener('abort', stop)
-    tell({ type: 'stop' })
+    send({ type: 'stop' })
     await ended
   }
 }

@@ -35,7 +35,7 @@ export type SourceEnd = {
  * record: the one loop for everything that reads event files.
  *
  * @throws {EventPathError} for a file that cannot be read.
- * @throws {EventStreamError} for bytes that are no records, and damaged compression; and what `sink` throws. What came
+ * @throws {EventStreamError} for bytes that are not records, and damaged compression; and what `sink` throws. What came
  *   before has been handed on.
  */
 export async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {

@@ -6,7 +6,7 @@ import { CompressionError } from './gunzip.ts'
 /** What a reading thread is started with. */
 export type ReadingTask = { path: string; blocks: number; blockBytes: number }
 
-/** What it is told. */
+/** Messages to this thread. */
 export type ToReadingThread = { type: 'free'; block: ArrayBuffer } | { type: 'stop' }
 
 /** Why a file could not be read to its end. */

@@ -55,12 +55,12 @@ export class RecordFramer {
     if (rest.length > 0) this.#consume(rest)
   }
 
-  /** Offset in the source of the first byte behind the last whole record. */
+  /** Offset in the source of the first byte after the last whole record. */
   get offset(): number {
     return this.#offset
   }
 
-  /** Ends the source; tells what was left over, or null. */
+  /** Ends the source; returns what was left over, or null. */
   end(): CutOff | null {
     return this.#pendingBytes === 0 ? null : { offset: this.#offset, bytes: this.#pendingBytes }
   }
@@ -75,7 +75,7 @@ export class RecordFramer {
         this.place.record++
         this.place.offset = base + at
         throw new EventStreamError(
-          `a record's size of ${size} is outside 8 to ${MAX_RECORD_SIZE}: the file is damaged here or is no event file`,
+          `a record's size of ${size} is outside 8 to ${MAX_RECORD_SIZE}: the file is damaged here or is not an event file`,
           this.place,
         )
       }
@@ -96,7 +96,7 @@ export class RecordFramer {
     this.#pendingBytes = bytes.copy(this.#pending, 0, at)
   }
 
-  /** Doubles, so that records of growing size do not leave one large buffer each behind. */
+  /** Doubles, so that records of growing size do not leave one large buffer each. */
   #growPending(needed: number): void {
     const size = Math.max(needed, Math.min(2 * this.#pending.length, MAX_RECORD_SIZE + 4))
     this.#pending = Buffer.allocUnsafeSlow(size)

@@ -39,7 +39,7 @@ export function decodePackedCursor(
   if (bytes === null) return 'garbled'
   if (!PACKED_TAGS.includes(resource.tag) || bytes[0] !== resource.tag) return 'of another resource'
   const key = readKey(resource, bytes)
-  // Whatever does not come out the same again (another spelling of the same bytes, say) is no cursor of ours.
+  // Whatever does not come out the same again (another spelling of the same bytes, say) is not a cursor of ours.
   return key !== null && encodePackedCursor(resource, key) === text ? key : 'garbled'
 }
 

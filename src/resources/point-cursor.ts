@@ -82,7 +82,7 @@ function readPoint(text: string): Key | null {
   const key: KeyValue[] = [timestamp, seq, source]
   if (timestamp > MAX_INT64 || seq > MAX_INT64 || BigInt(check!) !== checkOf(timestamp, seq, source))
     return null
-  // Whatever does not come out the same again (another spelling of the same time) is no cursor of ours.
+  // Whatever does not come out the same again (another spelling of the same time) is not a cursor of ours.
   const isInSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
   return isInSeconds === (seconds !== undefined) ? key : null
 }

@@ -63,7 +63,7 @@ export type Storage = {
   /** Always asked for. */
   condition?: string
   /**
-   * The rows lie in several runs, each in the order of the key, told apart by the column of a filter, which stands in
+   * The rows lie in several runs, each in the order of the key, distinguished by the column of a filter, which stands in
    * front of the key of the table. A page of all of them is a merge of one page of each.
    */
   runs?: { filter: FilterName; values: readonly string[] }

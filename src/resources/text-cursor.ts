@@ -4,7 +4,7 @@ import { fingerprintOf } from './fingerprint.ts'
 import type { KeyColumn, KeyType, KeyValue, Row } from './resource.ts'
 
 /*
- * A cursor is text that a database can write as well as this program: a letter that tells the resource; where cursors
+ * A cursor is text that a database can write as well as this program: a letter that names the resource; where cursors
  * are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits,
  * ids stand as they are. A text stands as it is where it is bytes in hex, as hashes are, or else as `-` and its UTF-8
  * in hex.
@@ -47,7 +47,7 @@ function readText(text: string): string | null {
 /**
  * The cursors of a resource, by its key.
  *
- * @param letter tells the resource's cursors from all others. Never changed, never used again.
+ * @param letter distinguishes the resource's cursors from all others. Never changed, never used again.
  * @param scope the filter whose value cursors are bound to
  */
 export function textCursor(

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createApp } from '../api/app.ts'
 import type { MetricsText } from '../api/http/metrics.ts'
-import type { IntakeState } from '../api/http/readiness.ts'
+import type { IngestionState } from '../api/http/readiness.ts'
 import { type Pages, pagesOf } from '../api/pages/make-page.ts'
 import { startPageThreads } from '../api/pages/page-threads.ts'
 import { type LongReads, longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
@@ -10,7 +10,7 @@ import { findStore } from '../store/open-store.ts'
 import { openReplicaReader } from '../store/replica-reader.ts'
 import type { Reader, Store } from '../store/store.ts'
 import { VERSION } from '../version.ts'
-import type { IntakeNews } from './intake.ts'
+import type { IngestionNews } from './ingestion.ts'
 import { closeServer, listen } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
@@ -18,8 +18,8 @@ import type { ServeSettings } from './settings.ts'
 export type Answering = {
   /** Where it answers, `http://127.0.0.1:3008`. */
   url: string
-  /** Takes what readiness and metrics are to tell of the intake, wherever that runs. */
-  hear(news: IntakeNews): void
+  /** Receives what readiness and metrics report of the ingestion, wherever that runs. */
+  hear(news: IngestionNews): void
   /** Answers what is in flight, at most 10 s, and ends. */
   stop(): Promise<void>
 }
@@ -34,14 +34,14 @@ export async function startAnswering(
   const pages = openPages(settings, reader, log)
   const withoutStore = hideStore(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
-  const state: IntakeState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
+  const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
   try {
     const app = createApp({
       reader,
       pages,
       longReads,
       log,
-      intake: state,
+      ingestion: state,
       corsOrigins: settings.corsOrigin,
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
@@ -56,7 +56,7 @@ export async function startAnswering(
       hear: (news) => {
         switch (news.type) {
           case 'read':
-            app.metrics.recordsTakenIn.inc(news.records)
+            app.metrics.recordsIngested.inc(news.records)
             for (const [reason, count] of Object.entries(news.leftOut)) {
               app.metrics.eventsLeftOut.inc({ reason }, count)
             }
@@ -116,7 +116,7 @@ function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): P
   })
 }
 
-/** Whether it is this process that reads the database's file, and not one of its own. */
+/** Whether this process itself reads the database's file: a SQLite store without replicas. */
 function isReadHere({ store, readStore }: ServeSettings): boolean {
   return findStore(store).isEmbedded && readStore.length === 0
 }

@@ -3,7 +3,7 @@ import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
-import { type IntakeNews, startIntake } from './intake.ts'
+import { type IngestionNews, startIngestion } from './ingestion.ts'
 import type { ServeSettings } from './settings.ts'
 import { startWorkers } from './workers.ts'
 
@@ -11,7 +11,7 @@ import { startWorkers } from './workers.ts'
 export type RunningService = {
   /** Where it answers, `http://127.0.0.1:3008`. */
   url: string
-  /** Settles once the input named has been taken in, or failed to be; tells whether it was. */
+  /** Settles once the input named has been ingested, or has failed to be: with whether it was. */
   ingested: Promise<boolean>
   /** Answers what is in flight, at most 10 s, and ends. */
   stop(): Promise<void>
@@ -40,15 +40,15 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   const answering = await start(settings, log)
   parts.push(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
-  const intake = startIntake(settings, log, (news: IntakeNews) => answering.hear(news))
-  parts.push(intake)
+  const ingestion = startIngestion(settings, log, (news: IngestionNews) => answering.hear(news))
+  parts.push(ingestion)
   try {
-    await intake.listening
+    await ingestion.listening
   } catch (error) {
     await answering.stop()
     throw error
   }
-  return { url: answering.url, ingested: intake.ingested, stop }
+  return { url: answering.url, ingested: ingestion.ingested, stop }
 }
 
 /** Makes the store, or brings its schema up to date; a service that reads from replicas answers without it. */

@@ -1,6 +1,6 @@
 import type { CorsOrigins } from '../api/http/cors.ts'
 
-/** What `lyra serve` is told. */
+/** The settings of `lyra serve`. */
 export type ServeSettings = {
   store: string
   /** Replicas of the store to read from; none: the store itself is read. */
@@ -31,8 +31,8 @@ export type ServeSettings = {
   keepBuffer: boolean
   /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
   maxBehind: number | null
-  /** How much older than the last block rows may get before they are taken out, nanoseconds; null: any. */
+  /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */
   keep: bigint | null
-  /** Event files to take in meanwhile. */
+  /** Event files to ingest meanwhile. */
   paths: string[]
 }

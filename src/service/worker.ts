@@ -1,4 +1,4 @@
-// A process of several that answer; workers.ts starts it and tells it what to do.
+// A process of several that answer; workers.ts starts it and sends it its settings.
 import { AggregatorRegistry } from 'prom-client'
 import { unavailable } from '../api/http/errors.ts'
 import { createLogger } from '../log.ts'
@@ -10,7 +10,7 @@ import type { FromWorker, ToWorker } from './workers.ts'
 // A terminal sends these to every process of the service: the first one decides what they mean.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
-// Without it, nobody takes blocks in, or would ever end this one.
+// Without the first process nothing ingests blocks, and nothing would ever end this one.
 process.on('disconnect', () => process.exit(1))
 
 // Answers when the first process gathers the figures of all.
@@ -27,7 +27,7 @@ async function metricsOfAll(): Promise<string> {
   const id = questions++
   say({ type: 'metrics?', id })
   const text = await new Promise<string | null>((resolve) => waiting.set(id, resolve))
-  if (text === null) throw unavailable('some process does not tell its figures at the moment; try again')
+  if (text === null) throw unavailable('a process of the service did not report its metrics; try again')
   return text
 }
 

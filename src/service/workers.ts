@@ -5,18 +5,18 @@ import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
 import { moduleBeside } from '../module-beside.ts'
 import type { Answering } from './answering.ts'
-import type { IntakeNews } from './intake.ts'
+import type { IngestionNews } from './ingestion.ts'
 import { ListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
-/** What a worker process is told. */
+/** Messages to a worker process. */
 export type ToWorker =
   | { type: 'start'; settings: ServeSettings }
-  | { type: 'news'; news: IntakeNews }
+  | { type: 'news'; news: IngestionNews }
   | { type: 'stop' }
   | { type: 'metrics'; id: number; text: string | null }
 
-/** What it says. */
+/** Messages from a worker process. */
 export type FromWorker =
   | { type: 'answering'; url: string }
   | { type: 'failed'; message: string; isListening: boolean }
@@ -37,12 +37,12 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
     serialization: 'advanced',
   })
   const metrics = new AggregatorRegistry()
-  /** The last news of each kind that says how the intake stands: for processes that start later. */
-  const latest = new Map<IntakeNews['type'], IntakeNews>()
+  /** The last news of each kind that says how ingestion stands: for processes that start later. */
+  const latest = new Map<IngestionNews['type'], IngestionNews>()
   const workers = new Set<Worker>()
   let isStopping = false
 
-  const tell = (worker: Worker, message: ToWorker) => {
+  const send = (worker: Worker, message: ToWorker) => {
     if (worker.isConnected()) worker.send(message)
   }
 
@@ -60,26 +60,26 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
       }, wait)
     })
     // Port 0 is the same free port to all of them.
-    tell(worker, { type: 'start', settings })
+    send(worker, { type: 'start', settings })
     return new Promise((resolve, reject) => {
       worker.once('exit', () => reject(new Error('a worker ended at its start')))
       worker.on('message', (message: FromWorker) => {
         switch (message.type) {
           case 'answering':
-            for (const news of latest.values()) tell(worker, { type: 'news', news })
+            for (const news of latest.values()) send(worker, { type: 'news', news })
             resolve(message.url)
             break
           case 'failed':
             reject(message.isListening ? new ListenError(message.message) : new Error(message.message))
             // It has nothing to answer with: another one is started in its place.
-            tell(worker, { type: 'stop' })
+            send(worker, { type: 'stop' })
             break
           case 'metrics?':
             void metrics.clusterMetrics().then(
-              (text) => tell(worker, { type: 'metrics', id: message.id, text }),
+              (text) => send(worker, { type: 'metrics', id: message.id, text }),
               (error: Error) => {
                 log.error(`no metrics: ${error.message}`)
-                tell(worker, { type: 'metrics', id: message.id, text: null })
+                send(worker, { type: 'metrics', id: message.id, text: null })
               },
             )
             break
@@ -92,7 +92,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
   async function stop(): Promise<void> {
     isStopping = true
     const gone = [...workers].map((worker) => once(worker, 'exit'))
-    for (const worker of workers) tell(worker, { type: 'stop' })
+    for (const worker of workers) send(worker, { type: 'stop' })
     await Promise.all(gone)
   }
 
@@ -103,7 +103,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
       url,
       hear: (news) => {
         if (news.type !== 'read' && news.type !== 'committed') latest.set(news.type, news)
-        for (const worker of workers) tell(worker, { type: 'news', news })
+        for (const worker of workers) send(worker, { type: 'news', news })
       },
       stop,
     }

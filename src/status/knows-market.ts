@@ -3,8 +3,8 @@ import { TABLES } from '../store/tables.ts'
 import { walkTable } from '../store/walk-table.ts'
 
 /**
- * Whether any table of a store names a market. Reads whole tables, but for data points, whose markets have a table of
- * their own: it is for telling why a selection is empty.
+ * Whether any table of a store names a market. Reads whole tables, but for data points, whose markets have a separate
+ * table: it is for saying why a selection is empty.
  */
 export async function knowsMarket(store: Store, marketId: string, signal?: AbortSignal): Promise<boolean> {
   const reader = await store.openTableReader()

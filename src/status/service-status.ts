@@ -12,14 +12,14 @@ export class ServiceError extends Error {
 /**
  * Asks a running service how it stands.
  *
- * @param address where it answers, `http://127.0.0.1:3008`; a path in front of its own may follow
+ * @param address where it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
  * @throws {ServiceError} where it cannot be reached, or is not Lyra.
  */
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
   const ready = await ask(base, '/ready', [200, 503])
   const metrics = parseMetrics((await ask(base, '/metrics', [200])).text)
-  // 503 while the store is empty or cannot be read, of which /ready tells.
+  // 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(base, COVERAGE_PATH, [200, 503])
   const coverage =
     answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
@@ -80,7 +80,7 @@ function json<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T
   } catch {
-    throw new ServiceError(`${base}: answers something that is no JSON; this is no Lyra service`)
+    throw new ServiceError(`${base}: the answer is not JSON, so this is not a Lyra service; check --url`)
   }
 }
 

@@ -19,7 +19,7 @@ const SPANS_AT_ONCE = 16
 
 /**
  * Rows that are read at a time, found or not; a few times as many may be where the blocks of one run hold more. What
- * else waits for the database has its turn behind them.
+ * else waits for the database has its turn after them.
  */
 export const MAX_READ_ROWS = 10_000
 
@@ -35,7 +35,7 @@ export type ArrivalQuery = {
   asOf: Coverage | null
   /** Rows that may come at most. */
   limit: number
-  /** What the answer before has left half read; the query goes on behind what that has reached, as of the same. */
+  /** What the answer before has left half read; the query continues after what that has reached, as of the same. */
   pass: Pass | null
 }
 
@@ -73,7 +73,7 @@ export type Pass = {
 
 /**
  * The statements that answer an {@link ArrivalQuery} in one snapshot, one after another: each is yielded and wants
- * its rows. Reading stops after rows read, not found: the next query goes on from there.
+ * its rows. Reading stops after rows read, not found: the next query continues from there.
  *
  * @param coverage what is held: the query's `asOf`, where it has one
  */
@@ -156,7 +156,7 @@ function* readPoints(
   { limit, pass, ...asked }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
-  if (pass !== null) return yield* goOn(pass, asked, range)
+  if (pass !== null) return yield* continuePass(pass, asked, range)
   const { selection } = asked
   const spans = yield {
     text: SPANS,
@@ -175,7 +175,7 @@ function* readPoints(
     if (count > 1 && Number(total) > enough) continue
     if (Number(total) > MAX_READ_ROWS) {
       const [source] = sourcesOf(selection) as [bigint]
-      return yield* goOn({ ...part, source, after: BEFORE_ALL, limit, found: [] }, asked, range)
+      return yield* continuePass({ ...part, source, after: BEFORE_ALL, limit, found: [] }, asked, range)
     }
     const rows = yield pointsStatement(asked, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
@@ -200,7 +200,7 @@ function within(period: Span, { through, first, last }: Part): Part {
 }
 
 /** Looks at the next rows of a pass; the rows come with the last ones. */
-function* goOn(pass: Pass, asked: Asked, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
   const { limit } = pass
   const blocks = { ...range, to: pass.through }
   const [next] = yield windowStatement(asked, pass)

@@ -8,7 +8,7 @@ export type Change = { resource: ResourceName; scope: string | null }
 
 /**
  * How a store stands. The version goes up by one with every commit; the mark, a random number of each commit,
- * tells a store from another that has taken its place.
+ * distinguishes a store from another that has taken its place.
  */
 export type StoreVersion = { version: bigint; mark: string }
 
@@ -83,7 +83,7 @@ export function changesOf(batch: Batch): Change[] {
   return [...changes.values()]
 }
 
-/** A change in the store: resource and scope. Version 0.1.0 wrote ranges behind them. */
+/** A change in the store: resource and scope. Version 0.1.0 wrote ranges after them. */
 type Written = [ResourceName, string | null, ...unknown[]]
 
 function writeChanges(changes: readonly Change[] | null): string {

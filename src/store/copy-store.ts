@@ -20,7 +20,7 @@ export type CopyOptions = {
 /**
  * Makes `to` hold what `from` holds, as of the moment when it starts; returns each table's count and digest,
  * which are the same in both. What `to` holds already is compared and left, so a copy that was interrupted
- * goes on where it stopped. The position in the stream is written last: until then `to` is an empty store.
+ * resumes where it stopped. The position in the stream is written last: until then `to` is an empty store.
  *
  * @throws {StoreError} where `from` is empty, `to` holds another chain or more blocks, or they differ afterwards.
  */

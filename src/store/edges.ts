@@ -14,7 +14,7 @@ const CURSOR = Buffer.from('"cursor":"')
 const CURSOR_END = Buffer.from('"}')
 
 /**
- * Cuts the row behind a page's last one off edges that a database has written.
+ * Removes the row after a page's last one from edges that a database has written.
  *
  * @param bytes {@link HEAD_ROOM} bytes of anything, then the edges; or nothing at all
  * @param count how many they are: one more than `limit` at most
@@ -37,17 +37,17 @@ export function cutEdges(
 /** The cursors of the first and the last of some edges; `""` where there is none. */
 export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: string; endCursor: string } {
   if (start === end) return { startCursor: '', endCursor: '' }
-  const cursorBehind = (at: number) => {
+  const cursorAfter = (at: number) => {
     const from = at + CURSOR.length
     return bytes.toString('latin1', from, bytes.indexOf(CURSOR_END, from))
   }
   return {
-    startCursor: cursorBehind(bytes.indexOf(CURSOR, start)),
-    endCursor: cursorBehind(bytes.lastIndexOf(CURSOR, end)),
+    startCursor: cursorAfter(bytes.indexOf(CURSOR, start)),
+    endCursor: cursorAfter(bytes.lastIndexOf(CURSOR, end)),
   }
 }
 
-/** Cuts the row behind a page's last one off rows, of which there are `limit` and one more at most. */
+/** Removes the row after a page's last one from rows, of which there are `limit` and one more at most. */
 export function cutRows(rows: Row[], limit: number): { rows: Row[]; more: boolean } {
   return { rows: rows.slice(0, limit), more: rows.length > limit }
 }

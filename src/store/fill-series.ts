@@ -23,7 +23,7 @@ const NEXT_POINTS = `
 export function* fillSeries(onNotice: (message: string) => void): Steps {
   const [markets = []] = yield { each: READ_MARKETS, values: [[]] }
   let read = 0
-  let told = 0
+  let reported = 0
   for (const [number] of markets) {
     for (const source of [0n, 1n, 2n]) {
       const run = { market: BigInt(number!), source }
@@ -45,8 +45,8 @@ export function* fillSeries(onNotice: (message: string) => void): Steps {
         yield* writeSeries(run, { last, points })
         ;({ timestamp: last, seq } = points.at(-1)!)
         read += points.length
-        if (read - told < REPORT_ROWS) continue
-        told = read
+        if (read - reported < REPORT_ROWS) continue
+        reported = read
         onNotice(`new schema: series are made, ${read.toLocaleString('en')} data points read`)
       }
     }

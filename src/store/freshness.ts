@@ -4,7 +4,7 @@ import type { Freshness, Position } from './store.ts'
 /** A row of READ_STATE or READ_CHANGES (changes.ts). */
 export type StateRow = readonly (string | number | null)[]
 
-/** The state that a row tells of. */
+/** The state that a row holds. */
 export function stateOf(row: StateRow): { version: StoreVersion; position: Position | null } {
   const [version, mark, , height, timestamp] = row as readonly (string | null)[]
   return {
@@ -14,7 +14,7 @@ export function stateOf(row: StateRow): { version: StoreVersion; position: Posit
 }
 
 /**
- * What rows of commits from a known version on tell: how the store stands, and what has changed since; null
+ * What rows of commits from a known version on say: how the store stands, and what has changed since; null
  * where they do not begin with that version: it is of another store, or long ago.
  */
 export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Freshness | null {

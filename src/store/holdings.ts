@@ -89,7 +89,7 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
 // A description that cannot be answered fails at the start.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
-/** What is read of gaps and markets: one more of each than is asked for, which tells that there are more. */
+/** What is read of gaps and markets: one more of each than is asked for, which shows whether there are more. */
 export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }: HoldingsQuery): {
   gaps: Statement
   resources: HoldingStatement[]
@@ -141,12 +141,12 @@ export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings |
   const byMarket = rows.resources.filter((_, index) => statements[index]!.isByMarket)
   const afterMarket = lastMarket(byMarket, limit)
   const fromHeight = rows.gaps.length > limit ? coverage.gaps.at(-1)!.to + 1n : null
-  const isTold = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
+  const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
   const held = RESOURCES.map(({ name }, index) => {
     const { fields, isByMarket } = statements[index]!
     const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
     const found = rows.resources[index]!
-    return [name, isByMarket ? found.filter(isTold).map(named) : named(found[0]!)]
+    return [name, isByMarket ? found.filter(isShown).map(named) : named(found[0]!)]
   })
   return {
     coverage,
@@ -156,13 +156,13 @@ export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings |
   }
 }
 
-/** The last market up to which every list is told, where one of them goes on; null where none does. */
+/** The last market up to which every list is whole, where one of them is cut; null where none is. */
 function lastMarket(lists: readonly (readonly Row[])[], limit: number): string | null {
   const ends = lists.filter((list) => list.length > limit).map((list) => list[limit - 1]![0] as string)
   return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
 }
 
-/** How far old rows have been taken out, from the row that says so; null where there is none. */
+/** How far old rows have been pruned, from the row that says so; null where there is none. */
 export function prunedBeforeOf(row: Row | undefined): PrunedBefore | null {
   if (row === undefined) return null
   const [timestamp, height] = row as [string | null, string | null]

@@ -6,7 +6,7 @@ export type StoreFacts = {
   schemaVersion: number
   /** The version that this program brings a store to. */
   programSchemaVersion: number
-  /** Whether a writer is at work; null where the store does not tell. */
+  /** Whether a writer is at work; null where the store does not show it. */
   hasWriter: boolean | null
 }
 

@@ -8,15 +8,15 @@ const INTERVAL_MS = 3_600_000
 
 export type KeepOptions = {
   store: Store
-  /** What is older than the last block by more than this is taken out; nanoseconds. */
+  /** What is older than the last block by more than this is pruned; nanoseconds. */
   keep: bigint
   log: Logger
   signal: AbortSignal
 }
 
 /**
- * Takes old rows out at once and then every hour, until the signal is aborted. Age counts from the last block:
- * a store that takes in an old stream, or whose network stands still, keeps what it has.
+ * Prunes old rows at once and then every hour, until the signal is aborted. Age counts from the last block:
+ * a store that ingests an old stream, or whose network stands still, keeps what it has.
  */
 export async function keepPruned({ store, keep, log, signal }: KeepOptions): Promise<void> {
   while (!signal.aborted) {
@@ -27,12 +27,12 @@ export async function keepPruned({ store, keep, log, signal }: KeepOptions): Pro
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
         if (pruned.checkpoints + pruned.fundingPeriodDataPoints > 0) {
           log.info(
-            `taken out, older than ${formatTime(before)}: ${pruned.fundingPeriodDataPoints} data points, ${pruned.checkpoints} checkpoints`,
+            `pruned, older than ${formatTime(before)}: ${pruned.fundingPeriodDataPoints} data points, ${pruned.checkpoints} checkpoints`,
           )
         }
       }
     } catch (error) {
-      log.error(`old rows cannot be taken out: ${(error as Error).message}; tried again in an hour`)
+      log.error(`old rows cannot be pruned: ${(error as Error).message}; next attempt in an hour`)
     }
     await sleep(INTERVAL_MS, undefined, { signal }).catch(() => {})
   }

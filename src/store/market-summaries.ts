@@ -87,13 +87,13 @@ export function* readMarketSummaries(
 ): Generator<Statement, Page, Row[]> {
   const [found] = yield { text: READ_STATE, values: [] }
   const state = stateOf(found!)
-  const none = { rows: [], edges: null, more: false, behind: false, ...state }
+  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   const { position, version } = state
   if (position === null) return none
   const ids = yield* marketsOf(query)
   const shown = ids.slice(0, query.limit)
-  const behind = yield* isAnyBehind(query)
-  if (shown.length === 0) return { ...none, behind }
+  const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
+  if (shown.length === 0) return { ...none, hasRowsAtOrBefore }
   const ofAll = yield* readOfAll(shown)
   const rows: Row[] = []
   for (const marketId of shown) {
@@ -111,7 +111,7 @@ export function* readMarketSummaries(
     const providers = ofAll.providers.get(marketId) ?? '0'
     rows.push([marketId, instrument, running, paid, estimate, external, internal, providers])
   }
-  return { ...none, rows, more: ids.length > shown.length, behind }
+  return { ...none, rows, more: ids.length > shown.length, hasRowsAtOrBefore }
 }
 
 /** The markets of a page in the direction of reading, and one more where more follow. */
@@ -138,7 +138,7 @@ function* marketsOf({
 }
 
 /** Whether a market stands at or before the cursor, in the direction of reading. */
-function* isAnyBehind({
+function* isAnyAtOrBefore({
   selection: { marketId },
   descending,
   cursor,

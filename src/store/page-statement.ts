@@ -74,7 +74,7 @@ export function columnsText(scan: Scan, slots: Slots): string {
       order by ${orderBy(scan, 'merged')}) as page`
 }
 
-/** The select of a scan's first rows, without an order of its own where they come from several runs. */
+/** The select of a scan's first rows, without an order where they come from several runs. */
 function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string {
   const runs = unrestrictedRuns(scan)
   const limited = limitOf(slots)
@@ -85,7 +85,7 @@ function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string
 }
 
 /**
- * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text behind `headRoom` bytes,
+ * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text after `headRoom` bytes,
  * with commas between the edges (null for none), and their number.
  *
  * @param reversed whether the edges are to stand the other way round than they are read
@@ -157,14 +157,14 @@ function mergeOf(
   return `${parts.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
 }
 
-/** The expression that tells whether a scan holds any row: true or 1. */
+/** The expression for whether a scan holds any row: true or 1. */
 export function existsText(scan: Scan, slots: Slots): string {
   const runs: readonly (string | undefined)[] = unrestrictedRuns(scan) ?? [undefined]
   const from = fromClause(scan.resource)
   return `(${runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, run)})`).join(' or ')})`
 }
 
-/** The statement that tells whether a scan holds any row: one row, one column, true or 1. */
+/** The statement for whether a scan holds any row: one row, one column, true or 1. */
 export function existsStatement(scan: Scan): Statement {
   return templateOf('exists', scan, (slots) => `select ${existsText(scan, slots)}`)({ scan, limit: 0 })
 }
@@ -192,7 +192,7 @@ export function marketStatement(resource: Resource, selection: Selection): State
   return { text: FIND_MARKET, values: [scopeOf(resource, selection)!] }
 }
 
-/** The values of the runs that a selection does not tell apart; null where there is one range alone. */
+/** The values of the runs that a selection leaves open; null where there is one range alone. */
 function unrestrictedRuns({ resource, selection }: Scan): readonly string[] | null {
   const { runs } = resource.storage
   return runs !== undefined && selection[runs.filter] === undefined ? runs.values : null
@@ -273,7 +273,7 @@ type Slot = (inputs: Inputs) => KeyValue
 export type PageScans = {
   page: Scan
   /** What stands at or before the cursor; null without one. */
-  behind: Scan | null
+  atOrBefore: Scan | null
 }
 
 /**
@@ -281,7 +281,7 @@ export type PageScans = {
  * anything stands at or before the cursor, the id of the market whose number is given (null for none), then what
  * `state` gives. One statement is one snapshot.
  */
-export function columnsStatement({ page, behind }: PageScans, limit: number, state: string): Statement {
+export function columnsStatement({ page, atOrBefore }: PageScans, limit: number, state: string): Statement {
   const rows = templateOf('columns', page, (slots) => columnsText(page, slots))({ scan: page, limit })
   const values = [...rows.values]
   const shifted = (statement: Statement) => {
@@ -292,15 +292,15 @@ export function columnsStatement({ page, behind }: PageScans, limit: number, sta
     values.push(...statement.values)
     return text
   }
-  const isBehind = behind === null ? 'false' : `(${shifted(existsStatement(behind))})`
+  const isAnyAtOrBefore = atOrBefore === null ? 'false' : `(${shifted(existsStatement(atOrBefore))})`
   const known =
     page.market === null
       ? 'null'
       : `(${shifted({ text: 'select market_id from markets where market = $1', values: [page.market] })})`
-  const shape = `${rows.text}|${isBehind}|${known}`
+  const shape = `${rows.text}|${isAnyAtOrBefore}|${known}`
   let text = joined.get(shape)
   if (text === undefined) {
-    text = `select page.*, ${isBehind}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
+    text = `select page.*, ${isAnyAtOrBefore}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
     joined.set(shape, text)
   }
   return { text, values }
@@ -313,7 +313,7 @@ const templates = new Map<string, (inputs: Inputs) => Statement>()
 /**
  * The statement for every scan of the same shape: its text is put together once.
  *
- * @param kind tells it from the other statements of such a scan
+ * @param kind distinguishes it from the other statements of such a scan
  */
 export function templateOf(
   kind: string,
@@ -332,7 +332,7 @@ export function templateOf(
   return template
 }
 
-/** What tells the statements of scans apart. */
+/** What distinguishes the statements of scans. */
 export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   const { marketId, partyId, source, seq } = selection
   return `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive} ${marketId === undefined} ${partyId === undefined} ${source} ${seq === undefined}`

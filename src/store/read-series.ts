@@ -43,7 +43,7 @@ const READ_ENDS = `
 /** Points that are read at a time: those of a few seconds may be any number. */
 const POINTS_AT_A_TIME = 20_000
 
-/** All rows as one text for each column: a value costs a tenth of what it does in a row of its own. */
+/** All rows as one text for each column: a value costs a tenth of what it does in a separate row. */
 const READ_POINTS = `
   select string_agg(cast(timestamp - $5 as text), ','), string_agg(price, ','), string_agg(twap, ',')
   from (

@@ -4,12 +4,12 @@ import { type Reader, type Store, StoreUnavailableError } from './store.ts'
 const CHECK_INTERVAL_MS = 1_000
 
 export type ReplicaOptions = {
-  /** The store that is written to: it tells how far the replicas lag, and answers where none of them can. */
+  /** The store that is written to: it shows how far the replicas lag, and answers where none of them can. */
   primary: Store
   replicas: readonly Store[]
   /** Blocks that a replica may be behind. */
   maxLag: number
-  /** Is told, in one line, when a replica is taken out or comes back. */
+  /** Called, with one line, when a replica goes out of use or comes back. */
   onNotice: (message: string) => void
 }
 
@@ -25,7 +25,7 @@ type Member = {
 
 /**
  * A reader over replicas. Each answer is one snapshot of one of them, in turns; one that cannot be reached or
- * lags too much is taken out, and comes back by itself. Where all are out the primary answers.
+ * lags too much goes out of use, and comes back by itself. Where all are out the primary answers.
  *
  * @throws {StoreError} where neither the primary nor any replica can be opened.
  */
@@ -37,8 +37,8 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   const members = [...replicas, primary]
   let turn = 0
 
-  function takeOut(out: Member, fault: string): void {
-    if (out.fault === null) onNotice(`${out.store.name}: taken out, ${fault}`)
+  function stopUsing(out: Member, fault: string): void {
+    if (out.fault === null) onNotice(`${out.store.name}: not in use, ${fault}`)
     out.fault = fault
   }
 
@@ -49,7 +49,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
       asked.height = position === null ? null : BigInt(position.height)
       return null
     } catch (error) {
-      takeOut(asked, (error as Error).message)
+      stopUsing(asked, (error as Error).message)
       return error
     }
   }
@@ -64,10 +64,10 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
       if (faults[index] !== null) continue
       const lag = highest - (checked.height ?? 0n)
       if (checked !== primary && lag > BigInt(maxLag)) {
-        takeOut(checked, `it is ${lag} blocks behind`)
+        stopUsing(checked, `it is ${lag} blocks behind`)
       } else {
         if (checked.fault !== null && checked.fault !== 'not asked yet') {
-          onNotice(`${checked.store.name}: back`)
+          onNotice(`${checked.store.name}: in use again`)
         }
         checked.fault = null
       }
@@ -90,7 +90,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
         return await read(asked.reader)
       } catch (error) {
         if (!(error instanceof StoreUnavailableError)) throw error
-        takeOut(asked, error.message)
+        stopUsing(asked, error.message)
         failure = error
       }
     }

@@ -24,21 +24,21 @@ export function pageScans(query: PageQuery, span: Span | null, market: bigint | 
     upper: to === undefined ? null : { key: firstKeyOf(resource, to), inclusive: false },
     descending,
   }
-  if (cursor === null) return { page: whole, behind: null }
+  if (cursor === null) return { page: whole, atOrBefore: null }
   const ahead = { key: cursor, inclusive: false }
   const passed = { key: cursor, inclusive: true }
   return descending
     ? {
         page: { ...whole, upper: lowest(whole.upper, ahead) },
-        behind: { ...whole, lower: highest(whole.lower, passed) },
+        atOrBefore: { ...whole, lower: highest(whole.lower, passed) },
       }
     : {
         page: { ...whole, lower: highest(whole.lower, ahead) },
-        behind: { ...whole, upper: lowest(whole.upper, passed) },
+        atOrBefore: { ...whole, upper: lowest(whole.upper, passed) },
       }
 }
 
-/** Whether a selection excludes every row by its own: an empty or reversed date range, a seq beyond any. */
+/** Whether a selection excludes every row by itself: an empty or reversed date range, a seq beyond any. */
 export function selectsNothing({ from, to, seq }: Selection): boolean {
   return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
 }

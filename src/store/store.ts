@@ -19,7 +19,7 @@ export type PageQuery = {
   selection: Selection
   /** Whether rows are read from higher keys to lower ones. */
   descending: boolean
-  /** Rows strictly behind this key, in the direction of reading; null: from the first row on. */
+  /** Rows strictly after this key, in the direction of reading; null: from the first row on. */
   cursor: Key | null
   limit: number
   /**
@@ -38,7 +38,7 @@ export type Page = {
   /** Whether more rows follow, in the direction of reading. */
   more: boolean
   /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
-  behind: boolean
+  hasRowsAtOrBefore: boolean
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   /** The commit that the snapshot shows. */
@@ -98,12 +98,12 @@ export type Holdings = HeldRows & {
   coverage: Coverage
   /** Where the rest of gaps and markets begins; null where this is all. */
   next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
-  /** Null where nothing has been taken out. */
+  /** Null where nothing has been pruned. */
   prunedBefore: PrunedBefore | null
 }
 
 /**
- * How far data points and checkpoints have been taken out: those of an earlier time (Unix nanoseconds), those of
+ * How far data points and checkpoints have been pruned: those of an earlier time (Unix nanoseconds), those of
  * a lower height; null where never by that measure. Rows of before may have come since, with a gap that was
  * filled.
  */
@@ -135,7 +135,7 @@ export type Reader = {
   /** The event that a row comes from, by the row's key; null where there is no such row. */
   placeOf(resource: Resource, selection: Selection, key: Key): Promise<Place | null>
   coverage(): Promise<Coverage | null>
-  /** Opens one snapshot for any number of pages, on a connection of its own. */
+  /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
   /** How many gaps keep the store from being current, and the lowest of them, so many at most; null in an empty store. */
   gaps(most: number): Promise<GapSummary | null>
@@ -205,7 +205,7 @@ export type WriterOptions = {
   signal?: AbortSignal
   /** Whether a commit is to be safe from a loss of power when it returns. */
   durable?: boolean
-  /** Is told, in one line, of every wait. */
+  /** Called with a line for every wait. */
   onNotice?: (message: string) => void
 }
 
@@ -229,7 +229,7 @@ export type Store = {
   openReader(options?: ReaderOptions): Promise<Reader>
   /** The version of the store's schema; 0 where there is no store yet. */
   schemaVersion(): Promise<number>
-  /** Makes the store, or brings its schema up to date, all at once; `onNotice` hears how far it is. */
+  /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
   migrate(onNotice?: (message: string) => void): Promise<void>
   /** Spreads the tables over the machines of a cluster, where the store is one that can. */
   distribute(): Promise<void>
@@ -237,21 +237,21 @@ export type Store = {
   openTableReader(): Promise<TableReader>
   /** Opens the tables as they are, to be written. */
   openTableWriter(): Promise<TableWriter>
-  /** Opens for taking old rows out, beside a writer. */
+  /** Opens for deleting old rows, beside a writer. */
   openPruner(): Promise<Pruner>
   /** What the store is; changes nothing, and throws {@link StoreError} where there is no store. */
   inspect(): Promise<StoreFacts>
-  /** Has the database look through its files, tables and indexes; changes nothing. */
+  /** Has the database check its files, tables and indexes; changes nothing. */
   checkDatabase(): Promise<DatabaseCheck>
   /**
    * Writes a copy of the store, as of one moment, to a file, while the store is in use.
    *
-   * @throws {StoreError} where the file is there already, or the store is none that can be copied to a file.
+   * @throws {StoreError} where the file is there already, or the store cannot be copied to a file.
    */
   backup(file: string, options?: BackupOptions): Promise<void>
 }
 
-/** A store that cannot be used until someone does something about it; the message says what. */
+/** A store that cannot be used until an operator intervenes; the message says how. */
 export class StoreError extends Error {
   override name = 'StoreError'
 }

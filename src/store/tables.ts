@@ -216,7 +216,7 @@ export function onConflict(table: Table): string {
   return `${head} ${sets.join(', ')}`
 }
 
-/** Rows of a table whose keys lie behind `after` and not behind `upTo`; null: from the first, to the last. */
+/** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */
 export type RowRange = { after: readonly Cell[] | null; upTo: readonly Cell[] | null }
 
 /** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */

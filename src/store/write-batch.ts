@@ -37,7 +37,7 @@ const INSERT_MARKET = `
   select coalesce(max(market), 0) + 1, cast($1 as text) from markets where true
   on conflict (market_id) do nothing`
 
-/** Auctions are told apart by their places, which those of a block that is replaced have lost. */
+/** Auctions are distinguished by their places, which those of a block that is replaced have lost. */
 const DELETE_AUCTIONS_AFTER = 'delete from auctions where height = $1 and event_index > $2'
 
 const READ_PROVISION = `

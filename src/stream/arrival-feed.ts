@@ -4,8 +4,8 @@ import {
   heldOf,
   isBefore,
   type Lacks,
-  lacksBehind,
-  lacksBehindAll,
+  lacksAfter,
+  lacksAfterAll,
   type Place,
 } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
@@ -26,8 +26,8 @@ import { encodeStreamCursor } from './stream-cursor.ts'
 /** Rows that are sent at a time, at most; fewer where they are long. */
 const CHUNK_ROWS = 500
 
-/** How often one who is sent no row for a while is told how far it is, milliseconds. */
-const TELL_INTERVAL_MS = 5_000
+/** How often a follower without a row for a while is sent its cursor, milliseconds. */
+const CURSOR_INTERVAL_MS = 5_000
 
 export type FeedOptions = {
   resource: Resource
@@ -95,14 +95,14 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       const lacks: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
       const first = await read({ resource, selection, lacks, asOf: null, limit: 0, pass: null }, 'live')
       if (first === null) return
-      comeOn({ lacks: lacksBehindAll(first.coverage), coverage: first.coverage })
+      comeOn({ lacks: lacksAfterAll(first.coverage), coverage: first.coverage })
       return
     }
     let pass: Pass | null = null
     for (;;) {
       const asOf: Coverage | null = pass === null ? null : level.coverage
       const chunk = await readChunk('live', level.lacks, asOf, pass)
-      // A replica may lag behind what another one has told.
+      // A replica may lag behind what another one has answered.
       if (chunk === null || chunk.coverage.height < level.coverage.height) return
       pass = chunk.pass
       const { lacks, coverage, bytes, isLast } = chunk
@@ -124,7 +124,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     let lacks = start
     let pass: Pass | null = null
     let asOf: Coverage = level!.coverage
-    let toldAt = performance.now()
+    let sentAt = performance.now()
     while (!follower.isClosed) {
       if (pass === null) {
         await pulls.settled()
@@ -132,7 +132,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       }
       const isWhole = heldOf(lacks, asOf).length === 0
       if (!isWhole) {
-        const chunk = await readChunk('behind', lacks, asOf, pass)
+        const chunk = await readChunk('catching up', lacks, asOf, pass)
         if (chunk === null) {
           pass = null
           await pulls.pullLater()
@@ -142,8 +142,8 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
         pass = chunk.pass
         const now = performance.now()
         if (chunk.bytes.length > 0) follower.send(chunk.bytes, 1)
-        else if (now - toldAt > TELL_INTERVAL_MS) follower.send(Buffer.from(idText(cursorOf(lacks))), 1)
-        if (chunk.bytes.length > 0 || now - toldAt > TELL_INTERVAL_MS) toldAt = now
+        else if (now - sentAt > CURSOR_INTERVAL_MS) follower.send(Buffer.from(idText(cursorOf(lacks))), 1)
+        if (chunk.bytes.length > 0 || now - sentAt > CURSOR_INTERVAL_MS) sentAt = now
         if (!chunk.isLast) {
           await follower.drained()
           continue
@@ -165,7 +165,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
       if (follower.isClosed) return
       await pulls.settled()
       if (start !== 'now') {
-        const lacks = 'lacks' in start ? start.lacks : lacksBehind(start.behind, level!.coverage)
+        const lacks = 'lacks' in start ? start.lacks : lacksAfter(start.after, level!.coverage)
         if ((await catchUp(follower, lacks)) === null) return
       }
       if (follower.isClosed) return

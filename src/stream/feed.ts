@@ -22,8 +22,8 @@ export type Follower = {
   readonly isClosed: boolean
 }
 
-/** Where a follower begins: behind what it has had, behind a place of the stream, or with what comes from now on. */
-export type Start = { lacks: Lacks } | { behind: Place } | 'now'
+/** Where a follower begins: after what it has had, after a place of the stream, or with what comes from now on. */
+export type Start = { lacks: Lacks } | { after: Place } | 'now'
 
 /** The rows of one selection as they come, for any number of followers: read once, sent to all. */
 export type Feed = {
@@ -38,12 +38,12 @@ export type Feed = {
   keepAlive(): void
 }
 
-/** An event of a stream: a row, and the cursor to go on from behind it. */
+/** An event of a stream: a row, and the cursor to resume after it. */
 export function eventText({ name }: Resource, id: string, node: string): string {
   return `id: ${id}\nevent: ${name}\ndata: ${node}\n\n`
 }
 
-/** A cursor by itself: where to go on from, where no row has come. */
+/** A cursor by itself: where to resume, where no row has come. */
 export function idText(id: string): string {
   return `id: ${id}\n\n`
 }

@@ -20,7 +20,7 @@ const KEEP_ALIVE_MS = 15_000
 export type HubOptions = {
   reader: Reader
   turns: ReadingTurns
-  /** Is told of a fault that keeps a feed from being read, and what is tried again. */
+  /** Called with a fault that keeps a feed from being read; reading is tried again. */
   onNotice: (message: string) => void
 }
 
@@ -51,8 +51,8 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   /** When a commit was last reported, and when the store was last asked. */
   let reportedAt = Number.NEGATIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
-  /** Whether a commit was reported that the reading under way may not have seen. */
-  let isBehind = false
+  /** Whether a commit was reported that the reading in progress may not have seen. */
+  let hasUnreadCommit = false
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
@@ -80,17 +80,17 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
       if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
     } catch (error) {
       entry.isFailing = true
-      tellFault(error as Error)
+      reportFault(error as Error)
     } finally {
       entry.isPulling = false
     }
     if (reportedAt < startedAt) return
-    isBehind = true
+    hasUnreadCommit = true
     look()
   }
 
-  function tellFault({ message }: Error): void {
-    if (fault !== message) onNotice(`streams wait: ${message}`)
+  function reportFault({ message }: Error): void {
+    if (fault !== message) onNotice(`streams wait until the store can be read: ${message}`)
     fault = message
   }
 
@@ -102,24 +102,24 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   }
 
   function tick(): void {
-    // Also while the store cannot be read: the streams go on once it can.
+    // Also while the store cannot be read: the streams resume once it can.
     keepAlive()
     const now = performance.now()
     const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    if (isBehind || now - polledAt >= interval) look()
+    if (hasUnreadCommit || now - polledAt >= interval) look()
   }
 
   function look(): void {
     if (polling) return
     polling = true
     polledAt = performance.now()
-    const afterCommit = isBehind
-    isBehind = false
+    const afterCommit = hasUnreadCommit
+    hasUnreadCommit = false
     poll(afterCommit)
-      .catch(tellFault)
+      .catch(reportFault)
       .finally(() => {
         polling = false
-        if (isBehind) look()
+        if (hasUnreadCommit) look()
       })
   }
 
@@ -167,7 +167,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
 
     committed: () => {
       reportedAt = performance.now()
-      isBehind = true
+      hasUnreadCommit = true
       if (entries.size > 0) look()
     },
 

@@ -1,5 +1,5 @@
 /** What reads beside pages: streams (what has just come, what a follower lacks), and exports. */
-const LANES = ['live', 'behind', 'export'] as const
+const LANES = ['live', 'catching up', 'export'] as const
 
 export type Lane = (typeof LANES)[number]
 
@@ -15,13 +15,14 @@ export type ReadingTurns = <T>(lane: Lane, work: () => Promise<T>) => Promise<T>
  * so that nobody waits longer than for one of everyone else; how many there are is limited where they are taken on.
  */
 export function createReadingTurns(atOnce: number): ReadingTurns {
-  const waiting: Record<Lane, (() => void)[]> = { live: [], behind: [], export: [] }
+  const waiting: Record<Lane, (() => void)[]> = { live: [], 'catching up': [], export: [] }
   let running = 0
   let liveInARow = 0
   let last: Lane = 'live'
 
   function nextLane(): Lane | null {
-    const other = last === 'behind' ? (['export', 'behind'] as const) : (['behind', 'export'] as const)
+    const other =
+      last === 'catching up' ? (['export', 'catching up'] as const) : (['catching up', 'export'] as const)
     const rest = other.find((lane) => waiting[lane].length > 0) ?? null
     if (waiting.live.length > 0 && (rest === null || liveInARow < LIVE_AT_ONCE)) return 'live'
     return rest

@@ -4,7 +4,7 @@ import { createShares } from '../shares.ts'
 export type RoomOptions = {
   /** Streams at a time, and different selections that they follow: each of these is read once for each commit. */
   limits: { streams: number; selections: number }
-  /** Is told of an address that holds all of either and asks for more. */
+  /** Called with an address that holds all of either and asks for more. */
   onAlone?: (address: string) => void
 }
 
@@ -103,7 +103,7 @@ function leastFollowed(entries: ReadonlySet<Entry>): Entry {
   return [...entries].reduce((least, entry) => (entry.guests.size <= least.guests.size ? entry : least))
 }
 
-/** What tells a selection of a resource from every other one. */
+/** What distinguishes a selection of a resource from every other one. */
 export function selectionKey({ name }: Resource, { marketId, partyId, source, seq }: Selection): string {
   return [name, marketId, partyId, source, seq].join(' ')
 }

@@ -36,7 +36,7 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
 }
 
 /**
- * What the follower lacks who holds a cursor; null for what is no cursor of such a stream. A check sum is no
+ * What the follower lacks who holds a cursor; null for what is not a cursor of such a stream. A check sum is no
  * secret: anybody can make one, so that a cursor is taken only if this service could have written it.
  */
 export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
@@ -70,12 +70,12 @@ function lacksOf(parts: string[]): Lacks | null {
 }
 
 /**
- * Whether gaps and tail are such as following a stream leads to: no more gaps than are followed, each behind the one
+ * Whether gaps and tail are such as following a stream leads to: no more gaps than are followed, each after the one
  * before and all of them before the tail, every number one that a row can have.
  */
 function isSound({ first, gaps, tail }: Lacks): boolean {
   if (gaps.length > MAX_GAPS) return false
-  // Behind the last block that there can be stands a tail of the next height.
+  // After the last block that there can be stands a tail of the next height.
   if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
   let end = (first ?? 0n) - 1n
   for (const { height, index, to } of gaps) {

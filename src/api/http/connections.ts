@@ -22,18 +22,18 @@ export type Connections = {
   admit(connection: Socket): void
   /**
    * Waits until the connection's earlier requests are answered and this one has come whole; its body is thrown
-   * away, since no operation takes one. Tells whether there is still someone to answer.
+   * away, since no operation takes one. Returns whether there is still a client to answer.
    *
-   * @throws {ApiError} what {@link Connections.fail} was told of this request.
+   * @throws {ApiError} the error that {@link Connections.fail} was given for this request.
    */
   takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
   /**
-   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Tells
+   * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Returns
    * whether it did; {@link Connections.takeTurn} does not wait then.
    */
   takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
   /**
-   * Tells that the connection's parser has failed. Returns true where that was within the body of a request,
+   * Reports that the connection's parser has failed. Returns true where that was within the body of a request,
    * whose answer the error then is; otherwise, once all requests before are answered, false.
    */
   fail(connection: Duplex, error: ApiError): Promise<boolean>
@@ -56,7 +56,7 @@ export type ConnectionsOptions = {
   backlog: Backlog
   /** Connections at a time. */
   places: number
-  /** Is told of an address that holds all connections and asks for more. */
+  /** Called with an address that holds all connections and asks for more. */
   onAlone?: (address: string) => void
 }
 

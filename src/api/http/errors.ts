@@ -21,7 +21,7 @@ const DETAIL = {
 /** One entry of an error's details. */
 export type ErrorDetail = { code: number; message: string; inner: string }
 
-/** An answer that is no success: what docs/api.md's table of errors says of it. */
+/** An error answer: what docs/api.md's table of errors says of it. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: number

@@ -2,7 +2,7 @@
 export type Limits = {
   /** Connections. */
   connections: number
-  /** Exports under way: each holds a connection to the database, and what is replaced meanwhile is kept for it. */
+  /** Exports in progress: each holds a connection to the database, and what is replaced meanwhile is kept for it. */
   exports: number
   /** Streams. */
   streams: number

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { LiveState } from '../../ingest/live/live-intake.ts'
+import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import type { Reader, ReplicaState } from '../../store/store.ts'
-import { type IntakeState, UNREADY_REASONS, unreadiness } from './readiness.ts'
+import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.ts'
 
 /** The service's figures, in Prometheus' terms. */
 export type Metrics = {
@@ -10,15 +10,15 @@ export type Metrics = {
   /** Counts a page that was answered from memory, and its seconds. */
   pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
-  recordsTakenIn: Counter
-  /** Shows how the live intake stands. */
+  recordsIngested: Counter
+  /** Shows the state of the live ingestion. */
   showLive(state: LiveState): void
 }
 
 /** Writes the figures of a service that is more than one process. */
 export type MetricsText = () => Promise<string>
 
-export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
+export function createMetrics(reader: Reader, ingestion: IngestionState): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -47,7 +47,7 @@ export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
     labelNames: ['reason'],
     registers,
     async collect() {
-      const { reasons, gaps } = await unreadiness(reader, intake)
+      const { reasons, gaps } = await unreadiness(reader, ingestion)
       for (const kind of UNREADY_REASONS) {
         const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
         this.set({ reason: kind }, count)
@@ -102,10 +102,10 @@ export function createMetrics(reader: Reader, intake: IntakeState): Metrics {
       labelNames: ['reason'],
       registers,
     }),
-    recordsTakenIn: new Counter({
+    recordsIngested: new Counter({
       name: 'lyra_records_total',
       aggregator: 'max',
-      help: 'Records read by the intake.',
+      help: 'Records read by the ingestion.',
       registers,
     }),
   }
@@ -140,7 +140,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
   const buffered = gauge('lyra_live_buffer_bytes', 'Bytes of events in the buffer.')
-  const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live intake from committing.')
+  const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live ingestion from committing.')
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',
     aggregator: 'max',

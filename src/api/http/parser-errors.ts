@@ -62,7 +62,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
     connection.once('close', () => clearTimeout(timer))
   }
 
-  /** The error that is told: the one given, or that there are too many requests. */
+  /** The error that is answered: the one given, or that there are too many requests. */
   function counted(connection: Duplex, error: ApiError): ApiError {
     try {
       return withHeaders(error, countRequest(countedAddress((connection as Socket).remoteAddress ?? '')))
@@ -100,7 +100,7 @@ function refusalOf(error: ParserError): ApiError {
     if (target !== null) return refusalOfMethod(target)
   }
   const what = String(error.code).replace('HPE_', '').replaceAll('_', ' ').toLowerCase()
-  return malformedRequest(`the request is no HTTP/1.1 as it should be: ${what}`)
+  return malformedRequest(`the request is not valid HTTP/1.1: ${what}`)
 }
 
 /** The target of a request whose method the parser refuses, where its whole first line is there. */

@@ -18,7 +18,7 @@ export function pathOf(target: string): string {
 /**
  * Reads a query as URL search parameters (`+` is a space), strictly.
  *
- * @throws {ApiError} 400 for an escape that is none, and for bytes that are no UTF-8.
+ * @throws {ApiError} 400 for invalid percent-encoding, and for invalid UTF-8.
  */
 export function parseQuery(query: string): QueryPairs {
   const pairs: QueryPairs = []
@@ -47,7 +47,7 @@ export function hasName(query: string, wanted: string): boolean {
 /**
  * Checks a request target as such: whether it is one, and can be decoded.
  *
- * @throws {ApiError} 400 for an escape that is none, bytes that are no UTF-8, and a fragment.
+ * @throws {ApiError} 400 for invalid percent-encoding, invalid UTF-8, and a fragment.
  */
 export function checkTarget(target: string): void {
   if (target.includes('#')) {
@@ -67,7 +67,7 @@ function decode(text: string, where: string): string {
     return decodeURIComponent(text)
   } catch {
     throw malformedRequest(
-      `the ${where} of the request holds an escape that is none, or bytes that are no UTF-8; write % as %25`,
+      `the ${where} of the request holds invalid percent-encoding, or invalid UTF-8; write % as %25`,
     )
   }
 }

@@ -47,7 +47,7 @@ function createRateLimiter(perSecond: number): RateLimiter {
 /**
  * Counts a request of an address.
  *
- * @returns the headers that tell the client where it stands; none without a limit.
+ * @returns the headers with the client's limit and what is left of it; none without a limit.
  * @throws {ApiError} 429 for a request too many.
  */
 export type CountRequest = (address: string) => Record<string, string>

@@ -1,5 +1,5 @@
 import { describeHeights } from '../../domain/coverage.ts'
-import type { LiveState } from '../../ingest/live/live-intake.ts'
+import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import type { GapSummary, Reader } from '../../store/store.ts'
 import { COVERAGE_PATH } from '../paths.ts'
 
@@ -15,11 +15,11 @@ export const UNREADY_REASONS = [
 /** Why the service does not serve current data. */
 export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message: string }
 
-/** How the intake beside the service fares. */
-export type IntakeState = {
+/** The state of the ingestion beside the service. */
+export type IngestionState = {
   /** What stopped it before its end; null while it runs, has ended, or there is none. */
   failure: string | null
-  /** How the live intake stands; null where there is none. */
+  /** The state of the live ingestion; null where there is none. */
   live: LiveState | null
   /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
   maxBehindSeconds: number | null
@@ -39,9 +39,9 @@ export type Unreadiness = {
 }
 
 /** Finds out whether the service serves current data. */
-export async function unreadiness(reader: Reader, intake: IntakeState): Promise<Unreadiness> {
+export async function unreadiness(reader: Reader, ingestion: IngestionState): Promise<Unreadiness> {
   const reasons: UnreadyReason[] = []
-  for (const failure of [intake.failure, intake.live?.failure ?? null]) {
+  for (const failure of [ingestion.failure, ingestion.live?.failure ?? null]) {
     if (failure !== null) reasons.push({ reason: 'intake stopped', message: failure })
   }
   let gaps: GapSummary | null
@@ -65,7 +65,7 @@ export async function unreadiness(reader: Reader, intake: IntakeState): Promise<
     })
   }
   const behind = behindSeconds(gaps.timestamp)
-  if (intake.live !== null && intake.maxBehindSeconds !== null && behind > intake.maxBehindSeconds) {
+  if (ingestion.live !== null && ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
     reasons.push({ reason: 'behind', message: `behind by ${Math.round(behind)} seconds` })
   }
   return { reasons, gaps: gaps.count, storeFault: null }

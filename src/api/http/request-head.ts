@@ -8,7 +8,7 @@ import { type ApiError, malformedRequest } from './errors.ts'
  */
 export function checkHead({ httpVersion, rawHeaders }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw refusal(`HTTP/${httpVersion} is not spoken here; send HTTP/1.1`)
+    throw refusal(`HTTP/${httpVersion} is not supported; send HTTP/1.1`)
   }
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

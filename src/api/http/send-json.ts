@@ -55,7 +55,7 @@ export async function sendJson(
 }
 
 /**
- * What tells a body from others: its length, and check sums of both its halves. Where a row has come or gone, both
+ * What identifies a body: its length, and check sums of both its halves. Where a row has come or gone, both
  * have changed; a change of one number is found by either.
  */
 export function checkSumOf(body: Buffer): string {
@@ -64,7 +64,7 @@ export function checkSumOf(body: Buffer): string {
   return `${body.length.toString(36)}-${sums.join('-')}`
 }
 
-/** Sends an answer that is no success. */
+/** Sends an error answer. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
   addVary(reply, 'Accept-Encoding')
   reply

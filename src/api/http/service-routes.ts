@@ -3,13 +3,13 @@ import type { Reader } from '../../store/store.ts'
 import { openApiDocument } from '../openapi/openapi.ts'
 import { DOCUMENT_PATH, READ_METHODS } from '../paths.ts'
 import type { Metrics, MetricsText } from './metrics.ts'
-import { type IntakeState, unreadiness } from './readiness.ts'
+import { type IngestionState, unreadiness } from './readiness.ts'
 import { createSeldom } from './seldom.ts'
 import { JSON_TYPE, sendJson } from './send-json.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
-  intake: IntakeState
+  ingestion: IngestionState
   metrics: Metrics
   metricsText: MetricsText | undefined
   version: string
@@ -18,7 +18,7 @@ export type ServiceRoutesOptions = {
 /** Adds the routes that report on the service and describe its API. */
 export function addServiceRoutes(
   server: FastifyInstance,
-  { reader, intake, metrics, metricsText, version }: ServiceRoutesOptions,
+  { reader, ingestion, metrics, metricsText, version }: ServiceRoutesOptions,
 ): void {
   const document = JSON.stringify(openApiDocument(version))
   const route = (url: string, handler: RouteHandlerMethod) =>
@@ -31,7 +31,7 @@ export function addServiceRoutes(
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
   route('/ready', async (_, reply) => {
-    const { reasons, storeFault } = await unreadiness(reader, intake)
+    const { reasons, storeFault } = await unreadiness(reader, ingestion)
     if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
     lastFault = storeFault
     return reasons.length === 0

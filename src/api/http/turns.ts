@@ -3,7 +3,7 @@ import { unavailable } from './errors.ts'
 /** Pages that are in the making at the same time. */
 const AT_ONCE = 8
 
-/** How long pages may be made before the event loop goes on, to what else there is. */
+/** How long pages may be made before the event loop continues with what else there is. */
 const SLICE_MS = 20
 
 /** A request that has waited for this long is refused: the service is overloaded. */
@@ -26,7 +26,7 @@ export type PageTurns = { usual: Turns; long: Turns }
  * them. Addresses that wait get their turns one after another, one each, in the order in which they came: a client
  * that asks for much waits for itself.
  *
- * @param onAlone is told of an address whose request is refused while no other address waits
+ * @param onAlone called with an address whose request is refused while no other address waits
  */
 export function createTurns(onAlone: (address: string) => void = () => {}): Turns {
   /** What waits, by address; the address whose turn is next comes first. */

@@ -19,7 +19,7 @@ import { JSON_TYPE } from '../http/send-json.ts'
 import { MAX_PAGE_SIZE } from '../pages/parameter-types.ts'
 import { closedObject } from './node-schemas.ts'
 
-/** The schema of the body of every answer that is no success. */
+/** The schema of the body of every error answer. */
 export const ERROR_SCHEMA = closedObject({
   code: { type: 'integer', description: 'gRPC status code.', enum: [3, 5, 8, 12, 13, 14] },
   message: { type: 'string' },
@@ -87,7 +87,7 @@ export function headersOf(names: HeaderName[]): object {
   )
 }
 
-/** An answer to a request that is no success, of operations that list no examples. */
+/** An error answer, of operations that list no examples. */
 export function refusedAnswer(description: string): object {
   return {
     description,
@@ -111,7 +111,9 @@ export function reportAnswers(description: string, schema: object, malformed: st
 
 /** What is wrong with a request for a page of any resource. */
 const FAULTS_OF_PAGES = {
-  malformed: malformedRequest('the query of the request holds an escape that is none'),
+  malformed: malformedRequest(
+    'the query of the request holds invalid percent-encoding, or invalid UTF-8; write % as %25',
+  ),
   parameter: malformedRequest(
     `parsing field "first": pagination.first is "ten", allowed is an integer from 1 to ${MAX_PAGE_SIZE}`,
   ),
@@ -130,7 +132,7 @@ function faultsOf(resource: Resource): Record<string, ApiError> {
   }
 }
 
-/** The answers to a request for rows that are no success (docs/api.md, errors), by status. */
+/** The error answers to a request for rows (docs/api.md, errors), by status. */
 export function errorAnswers(resource: Resource): object {
   const answers: [description: string, headers: HeaderName[], examples: Record<string, ApiError>][] = [
     [
@@ -147,12 +149,12 @@ export function errorAnswers(resource: Resource): object {
     ],
     ['The request line and headers are over 16 KiB.', [], { size: headersTooLarge() }],
     [
-      'A fault of the service; the detail tells the id of the request.',
+      'A fault of the service; the detail is the id of the request.',
       [],
       { fault: internalError('5c7e2c5a-9d0f-4a6e-8f5e-0a3b1c2d3e4f') },
     ],
     [
-      'The store cannot be read at the moment, has too much to do, or holds no block yet.',
+      'The store cannot be read at the moment, the service is overloaded, or the store holds no block yet.',
       ['Retry-After'],
       { store: emptyStore() },
     ],

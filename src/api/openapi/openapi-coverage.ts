@@ -61,7 +61,7 @@ export const COVERAGE_SCHEMA = closedObject({
     prunedBefore: {
       ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
       description:
-        'How far old data points and checkpoints have been taken out: by time, by height, by both; null where none have.',
+        'How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have.',
     },
   }),
 })

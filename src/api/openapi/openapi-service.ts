@@ -8,9 +8,9 @@ import { COMMON_PARAMETERS } from './openapi-parameters.ts'
 const REASONS: Record<UnreadyReason['reason'], string> = {
   'empty store': 'the store holds no block yet',
   gap: 'blocks are missing',
-  'intake stopped': 'something stopped the intake',
+  'intake stopped': 'something stopped the ingestion',
   'store unreachable': 'the store cannot be read',
-  behind: 'the last block is old, with live intake',
+  behind: 'the last block is old, with live ingestion',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])

@@ -6,9 +6,9 @@ import { streamParametersOf } from '../streams/stream-route-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
 
-const DESCRIPTION = `A stream of server-sent events without end. Each row is an event: its name is the resource, its data the row's node as pages give it, its id where to go on from. \`Last-Event-ID\`, or \`after\`, with the last id had goes on behind it: nothing is lost, and nothing comes twice. Without a start only rows that come from now on are sent.
+const DESCRIPTION = `A stream of server-sent events without end. Each row is an event: its name is the resource, its data the row's node as pages give it, its id the place to resume after. \`Last-Event-ID\`, or \`after\`, with the last id received resumes after it: nothing is lost, and nothing comes twice. Without a start only rows that come from now on are sent.
 
-An event \`dropped\`, with the body of an error as its data, tells a client that it reads too slowly; the stream ends with it. Comments come while nothing else does.`
+An event \`dropped\`, with the body of an error as its data, reports to a client that it reads too slowly; the stream ends with it. Comments come while nothing else does.`
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',

@@ -8,7 +8,7 @@ const STEP_BYTES = 256 * 1024
 const MAX_FREE_BYTES = 16 * 1024 * 1024
 
 /**
- * Memory that is used again instead of being left to the garbage collector, which would look through everything
+ * Memory that is used again instead of being left to the garbage collector, which would scan everything
  * each time that some dozens of megabytes of it have come up.
  */
 export class BufferPool {

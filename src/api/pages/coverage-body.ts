@@ -5,7 +5,7 @@ import { encodeCoverageCursor } from './coverage-cursor.ts'
 /** Heights, both ends included, as text. */
 export type BlockRange = { from: string; to: string }
 
-/** What a store holds, as `GET /api/v2/coverage` tells it; numbers are text. */
+/** What a store holds, as `GET /api/v2/coverage` returns it; numbers are text. */
 export type CoverageBody = {
   coverage: {
     chainId: string
@@ -16,7 +16,7 @@ export type CoverageBody = {
       gaps: (BlockRange & { kind: Gap['kind'] })[]
       lastTimestamp: string
     }
-    /** What to ask the rest with, where gaps or markets go on; null where this is all. */
+    /** What to ask for the rest with, where there are more gaps or markets; null where this is all. */
     next: string | null
   } & Omit<Holdings, 'coverage' | 'next'>
 }

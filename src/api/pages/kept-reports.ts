@@ -9,7 +9,7 @@ const ENTRY_BYTES = 1_000
 /** A report, or its making, and the commit that it is of. */
 type Kept = { commit: string; made: Promise<MadeReport | null> }
 
-/** Gives the report that a request asks for; `key` tells it from all others. */
+/** Gives the report that a request asks for; `key` identifies it. */
 export type KeptReports = (key: string, asked: ReportRequest) => Promise<MadeReport | null>
 
 /** Makes reports that change with every commit, each once a commit, whoever asks; the last ones asked for are kept. */

@@ -11,8 +11,8 @@ export function pageBody(request: PageRequest, page: Page): Buffer {
   const { query, backward } = request
   const edges = page.edges === null ? writeEdges(request, page) : { ...page.edges, ...cursorsOf(page.edges) }
   const { startCursor, endCursor } = edges
-  const hasNextPage = backward ? page.behind : page.more
-  const hasPreviousPage = backward ? page.more : page.behind
+  const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
+  const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
   return enclose(
     edges,
     `{"${query.resource.name}":{"edges":[`,

@@ -15,7 +15,7 @@ export function pageKey(request: IncomingMessage): string {
   return `${acceptsGzip(request) ? 'gzip' : 'plain'} ${request.url}`
 }
 
-/** The list that a page is of: a resource's rows, of one market where they are told apart by it. */
+/** The list that a page is of: a resource's rows, of one market where they are kept by market. */
 export type PageScope = Pick<Change, 'resource' | 'scope'>
 
 /** The list that the page of a query is of. */
@@ -23,7 +23,7 @@ export function scopeOfPage({ resource, selection }: Pick<PageQuery, 'resource' 
   return { resource: resource.name, scope: selection.marketId ?? null }
 }
 
-/** Characters of requests remembered, to tell who reads a list through from who asks for the same again. */
+/** Characters of requests remembered, to distinguish who reads a whole list from who asks for the same again. */
 const MAX_ASKED = 1_000_000
 
 /** A body up to this size is kept as text of one byte a character: Node sends it in one piece with its head. */
@@ -59,7 +59,7 @@ export type PageCache = {
 /**
  * Keeps the pages asked for last, up to so many bytes, until a commit changes rows that they depend on.
  *
- * Null where the reader cannot tell what has changed.
+ * Null where the reader does not know what has changed.
  */
 export function createPageCache(reader: Reader, maxBytes: number): PageCache | null {
   if (reader.freshness === undefined || maxBytes === 0) return null
@@ -147,7 +147,7 @@ function touchedBy(changed: readonly Change[]): (scope: PageScope) => boolean {
 }
 
 /**
- * Runs `work` one at a time: who asks while it runs shares the next run, since what that one finds is no older
+ * Runs `work` one at a time: who asks while it runs shares the next run, since what that one finds is not older
  * than the question.
  */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {

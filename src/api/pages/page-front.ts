@@ -98,7 +98,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     return 200
   }
 
-  /** Counts a request and checks its head; null where something is wrong, which is for others to say. */
+  /** Counts a request and checks its head; null where something is wrong, which is reported elsewhere. */
   function admit(request: IncomingMessage): Record<string, string> | null {
     try {
       checkHead(request)
@@ -188,7 +188,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     }
     const checked = cache.checkAtOnce(key)
     if (checked !== null) finish(checked)
-    // What is wrong with the store is told by who reads it.
+    // What is wrong with the store is reported where it is read.
     else void cache.check(key).then(finish, () => finish(null))
   }
 }
@@ -196,7 +196,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
 /** A page that is asked for, and the route that it is of. */
 type Found = { asked: PageRequest; route: string }
 
-/** Finds out which page the target of a request asks for; null for what is no such request, or not a plain one. */
+/** Finds out which page the target of a request asks for; null for any other request, and for one that is not plain. */
 function resourceFinder(): (target: string) => Found | null {
   const whole = new Map<string, Resource>()
   const withId = new Map<string, Resource>()

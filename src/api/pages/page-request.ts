@@ -120,7 +120,7 @@ function pageSize(name: string, size: bigint | undefined): number {
 
 const CURSOR_FAULTS: Record<CursorFault, string> = {
   empty: 'is empty',
-  garbled: 'is no cursor',
+  garbled: 'is not a cursor',
   'of another resource': 'is a cursor of another resource',
   'of another market': 'is a cursor of another market',
 }

@@ -52,14 +52,14 @@ function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault: string): 
   }
 }
 
-/** Takes any text: whether it is what it should be is checked later, as an error of its own kind. */
+/** Takes any text: whether it is what it should be is checked later, with a separate error. */
 function textLike(pattern: RegExp): ParameterType {
   return { parse: (text) => text, allowed: 'any text', schema: { type: 'string', pattern: pattern.source } }
 }
 
 /** The types of parameters: how their values are read, and what the OpenAPI document says of them. */
 export const PARAMETER_TYPES = {
-  // Any int32 parses: its range is checked where it counts, as an error of its own kind (page-request.ts).
+  // Any int32 parses: its range is checked where it counts, with a separate error (page-request.ts).
   pageSize: {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
     allowed: `an integer from 1 to ${MAX_PAGE_SIZE}`,

@@ -29,7 +29,7 @@ const PAGINATION_PARAMETERS: readonly Parameter[] = [
     name: 'pagination.before',
     type: TYPES.cursor,
     description:
-      'Paging backward: the cursor of the first row of the page behind. Passed over beside `pagination.first`.',
+      'Paging backward: the cursor of the first row of the page that follows. Ignored beside `pagination.first`.',
   },
   {
     name: 'pagination.newestFirst',
@@ -100,7 +100,7 @@ export const FORMAT_PARAMETER: Parameter = {
   name: 'format',
   type: TYPES.exportFormat,
   description:
-    'All rows of the selection, or those behind `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
+    'All rows of the selection, or those after `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
 }
 
 /** The query parameters of a resource, by name: the order in which faults are reported. */

@@ -27,7 +27,7 @@ export type ThreadOptions<News> = {
   what: string
   /** Whether the thread is started with the first question, and not before. */
   isLate?: boolean
-  /** Is told what the thread says unasked. */
+  /** Called with what the thread reports unasked. */
   onNews?: (news: News) => void
 }
 
@@ -107,7 +107,7 @@ export function startThread<Asked, Answer, News = never>({
 /** An answer, and memory that goes with it to the one who has asked. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
-/** Answers what a thread is asked for, and lets it end once it is told to; returns how to say something unasked. */
+/** Answers what a thread is asked for, and lets it end once it is asked to; returns a function that reports something unasked. */
 export function answerCalls<Asked, Answer, News = never>(
   port: MessagePort,
   answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,

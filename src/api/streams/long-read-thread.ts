@@ -115,7 +115,7 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
       const { reads } = await open()
       if (proxy.isClosed) return { answer: null }
       await reads.hub.follow(resourceNamed(asked.resource), asked.selection, proxy, asked.start)
-      // Answered at the end: should the thread fail, everyone who follows is told.
+      // Answered at the end: should the thread fail, every follower is notified.
       await proxy.closed
       return { answer: null }
     }

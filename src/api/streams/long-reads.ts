@@ -12,7 +12,7 @@ import { startThread, type ThreadCalls } from '../pages/thread-calls.ts'
 /** Reads at a time, of a database that reads by itself: connections are left for pages. */
 const READS_AT_ONCE = 3
 
-/** An export under way: one snapshot of the store, which lasts until it is closed. */
+/** An export in progress: one snapshot of the store, which lasts until it is closed. */
 export type OpenExport = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
@@ -87,7 +87,7 @@ export type LongReadNews =
   | { type: 'drain'; id: number }
   | { type: 'notice'; message: string }
 
-/** Reads a store that is embedded in a thread of its own, so that nothing else waits for it. */
+/** Reads an embedded store in a separate thread, so that nothing else waits for it. */
 export function startLongReads(store: string, log: FastifyBaseLogger): LongReads {
   const followers = new Map<number, Follower>()
   const ids = new Map<Follower, number>()
@@ -113,7 +113,7 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
           void followers
             .get(news.id)
             ?.drained()
-            .then(() => tell({ type: 'drained', id: news.id }))
+            .then(() => send({ type: 'drained', id: news.id }))
           break
         case 'notice':
           log.warn(news.message)
@@ -124,8 +124,8 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
     },
   })
 
-  /** Where the thread has failed, everyone who waits for an answer is told. */
-  function tell(asked: LongReadAsked): void {
+  /** Where the thread has failed, everyone who waits for an answer is notified. */
+  function send(asked: LongReadAsked): void {
     thread.ask(asked).catch(() => {})
   }
 
@@ -134,7 +134,7 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
     if (id === undefined) return
     ids.delete(follower)
     followers.delete(id)
-    tell({ type: 'leave', id })
+    send({ type: 'leave', id })
   }
 
   return {
@@ -147,7 +147,7 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
       },
       leave,
       committed: () => {
-        if (followers.size > 0) tell({ type: 'committed' })
+        if (followers.size > 0) send({ type: 'committed' })
       },
       close: () => {},
     },

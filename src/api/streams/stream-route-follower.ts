@@ -27,7 +27,7 @@ export type StreamFollower = Follower & {
  * Makes the follower that writes to an answer whose head has been sent.
  *
  * @param backlog what is kept for clients that do not read
- * @param onDropped is told of one that has fallen too far behind
+ * @param onDropped called with a follower that has fallen too far behind
  */
 export function createStreamFollower(
   response: ServerResponse,

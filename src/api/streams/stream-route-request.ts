@@ -25,7 +25,7 @@ const START_PARAMETERS: readonly Parameter[] = [
     name: 'afterBlock',
     type: PARAMETER_TYPES.uint64,
     description:
-      'Rows of the blocks behind this height, such as the `X-Block-Height` of a page. Not together with `after`.',
+      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Not together with `after`.',
   },
 ]
 
@@ -69,9 +69,9 @@ export async function streamRequest(
   const position = await reader.position()
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
-  if (place !== null) return { selection, start: { behind: place }, position }
+  if (place !== null) return { selection, start: { after: place }, position }
   if (afterBlock === undefined) return { selection, start: 'now', position }
-  return { selection, start: { behind: { height: afterBlock + 1n, index: 0 } }, position }
+  return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, position }
 }
 
 /** Where a row of a page came, by its cursor. */
@@ -84,7 +84,7 @@ async function placeOfRow(
 ): Promise<Place> {
   const key = decodeCursor(resource, selection, cursor)
   const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
-  if (typeof key === 'string') throw invalidPagination(`${name} is no cursor of this stream; ${allowed}`)
+  if (typeof key === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
   const place = await reader.placeOf(resource, selection, key)
   if (place === null) throw invalidPagination(`${name} is the cursor of a row that is gone; ${allowed}`)
   return place

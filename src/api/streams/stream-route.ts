@@ -30,7 +30,7 @@ export type StreamRoutesOptions = {
   limits: Pick<Limits, 'streams' | 'selections'>
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
-  /** Is told of an address that holds all streams or selections and asks for more. */
+  /** Called with an address that holds all streams or selections and asks for more. */
   onAlone: (address: string) => void
 }
 
@@ -104,7 +104,7 @@ function streamHandler(
     // The server keeps a connection whose client has ended its side: here that client is gone.
     raw.socket?.once('end', () => raw.destroy())
     hub.follow(resource, selection, created, start).catch((error: unknown) => {
-      // The client comes back by itself, and is told with a status what is wrong then.
+      // The client connects again by itself, and the status of that answer says what is wrong.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
         request.log.warn(`a stream ends: ${error.message}`)
       } else request.log.error({ err: error, requestId: request.id }, 'a stream failed')

@@ -21,7 +21,7 @@ export type MarketRunOptions = {
   marketId: string
   method: TwapMethod
   tally: Tally
-  /** Whether it is told of every market data that the core has sent. */
+  /** Whether it is given every market data that the core has sent. */
   knowsMarketData: boolean
   /** Where the market's funding parameters come from. */
   parametersOf: ParameterSource
@@ -51,7 +51,7 @@ export class MarketRun {
   readonly #verifier: MarketVerifier
   readonly #funding: FundingRun
   #period: { seq: bigint; start: bigint; sources: [SourceState, SourceState] } | null = null
-  /** Whether it is known if an auction was going on when the period began. */
+  /** Whether it is known if an auction was in progress when the period began. */
   #knowsAuctions = false
   /** Whether an auction has begun or ended since it was not known. */
   #sawAuction = false
@@ -88,7 +88,7 @@ export class MarketRun {
     // What was carried over comes from the period before.
     this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
     this.#differs = [false, false]
-    // The first period begins without any; later an event tells, or a mean that is not 0 (see #seeMean).
+    // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).
     this.#knowsAuctions ||= event.seq === 0n || this.#sawAuction
     for (const twap of [event.internalTwap, event.externalTwap]) if (twap !== null) this.#seeMean(twap)
     if (isStored)
@@ -159,7 +159,7 @@ export class MarketRun {
 
   /**
    * A mean over some time was sent. It would be 0 if all of that time lay in an auction, so that another one
-   * tells that none was going on; unless one has begun or ended since, which changes the mean in other ways.
+   * shows that none was in progress; unless one has begun or ended since, which changes the mean in other ways.
    */
   #seeMean(twap: string): void {
     if (!this.#sawAuction && twap !== '0') this.#knowsAuctions = true

@@ -42,7 +42,7 @@ type StoredPoint = { event: FundingPeriodDataPointEvent; place: StreamPlace }
 /**
  * The events of one market that bear on its TWAPs, in the order of the stream, as far as a store keeps them: no
  * more than the points of two periods are in memory. Of a period that has ended only the last event is stored;
- * it began right behind the end of the one before, in the same block.
+ * it began right after the end of the one before, in the same block.
  */
 export class StoredMarket {
   readonly #options: StoredMarketOptions
@@ -85,7 +85,7 @@ export class StoredMarket {
         const next = nextRow === null ? null : storedPeriod(marketId, namedRow(PERIODS, nextRow))
         await this.#takePeriod(seq, isPeriods ? period : null, isSpans ? span : null, next)
       } else if (isPeriods) {
-        // For the auctions that go on when the next one begins.
+        // For the auctions still in progress when the next one begins.
         await this.#open(period, [])
       }
       this.#ended = isPeriods && period.event.end !== null ? period : null
@@ -148,7 +148,7 @@ export class StoredMarket {
 
   /**
    * Whether everything of the market is there from before its first period on, and its first point, which the
-   * core sends when that begins, has not been taken out.
+   * core sends when that begins, has not been pruned.
    */
   #sawTheBeginning({ start }: FundingPeriodEvent, [first]: readonly StoredPoint[]): boolean {
     const { stream } = this.#options
@@ -160,8 +160,8 @@ export class StoredMarket {
   }
 
   /**
-   * Why points of the external and the internal source may be missing: points that were taken out. They are all
-   * there where the period began behind the bound, and the last point from before it, which it took along, is
+   * Why points of the external and the internal source may be missing: points that were pruned. They are all
+   * there where the period began after the bound, and the last point from before it, which it took along, is
    * there too.
    */
   #doubts(
@@ -173,12 +173,12 @@ export class StoredMarket {
     const doubt = (source: 1 | 2): UnknownReason | null => {
       if (pruned === null) return null
       const { timestamp, height } = pruned
-      const isBehindHeight = height === null || opening.height >= BigInt(height)
-      const isBehindTime =
+      const isAfterHeight = height === null || opening.height >= BigInt(height)
+      const isAfterTime =
         timestamp === null ||
         (start >= BigInt(timestamp) &&
           points.some(({ event }) => event.source === source && event.timestamp <= start))
-      return isBehindHeight && isBehindTime ? null : 'points pruned'
+      return isAfterHeight && isAfterTime ? null : 'points pruned'
     }
     return [doubt(1), doubt(2)]
   }
@@ -236,7 +236,7 @@ export class StoredMarket {
   }
 }
 
-/** The rows of a market, of a table whose key goes on with a seq or height, or that and an event's index. */
+/** The rows of a market, of a table whose key continues with a seq or height, or that and an event's index. */
 function ofMarket({ keyLength }: Table, market: string): RowRange {
   const lowest: Cell[] = [market, '-1', '-1']
   const highest: Cell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]

@@ -68,13 +68,13 @@ export type VerifyReport = {
   funding: FundingReport
 }
 
-/** Is told, every now and then, what has come out so far. */
+/** Called now and then with the result so far. */
 export type VerifyProgress = (report: VerifyReport) => void
 
 /** What is verified; null: all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }
 
-/** Differences that are told one by one. */
+/** Differences that are listed one by one. */
 const MAX_TOLD = 1_000
 
 /** A market's period in the making, by source. */

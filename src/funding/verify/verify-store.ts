@@ -30,8 +30,8 @@ export type StoredStream = {
 
 /**
  * Recomputes the TWAPs that a store holds, in one snapshot, market by market and period by period. Where
- * something may be missing, a TWAP that is not as expected is unknown: in a gap, behind points that were taken
- * out, and where it depends on market data, which are not stored.
+ * something may be missing, a TWAP that is not as expected is unknown: after a gap, after points that were
+ * pruned, and where it depends on market data, which are not stored.
  *
  * @throws {StoreError} where there is no store, or it is not of this program's schema.
  */

@@ -46,7 +46,7 @@ export class EventBuffer {
   readonly #options: EventBufferOptions
   readonly #files: BufferFile[] = []
   #handle: FileHandle | null = null
-  /** Numbers only rise: a position behind a released file must not mean a later one. */
+  /** Numbers only rise: a position in a released file must not mean one in a later file. */
   #nextNumber: number
   #sequence = 0n
   #writtenBytes = 0

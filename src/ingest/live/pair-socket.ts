@@ -59,7 +59,7 @@ export type PairOptions = {
 /** The side of a PAIR connection that listens: one peer at a time. */
 export type PairSocket = {
   port: number
-  /** Stops and goes on reading from the peer: it waits, then, as TCP lets it. */
+  /** Pauses and resumes reading from the peer; while paused, TCP makes the peer wait. */
   pause(): void
   resume(): void
   close(): Promise<void>

@@ -6,7 +6,7 @@ import { EventStreamError } from '../../records/place.ts'
 import { RECORD_HEADER_BYTES, RecordFramer } from '../../records/record-framer.ts'
 
 /**
- * Cuts a buffer file behind its last whole event. After a loss of power the bytes behind the last flush may be
+ * Cuts a buffer file after its last whole event. After a loss of power the bytes after the last flush may be
  * cut off, zero or anything; all that an end of block covered stands before them. Returns the bytes cut off.
  */
 export async function repairBufferFile(path: string): Promise<number> {

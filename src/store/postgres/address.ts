@@ -21,7 +21,7 @@ export function isPostgresAddress(name: string): boolean {
  * Reads `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`,
  * `host`, ...). `PGPASSWORD` and `~/.pgpass` count where the address has no password.
  *
- * @throws {StoreError} for an address that is none, or a schema that is no plain name.
+ * @throws {StoreError} for an invalid address, or a schema that is not a plain name.
  */
 export function parsePostgresAddress(text: string): PostgresAddress {
   if (!URL.canParse(text)) {
@@ -32,7 +32,7 @@ export function parsePostgresAddress(text: string): PostgresAddress {
   const url = new URL(text)
   const schema = url.searchParams.get('schema') ?? 'lyra'
   if (!SCHEMA_NAME.test(schema)) {
-    throw new StoreError(`the schema "${schema}" is no plain name of lower-case letters, digits and _`)
+    throw new StoreError(`the schema "${schema}" is not a plain name of lower-case letters, digits and _`)
   }
   url.searchParams.delete('schema')
   const connectionString = url.toString()

@@ -1,7 +1,7 @@
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 
-/** A database is copied by its own tools: tells the exact command. */
+/** Refuses: a database is copied by its own tools. The error names the exact command. */
 export function backupPostgres({ name, schema }: PostgresAddress, file: string): never {
   const url = new URL(name)
   // The schema is ours to read, not libpq's.

@@ -94,7 +94,7 @@ function encode(value: Parameter): unknown {
   return typeof value === 'bigint' ? value.toString() : value
 }
 
-/** Notes what a transaction changes, behind its other statements: others that do so wait until it has ended. */
+/** Notes what a transaction changes, after its other statements: others that do so wait until it has ended. */
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
   await client.query('lock table changes in exclusive mode')
   for (const { text, values } of noteChanges(changes)) await rowsOf(client, text, values)

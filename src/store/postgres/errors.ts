@@ -59,7 +59,7 @@ export function isConnectionLost(error: unknown): boolean {
   return NETWORK.includes(code) || code.startsWith('08') || code.startsWith('57P')
 }
 
-/** Tries again where the connection is cut in the middle of the work; a server that is not there is told at once. */
+/** Tries again where the connection is cut in the middle of the work; a server that is not there is reported at once. */
 export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

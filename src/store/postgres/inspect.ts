@@ -57,7 +57,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
     const version = await schemaVersion(client, address)
     if (version === 0) {
       throw new StoreError(
-        `${address.name}: there is no store; make one with lyra migrate, or take events in`,
+        `${address.name}: there is no store; make one with lyra migrate, or ingest event files`,
       )
     }
     const [[bytes], [hasWriter]] = (await Promise.all([

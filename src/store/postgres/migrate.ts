@@ -54,7 +54,7 @@ export async function refuseOutdated(address: PostgresAddress): Promise<void> {
   checkVersion(await schemaVersionOf(address), address)
 }
 
-/** The schema's version, by a connection of its own; 0 where there is none. */
+/** The schema's version, by a separate connection; 0 where there is none. */
 export async function schemaVersionOf(address: PostgresAddress): Promise<number> {
   try {
     const client = await connect(writerConfig(address))

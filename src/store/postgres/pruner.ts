@@ -7,7 +7,7 @@ import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
 import { runSteps } from './run-steps.ts'
 
-/** How long a transaction waits for rows that a writer holds before it lets go of its own, in milliseconds. */
+/** How long a transaction waits for rows that a writer holds before it releases those that it holds itself, in milliseconds. */
 const LOCK_WAIT_MS = 200
 
 /** Times that a chunk is tried, and the wait between. */
@@ -17,7 +17,7 @@ const RETRY_MS = 250
 /** SQLSTATE of a lock that was not given in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Opens a pruner on a connection of its own, beside the one that holds the writer's lock. */
+/** Opens a pruner on a separate connection, beside the one that holds the writer's lock. */
 export async function openPostgresPruner(address: PostgresAddress): Promise<Pruner> {
   let client: Client | null = null
 

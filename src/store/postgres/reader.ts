@@ -45,14 +45,14 @@ import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 const MAX_CONNECTIONS = 10
 
 /**
- * Opens a reader on connections of its own.
+ * Opens a reader on separate connections.
  *
  * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
  */
 export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
   const pool = new Pool({ ...readerConfig(address), max: MAX_CONNECTIONS })
   // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
-  // tells its error with its statements', and to a listener, which the pool has only while it is idle.
+  // reports its error with its statements', and to a listener, which the pool has only while it is idle.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -112,7 +112,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   }
 }
 
-const NOTHING = { rows: [], edges: null, more: false, behind: false }
+const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
 /** Numbers of markets by id, kept while they are asked for: they never change, but a schema may be made anew. */
 type Markets = LRUCache<string, bigint>
@@ -122,7 +122,7 @@ const MAX_MARKETS_KNOWN = 10_000
 async function readPage(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection } = query
   const { span } = resource.storage
-  // A span is read by a statement of its own: both are of one snapshot.
+  // A span is read by a separate statement: both are of one snapshot.
   const isInSteps = span !== undefined && selection[span.filter] !== undefined
   const read = () => readPageWithin(client, query, markets)
   return isInSteps ? snapshot(client, read) : read()
@@ -148,13 +148,18 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       columnsStatement(pageScans(query, span, market), limit + 1, READ_STATE),
     )
     const width = resource.storage.columns.length
-    const [count, behind, marketId, ...state] = found!.slice(width)
+    const [count, hasRowsAtOrBefore, marketId, ...state] = found!.slice(width)
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.delete(scopeOf(resource, selection)!)
       continue
     }
     const read = rowsOfColumns(resource, found!.slice(0, width) as (string | null)[], Number(count))
-    return { ...cutRows(read, limit), edges: null, behind: (behind as unknown) === true, ...stateOf(state) }
+    return {
+      ...cutRows(read, limit),
+      edges: null,
+      hasRowsAtOrBefore: (hasRowsAtOrBefore as unknown) === true,
+      ...stateOf(state),
+    }
   }
 }
 

@@ -20,7 +20,7 @@ export type SnapshotReads = {
   run<T>(client: Queryable, reading: Reading<T>): Promise<T>
 }
 
-/** Opens a transaction of repeatable reads on a connection of its own, which lasts until it is closed. */
+/** Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed. */
 export async function openPostgresSnapshot(address: PostgresAddress, read: SnapshotReads): Promise<Snapshot> {
   async function reading<T>(work: () => Promise<T>): Promise<T> {
     try {

@@ -98,7 +98,7 @@ export async function openPostgresWriter(
       if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
         await locked.query('rollback')
         throw new StoreError(
-          `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to go on from there`,
+          `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
       await runSteps(locked, writeSteps(batch, markets))

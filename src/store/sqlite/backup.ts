@@ -62,7 +62,7 @@ function refuseFile(path: string, file: string, force: boolean): void {
   if (stats.dev === store.dev && stats.ino === store.ino) {
     throw new StoreError(`${file}: this is the store itself; name another file`)
   }
-  if (!stats.isFile()) throw new StoreError(`${file}: is there, and no file; name another one`)
+  if (!stats.isFile()) throw new StoreError(`${file}: it exists and is not a regular file; name another one`)
   if (!force) throw new StoreError(`${file}: is there already; name another file, or replace it with --force`)
   if (hasLog(file)) {
     throw new StoreError(

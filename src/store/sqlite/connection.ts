@@ -18,7 +18,7 @@ const READER_WAIT_MS = 250
 const TRUNCATE_WAIT_MS = 100
 
 /**
- * Memory for pages of the file. Mapping the file instead is no faster, and a file that gets shorter meanwhile
+ * Memory for pages of the file. Mapping the file instead is not faster, and a file that gets shorter meanwhile
  * then kills the process.
  */
 const READER_CACHE_KIB = 8 * 1024
@@ -45,15 +45,15 @@ const SERIES_BYTES = 320
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
-/** SQLite's primary result codes that have a cause which someone can mend. */
+/** SQLite's primary result codes whose cause an operator can fix. */
 const CAUSES: Record<number, string> = {
   5: 'another program holds it locked',
   8: 'it cannot be written to (read-only file or folder), which reading needs too',
   10: 'it cannot be read or written to; look for a full or failing disk, or a limit on the size of files',
-  11: 'the file is damaged; restore a backup, or take the event files in again',
+  11: 'the file is damaged; restore a backup, or ingest the event files again',
   13: 'the disk is full',
   14: 'the file cannot be opened; look at its path and permissions',
-  26: 'the file is no SQLite database',
+  26: 'the file is not a SQLite database',
 }
 
 /** An open database file and its prepared statements. Statements are written with `$1`, `$2`, ... */
@@ -219,7 +219,7 @@ export class Connection {
     this.#pragma('wal_checkpoint(passive)')
   }
 
-  /** Copies the log to the file and empties it; tells whether readers of older snapshots let it. */
+  /** Copies the log to the file and empties it; returns whether readers of older snapshots let it. */
   truncateLog(): boolean {
     this.#database.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
     try {

@@ -9,7 +9,7 @@ import { shortenLog } from './shorten-log.ts'
 /** The file, its log, and the log's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
 
-/** What the store in a file is. A writer leaves no mark between its commits, so that none can be told. */
+/** What the store in a file is. A writer leaves no mark between its commits, so that none can be seen. */
 export function inspectSqlite(path: string): StoreFacts {
   const schemaVersion = explained(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
@@ -35,7 +35,7 @@ function sizeOf(path: string): number {
 
 type SchemaObject = { type: string; name: string; sql: string | null }
 
-/** Has SQLite look through the file, and compares its schema with the one that this program makes. */
+/** Has SQLite check the file, and compares its schema with the one that this program makes. */
 export function checkSqlite(path: string): DatabaseCheck {
   const problems: string[] = []
   const connection = Connection.openForReading(path)
@@ -90,7 +90,7 @@ function storeFileProblems(connection: Connection): string[] {
   const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]
   if (rows.length !== 1) return [`store_file: ${rows.length} rows, where there is one`]
   const problems: string[] = []
-  if (!/^[0-9a-f]{32}$/.test(storeId)) problems.push(`store_file: "${storeId}" is no id of a store`)
+  if (!/^[0-9a-f]{32}$/.test(storeId)) problems.push(`store_file: "${storeId}" is not the id of a store`)
   if (logFrom < 0 || upkeepCommits < 0 || logFrom > commits || upkeepCommits > commits) {
     problems.push(
       `store_file: ${commits} commits, ${upkeepCommits} of them upkeep's, the log from ${logFrom} on`,

@@ -5,7 +5,7 @@ import { StoreError } from '../store.ts'
 
 /*
  * What is committed stands in the log beside the file (`lyra.db-wal`) until it is copied over. SQLite takes
- * whatever log it finds there: one left behind by a killed process, beside a store that has been replaced or
+ * whatever log it finds there: one that a killed process has left, beside a store that has been replaced or
  * restored since, would overwrite parts of the new store with the old one's. So each commit counts itself,
  * and notes how many commits the file held when its present log began (`log_from`). A file belongs to its log
  * if it is of the same store and holds no less than that, and no more than the log.

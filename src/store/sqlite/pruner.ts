@@ -14,7 +14,7 @@ const COUNT_COMMIT = `
 /** The log is copied to the file once it holds this many bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 
-/** Opens a pruner on a connection of its own. */
+/** Opens a pruner on a separate connection. */
 export function openSqlitePruner(path: string): Pruner {
   const connection = Connection.openForWriting(path)
   return {

@@ -45,7 +45,7 @@ import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
 /**
- * Opens a reader on a connection of its own, for reading only. The connection is opened anew once the file has
+ * Opens a reader on a separate connection, for reading only. The connection is opened anew once the file has
  * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
  * back is read again.
  */
@@ -109,7 +109,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
 function readPage(connection: Connection, query: PageQuery, rests = false): Page {
   const { resource, selection } = query
   const state = readState(connection)
-  const none = { rows: [], edges: null, more: false, behind: false, ...state }
+  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
   const market = readMarket(connection, resource, selection)
   if (market === undefined) return none
@@ -126,7 +126,11 @@ function readPage(connection: Connection, query: PageQuery, rests = false): Page
     query.edges === undefined
       ? readRows(connection, query, scans.page)
       : { rows: [], ...(rests ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
-  return { ...found, behind: scans.behind !== null && exists(connection, scans.behind), ...state }
+  return {
+    ...found,
+    hasRowsAtOrBefore: scans.atOrBefore !== null && exists(connection, scans.atOrBefore),
+    ...state,
+  }
 }
 
 /** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */

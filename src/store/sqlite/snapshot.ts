@@ -19,7 +19,7 @@ export type SnapshotReads = {
   run<T>(connection: Connection, reading: Reading<T>): T
 }
 
-/** Opens a read transaction on a connection of its own, which lasts until it is closed. */
+/** Opens a read transaction on a separate connection, which lasts until it is closed. */
 export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot {
   const connection = reading(() => Connection.openForReading(path, CACHE_KIB))
 

@@ -38,7 +38,7 @@ type Known = {
   logFrom: bigint
 }
 
-/** Opens a writer on a connection of its own; makes the store or brings its schema up to date where needed. */
+/** Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. */
 export function openSqliteWriter(path: string, { durable = false, onNotice }: WriterOptions = {}): Writer {
   const connection = Connection.openMigrated(path, onNotice)
   if (durable) connection.flushEveryCommit()
@@ -68,7 +68,7 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   function readKnown(): Known {
     return connection.transaction('deferred', () => {
       const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS) as [string, string, string]
-      // Looked at behind the count, which upkeep may raise at any time: what is counted stands in the file then.
+      // Read after the count, which upkeep may raise at any time: what is counted stands in the file then.
       const isLogEmpty = logBytes(path) === 0
       return {
         coverage: readCoverage(connection),
@@ -79,7 +79,7 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
     })
   }
 
-  /** Two programs that write to one store would each go on from what the other has changed. */
+  /** Two programs that write to one store would each continue from what the other has changed. */
   function refuseOtherWriter(): void {
     const [commits, , upkeep] = connection.row(READ_COMMITS) as [string, string, string]
     const upkeepCommits = BigInt(upkeep)

@@ -1,23 +1,27 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { startIntakeWorker } from '../ingest/start-worker.ts'
+import { startIngestionWorker } from '../ingest/start-worker.ts'
 import type { WorkerMessage } from '../ingest/worker.ts'
 import { explainListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
-export type Intake = {
-  /** Settles once the event files named have been taken in, or failed to be; tells whether they were. */
+export type Ingestion = {
+  /** Settles once the event files named have been ingested, or have failed to be: with whether they were. */
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, where one is waited for. */
   listening: Promise<void>
   stop(): Promise<void>
 }
 
-/** What is told of an intake while it works: plain data, which may go to another process. */
-export type IntakeNews = WorkerMessage | { type: 'failed'; message: string }
+/** What an ingestion reports while it works: plain data, which may go to another process. */
+export type IngestionNews = WorkerMessage | { type: 'failed'; message: string }
 
-/** Starts the intake of what the settings name; `tell` hears how it fares. */
-export function startIntake(settings: ServeSettings, log: Logger, tell: (news: IntakeNews) => void): Intake {
+/** Starts the ingestion of what the settings name, which reports its progress to `notify`. */
+export function startIngestion(
+  settings: ServeSettings,
+  log: Logger,
+  notify: (news: IngestionNews) => void,
+): Ingestion {
   const { listen: live, paths, keep } = settings
   const ingested = Promise.withResolvers<boolean>()
   const listening = Promise.withResolvers<void>()
@@ -27,12 +31,12 @@ export function startIntake(settings: ServeSettings, log: Logger, tell: (news: I
     return { ingested: ingested.promise, listening: listening.promise, stop: async () => {} }
   }
   const fail = (message: string) => {
-    tell({ type: 'failed', message })
-    log.error(`intake stopped: ${message}`)
+    notify({ type: 'failed', message })
+    log.error(`ingestion stopped: ${message}`)
     ingested.resolve(false)
   }
   const onMessage = (message: WorkerMessage) => {
-    tell(message)
+    notify(message)
     if (message.type === 'listening') {
       log.info(`waiting for a core on ${live!.host}:${message.port}`)
       listening.resolve()
@@ -40,7 +44,7 @@ export function startIntake(settings: ServeSettings, log: Logger, tell: (news: I
       const { report, failure } = message
       if (failure !== null) return fail(failure)
       log.info(
-        `intake ended: ${report.blocks} blocks taken in, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
+        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
       )
       ingested.resolve(true)
     }
@@ -57,7 +61,7 @@ export function startIntake(settings: ServeSettings, log: Logger, tell: (news: I
     if (started) fail(error.message)
     else listening.reject(explainListenError(error, live!.host, live!.port, '--listen'))
   }
-  const worker = startIntakeWorker(
+  const worker = startIngestionWorker(
     {
       store: settings.store,
       paths,

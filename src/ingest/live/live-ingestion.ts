@@ -25,10 +25,10 @@ const MAX_PENDING_BYTES = 32 * 1024 * 1024
 
 const PIECE_BYTES = 1024 * 1024
 
-/** How long the intake waits before it tries again what the store has refused. */
+/** How long ingestion waits before it tries again what the store has refused. */
 const RETRY_MS = 1_000
 
-/** How a live intake stands. */
+/** The state of a live ingestion. */
 export type LiveState = {
   /** The core that is connected; null where none is. */
   peer: string | null
@@ -36,7 +36,7 @@ export type LiveState = {
   received: number
   /** Bytes in the buffer that are not committed. */
   bufferedBytes: number
-  /** What keeps the intake from committing; null while nothing does. */
+  /** What keeps the ingestion from committing; null while nothing does. */
   failure: string | null
   /** Connections closed by this side since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
@@ -63,8 +63,8 @@ export type LiveOptions = {
   onLeftOut: (reason: LeftOutReason, place: Place) => void
 }
 
-/** A live intake that listens, and buffers what it receives. */
-export type LiveIntake = {
+/** A live ingestion that listens, and buffers what it receives. */
+export type LiveIngestion = {
   port: number
   /** Commits what is and comes in the buffer, until the signal is aborted. */
   run(): Promise<void>
@@ -74,7 +74,7 @@ export type LiveIntake = {
  * Listens for the core. What arrives goes to the buffer on disk first, and is committed from there: the core
  * does not send again what was sent.
  */
-export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake> {
+export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
   const { store, log, signal, onState } = options
   const state: LiveState = { peer: null, received: 0, bufferedBytes: 0, failure: null, faults: {} }
   const buffer = new EventBuffer({
@@ -158,7 +158,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   for (const path of buffer.paths) {
     const cut = await repairBufferFile(path)
-    if (cut > 0) log.warn(`${path}: ${cut} bytes behind the last whole event cut off`)
+    if (cut > 0) log.warn(`${path}: ${cut} bytes after the last whole event removed`)
   }
   buffer.refresh()
 
@@ -203,7 +203,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
       await batches.commit(assembler.coverage)
       if (assembler.pendingHeight === null) buffer.release(position)
       if (commitFault !== null) {
-        log.info('live ingestion: goes on')
+        log.info('live ingestion: resumed')
         commitFault = null
         report()
       }
@@ -233,7 +233,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
   let reading = 0
 
   /**
-   * Waits until a gap is closed: by someone who has taken the missing blocks in (null), or by the core, which
+   * Waits until a gap is closed: by an operator who has ingested the missing blocks (null), or by the core, which
    * has sent them again (their place in the buffer).
    */
   async function untilClosed(gap: GapError): Promise<BufferPosition | null> {
@@ -249,7 +249,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
     }
   }
 
-  /** Up to where all of the buffer is committed, once the intake has ended. */
+  /** Up to where all of the buffer is committed, once the ingestion has ended. */
   let committedUpTo: BufferPosition | null = null
 
   async function run(): Promise<void> {
@@ -283,7 +283,7 @@ export async function startLiveIntake(options: LiveOptions): Promise<LiveIntake>
   return { port: socket.port, run }
 }
 
-/** Waits until somebody has taken in the blocks up to a height. */
+/** Waits until the store holds the blocks up to a height, whoever ingests them. */
 async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
@@ -292,7 +292,7 @@ async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Pro
   }
 }
 
-/** Nothing that the program could wait for mends the input. */
+/** Waits for the end: nothing that the program could wait for repairs the input. */
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
