@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, company, live, intake, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, series, company, live, intake, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -16,6 +16,7 @@ import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
 import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
+import { measureSeries } from './series.ts'
 import { measureDepthAndFilters, measureHotAndCold, measureWorkers, pageTargets } from './table-of-pages.ts'
 import { measureVisibility } from './visibility.ts'
 
@@ -58,6 +59,7 @@ async function benchAgainstLimits(): Promise<void> {
   }
   const parts = {
     pages: benchPages,
+    series: benchSeries,
     company: benchCompany,
     live: benchLive,
     intake: benchIntake,
@@ -112,6 +114,16 @@ async function benchPages(add: Add): Promise<void> {
     await service.stop()
   }
   await benchRecordings(add)
+}
+
+async function benchSeries(add: Add): Promise<void> {
+  const store = await largeStore(POINTS)
+  const service = await serveStore(store)
+  try {
+    add(...(await measureSeries(service, store, POINTS)))
+  } finally {
+    await service.stop()
+  }
 }
 
 /** Has the system keep a file in memory: the figures are to be the program's, not the disk's. */

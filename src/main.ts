@@ -6,6 +6,8 @@ enableCompileCache()
 const compiled = getCompileCacheDir()
 // Threads and further processes find it there; the folder itself is named after the version of Node.
 if (compiled !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(compiled)
+// Before anything else is loaded: what serves for weeks is to give memory back.
+if (process.argv[2] === 'serve') (await import('./service/allocator.ts')).restartWithAllocatorLimit()
 const { runProgram } = await import('./cli/program.ts')
 
 await runProgram(process.argv.slice(2))

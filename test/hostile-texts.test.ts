@@ -72,6 +72,10 @@ for (const kind of STORE_KINDS) {
       await ingestWhole(store, SAMPLE)
       const price = '7'.repeat(5_000)
       await runSql(store, `update funding_period_data_points set price = '${price}'`)
+      await runSql(
+        store,
+        `update funding_period_series set price_first = '${price}', price_last = '${price}', price_minimum = null, price_maximum = null`,
+      )
       await runSql(store, `update checkpoints set block_hash = '${'f'.repeat(5_000)}'`)
       const base = await serve(t, store)
       const points = (await send(base, `${POINTS}?pagination.first=1`)).text

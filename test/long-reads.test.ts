@@ -136,6 +136,40 @@ for (const kind of STORE_KINDS) {
       hub.leave(listener)
     })
 
+    test('is read when its writer reports a commit, and seldom asked otherwise', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1)])
+      const opened = await openStore(store).openReader()
+      t.after(() => opened.close())
+      let looks = 0
+      const reader: Reader = {
+        ...opened,
+        position: () => {
+          looks++
+          return opened.position()
+        },
+      }
+      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      t.after(() => hub.close())
+      const listener = createListener()
+      await hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
+      hub.committed()
+      await sleep(1_500)
+      assert.ok(looks <= 4, `${looks} looks in 1.5 s`)
+      for (let height = 2; height <= 30; height++) {
+        await live.commit(height, [pointAt(height)])
+        const before = looks
+        hub.committed()
+        await until(() => looks > before, 'a look')
+        await until(() => eventsIn(listener.text) === height - 1, `the row of block ${height}`)
+      }
+      // A second a commit would be half a minute.
+      assert.ok(looks <= 75, `${looks} looks for 29 commits`)
+      listener.close()
+      hub.leave(listener)
+    })
+
     test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)

@@ -1,6 +1,6 @@
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
-import { type ExportOptions, exportTarget, type PageOptions, pageTarget } from './requests.ts'
+import { type ExportOptions, exportTarget, type PageOptions, pageTarget, seriesTarget } from './requests.ts'
 import {
   type FilteredName,
   type Filters,
@@ -12,6 +12,7 @@ import {
   STREAM_PATHS,
   type StreamFilters,
 } from './resources.ts'
+import type { Series, SeriesOptions } from './series.ts'
 import type { Coverage, Health, Readiness } from './service.ts'
 import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
 
@@ -61,6 +62,8 @@ type Service = {
   coverage(options?: CoverageOptions): Promise<Coverage>
   /** What the running funding period of a market would pay if it ended at the last block; null where that is not known. */
   fundingEstimate(marketId: string, options?: Signalled): Promise<FundingEstimate | null>
+  /** Prices and TWAPs of a market over time, by buckets of equal length: what a chart needs, in one request. */
+  series(marketId: string, options?: SeriesOptions): Promise<Series>
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -96,6 +99,10 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
       const target = `/api/v2/funding-estimates/${encodeURIComponent(marketId)}`
       const { text } = await connection.get(target, signal)
       return (JSON.parse(text) as { fundingEstimate: FundingEstimate | null }).fundingEstimate
+    },
+    series: async (marketId, options = {}) => {
+      const { text } = await connection.get(seriesTarget(marketId, options), options.signal)
+      return (JSON.parse(text) as { series: Series }).series
     },
     health: async ({ signal } = {}) => JSON.parse((await connection.get('/health', signal)).text) as Health,
     ready: async ({ signal } = {}) =>

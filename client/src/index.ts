@@ -4,5 +4,6 @@ export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './error
 export type { Page, PageInfo, PageRow, WalkOptions } from './pages.ts'
 export type * from './requests.ts'
 export type * from './resources.ts'
+export type * from './series.ts'
 export type * from './service.ts'
 export type { StreamOptions, StreamRow } from './streams.ts'

@@ -8,6 +8,7 @@ import {
   type StreamFilters,
   type Time,
 } from './resources.ts'
+import type { SeriesOptions } from './series.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
 export type PageOptions = {
@@ -103,6 +104,20 @@ export function streamTarget<Name extends ResourceName>(
     ...restParams(rest),
     ['after', after],
     ['afterBlock', after === undefined ? afterBlock : undefined],
+  ])
+}
+
+/** The target of a request for a series. */
+export function seriesTarget(
+  marketId: string,
+  { from, to, source, buckets, interval }: SeriesOptions,
+): string {
+  return target(`/api/v2/series/funding-period-data-points/${encodeURIComponent(marketId)}`, [
+    ['dateRange.startTimestamp', nanoseconds(from)],
+    ['dateRange.endTimestamp', nanoseconds(to)],
+    ['source', source],
+    ['buckets', text(buckets)],
+    ['interval', interval],
   ])
 }
 

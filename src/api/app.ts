@@ -43,12 +43,14 @@ import { marketSummariesHandler } from './pages/market-summaries-route.ts'
 import { createPageCache } from './pages/page-cache.ts'
 import { createPageFront, type PageFaults, type PageFront } from './pages/page-front.ts'
 import { pageHandler } from './pages/page-route.ts'
+import { seriesHandler } from './pages/series-route.ts'
 import {
   COVERAGE_PATH,
   exportPath,
   FUNDING_ESTIMATE_PATH,
   READ_METHODS,
   ROUTED_PATHS,
+  SERIES_PATH,
   UNLIMITED_PATHS,
 } from './paths.ts'
 import { createExports } from './streams/export-route.ts'
@@ -257,6 +259,11 @@ export function createApp(options: AppOptions): App {
     method: READ_METHODS,
     url: marketSummaries.path,
     handler: marketSummariesHandler({ reports, turns: pageTurns.long, addressOf }),
+  })
+  server.route({
+    method: READ_METHODS,
+    url: SERIES_PATH,
+    handler: seriesHandler({ reports, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, intake, metrics, metricsText: options.metricsText, version })

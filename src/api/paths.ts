@@ -13,6 +13,9 @@ export const COVERAGE_PATH = '/api/v2/coverage'
 /** Where the running funding period of a market is estimated. */
 export const FUNDING_ESTIMATE_PATH = '/api/v2/funding-estimates/:marketId'
 
+/** Where charts of data points come from. */
+export const SERIES_PATH = '/api/v2/series/funding-period-data-points/:marketId'
+
 /** Where a resource's rows are sent as they come. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
@@ -43,6 +46,7 @@ export const KNOWN_PATHS: readonly string[] = [
   ...RESOURCES.map(exportPath),
   COVERAGE_PATH,
   FUNDING_ESTIMATE_PATH,
+  SERIES_PATH,
   ...SERVICE_PATHS,
   DOCUMENT_PATH,
 ]

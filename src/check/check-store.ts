@@ -12,6 +12,7 @@ import {
 } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import { BlockSpanCheck } from './check-block-spans.ts'
+import { SeriesCheck } from './check-series.ts'
 import { Problems } from './problems.ts'
 import { faultsOf } from './row-rules.ts'
 
@@ -41,7 +42,7 @@ type Heights = { first: bigint; last: bigint; missing: GapList }
 type Span = { first: bigint; last: bigint; points: bigint }
 
 /**
- * Looks a store through, in one snapshot: the database's own check, keys and their order, values, spans against
+ * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
  * points, rows against position and gaps, providers against lists. Changes nothing. Takes memory for the funding
  * periods of one market at a time.
  *
@@ -87,6 +88,7 @@ async function checkTables(
   const heights = await checkStream(reader, problems, signal)
   const markets = await marketNumbers(reader, signal)
   const lists = new Set<Cell>()
+  const series = new SeriesCheck(reader, problems)
   for (const table of TABLES) {
     onStep(table.name)
     const spans = new SpanCheck(reader, problems)
@@ -118,11 +120,16 @@ async function checkTables(
         if (spans.isOfOtherMarket(named)) await spans.compare()
         spans.add(named)
         blockSpans.add(named)
+        await series.add(named)
       }
       await blockSpans.compare()
     }
     await spans.compare()
+    await series.end()
   }
+  const astray = rows.funding_period_series! - series.rows
+  if (astray > 0)
+    problems.add('funding_period_series', `${astray} rows of markets and sources without points`)
   await checkSpansWithoutPoints(reader, problems, signal)
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {

@@ -27,6 +27,12 @@ const COLUMN_RULES: Record<string, Rule> = {
   leave: between(0, 1),
   price: (value) => DECIMAL.test(value),
   twap: (value) => DECIMAL.test(value),
+  ...Object.fromEntries(
+    ['first', 'last', 'minimum', 'maximum'].flatMap((name) => [
+      [`price_${name}`, (value) => DECIMAL.test(value)],
+      [`twap_${name}`, (value) => DECIMAL.test(value)],
+    ]),
+  ),
   internal_twap: (value) => DECIMAL.test(value),
   external_twap: (value) => DECIMAL.test(value),
   kind: (value) => value === 'missing' || value === 'incomplete',

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
@@ -21,9 +22,10 @@ export function migrateCommand(): Command {
     )
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
-    .action(async ({ store: name, citus }: CommonOptions & { citus: boolean }) => {
+    .action(async ({ store: name, citus, logLevel }: CommonOptions & { citus: boolean }) => {
       const store = findStore(name)
-      await store.migrate()
+      const log = createLogger(logLevel)
+      await store.migrate((message) => log.info(message))
       if (citus) await store.distribute()
       console.log(`${store.name}: the schema is up to date${citus ? ', its tables are distributed' : ''}`)
     })

@@ -34,6 +34,7 @@ type ReadTotals = { records: number; leftOut: LeftOutCounts }
 /** What a worker says while it works. `read` counts since the last message of its kind. */
 export type WorkerMessage =
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
+  | { type: 'committed' }
   | { type: 'ended'; report: IntakeReport; failure: string | null }
   | { type: 'listening'; port: number }
   | { type: 'live'; state: LiveState }
@@ -78,7 +79,10 @@ async function takeFilesIn(): Promise<void> {
       onProgress: ({ records, leftOut }) => {
         read = { records, leftOut: Object.fromEntries(leftOut) }
       },
-      onCommit: sayRead,
+      onCommit: () => {
+        sayRead()
+        say({ type: 'committed' })
+      },
     })
     read = report
     sayRead()
@@ -102,7 +106,7 @@ async function startLive(live: LiveTask) {
     strict: task.strict,
     signal: stop.signal,
     onState: (state) => say({ type: 'live', state }),
-    onCommit: () => {},
+    onCommit: () => say({ type: 'committed' }),
     onLeftOut: (reason, place) => {
       say({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
       leftOut(reason, place)

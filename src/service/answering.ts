@@ -65,6 +65,10 @@ export async function startAnswering(
             state.live = { ...news.state, failure: withoutStore(news.state.failure) }
             app.metrics.showLive(news.state)
             break
+          case 'committed':
+            // A replica has it later.
+            if (settings.readStore.length === 0) longReads.hub.committed()
+            break
           case 'failed':
             state.failure = withoutStore(news.message)
             break

@@ -54,7 +54,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
 /** Makes the store, or brings its schema up to date; a service that reads from replicas answers without it. */
 async function migrate({ store, readStore }: ServeSettings, log: Logger): Promise<void> {
   try {
-    await findStore(store).migrate()
+    await findStore(store).migrate((message) => log.info(message))
   } catch (error) {
     if (readStore.length === 0) throw error
     log.warn(`${(error as Error).message}; its replicas are read meanwhile`)

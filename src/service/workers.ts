@@ -37,7 +37,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
     serialization: 'advanced',
   })
   const metrics = new AggregatorRegistry()
-  /** The last news of each kind but `read`, which counts: for those who come later. */
+  /** The last news of each kind that says how the intake stands: for processes that start later. */
   const latest = new Map<IntakeNews['type'], IntakeNews>()
   const workers = new Set<Worker>()
   let isStopping = false
@@ -102,7 +102,7 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
     return {
       url,
       hear: (news) => {
-        if (news.type !== 'read') latest.set(news.type, news)
+        if (news.type !== 'read' && news.type !== 'committed') latest.set(news.type, news)
         for (const worker of workers) tell(worker, { type: 'news', news })
       },
       stop,

@@ -1,11 +1,14 @@
 import { MIN_INT64 } from '../domain/integers.ts'
+import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import type { Statement } from './page-statement.ts'
-import type { CheckpointKey, PointKey, PointRun, PruneBound } from './pruner.ts'
+import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
+import type { WriteStep } from './write-batch.ts'
+import type { SeriesRun } from './write-series.ts'
 
 /*
- * What a pruner asks, in SQL that both databases take. By time a run of points is walked up to the bound; by
- * height all of it is: the key of the points does not hold the height.
+ * What pruning asks, in SQL that both databases take. By time a run of points is walked up to the bound; by height all
+ * of it is: the key of the points does not hold the height.
  */
 
 const POINTS = 'funding_period_data_points'
@@ -14,18 +17,20 @@ const POINTS = 'funding_period_data_points'
 const CHECKPOINT_COLUMN = { time: 'block_timestamp', height: 'at_block' } as const
 const POINT_COLUMN = { time: 'timestamp', height: 'height' } as const
 
+export const READ_MARKETS = 'select cast(market as text) from markets order by markets.market'
+
 /** Notes a bound by which rows go; one that reaches further is left. */
-export function noteBound({ by, before }: PruneBound): Statement {
+export function noteBound({ by, before }: PruneBound): WriteStep {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'
   return {
-    text: `insert into pruned (id, ${column}) values (1, $1)
+    each: `insert into pruned (id, ${column}) values (1, $1)
       on conflict (id) do update set ${column} = case
         when pruned.${column} > excluded.${column} then pruned.${column} else excluded.${column} end`,
-    values: [before],
+    values: [[before]],
   }
 }
 
-/** The keys of the next old checkpoints behind a key, up to `limit`. */
+/** The keys of the next old checkpoints after a key, up to `limit`. */
 export function oldCheckpoints(
   { by, before }: PruneBound,
   after: CheckpointKey | null,
@@ -39,23 +44,24 @@ export function oldCheckpoints(
   }
 }
 
-/** Takes out the old checkpoints behind one key, up to and with another one. */
+/** Deletes the old checkpoints after one key, up to and with another one; a row of each. */
 export function deleteCheckpoints(
   { by, before }: PruneBound,
   after: CheckpointKey | null,
   last: CheckpointKey,
-): Statement {
+): WriteStep {
   return {
-    text: `delete from checkpoints
-      where (at_block, hash) > ($1, $2) and (at_block, hash) <= ($3, $4) and ${CHECKPOINT_COLUMN[by]} < $5`,
-    values: [after?.atBlock ?? -1n, after?.hash ?? '', last.atBlock, last.hash, before],
+    each: `delete from checkpoints
+      where (at_block, hash) > ($1, $2) and (at_block, hash) <= ($3, $4) and ${CHECKPOINT_COLUMN[by]} < $5
+      returning 1`,
+    values: [[after?.atBlock ?? -1n, after?.hash ?? '', last.atBlock, last.hash, before]],
   }
 }
 
-/** Time, seq and, as 1 or 0, whether it is old, of the next points of a run behind a key, up to `limit`. */
+/** Time, seq and, as 1 or 0, whether it is old, of the next points of a run after a key, up to `limit`. */
 export function nextPoints(
   { by, before }: PruneBound,
-  { market, source }: PointRun,
+  { market, source }: SeriesRun,
   after: PointKey | null,
   limit: number,
 ): Statement {
@@ -66,26 +72,31 @@ export function nextPoints(
       from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
       order by ${POINTS}.timestamp, ${POINTS}.seq limit $6`,
-    values: [market, source, ...keyBehind(after), before, BigInt(limit)],
+    values: [market, source, ...keyAfter(after), before, BigInt(limit)],
   }
 }
 
-/** `from` and `where` of the old points of a run behind one key, up to and with another one. */
-export function oldPoints(
+/** Deletes the old points of a run after one key, up to and with another one, period by period; seq and time of each. */
+export function deletePoints(
   { by, before }: PruneBound,
-  { market, source }: PointRun,
+  { market, source }: SeriesRun,
   after: PointKey | null,
   last: PointKey,
-): Statement {
+  seqs: readonly bigint[],
+): WriteStep {
   return {
-    text: `from ${POINTS}
+    each: `delete from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
-        and ${POINT_COLUMN[by]} < $7`,
-    values: [market, source, ...keyBehind(after), last.timestamp, last.seq, before],
+        and ${POINT_COLUMN[by]} < $7 and seq = $8
+      returning cast(seq as text), cast(timestamp as text)`,
+    values: seqs.map((seq) => [
+      ...[market, source, ...keyAfter(after), last.timestamp, last.seq],
+      ...[before, seq],
+    ]),
   }
 }
 
-function keyBehind(after: PointKey | null): KeyValue[] {
+function keyAfter(after: PointKey | null): KeyValue[] {
   return after === null ? [MIN_INT64, -1n] : [after.timestamp, after.seq]
 }
 
@@ -103,10 +114,30 @@ function edge(aggregate: 'min' | 'max'): string {
   return `(select ${aggregate}(found) from (${[0, 1, 2].map(ofSource).join(' union all ')}) as edges)`
 }
 
-/** For `update funding_period_spans as span`: the ends of a period after points of it have gone. */
-export const SET_SPAN_EDGES = `
-  first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
-  last_timestamp = coalesce(${edge('max')}, span.last_timestamp)`
+/** Lets nobody else change the spans of periods that have points between two times until the transaction ends. */
+export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
+  return {
+    each: `update funding_period_spans set points = points
+      where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,
+    values: [[market, last, first]],
+  }
+}
 
-/** For `delete from funding_period_spans as span`: whether no point of the period is left. */
-export const IS_EMPTY_SPAN = `${edge('min')} is null`
+/** Takes the numbers of points that have gone off the spans of their periods, and moves their ends. */
+export function shrinkSpan({ market }: SeriesRun, gone: readonly BatchRow[]): WriteStep {
+  return {
+    each: `update funding_period_spans as span set points = span.points - $3,
+        first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
+        last_timestamp = coalesce(${edge('max')}, span.last_timestamp)
+      where market = $1 and seq = $2`,
+    values: gone.map((row) => [market, ...row]),
+  }
+}
+
+/** Deletes the spans of periods of which no point is left. */
+export function deleteEmptySpan({ market }: SeriesRun, seqs: readonly bigint[]): WriteStep {
+  return {
+    each: `delete from funding_period_spans as span where market = $1 and seq = $2 and ${edge('min')} is null`,
+    values: seqs.map((seq) => [market, seq]),
+  }
+}

@@ -1,25 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CheckpointKey, PointKey, PointRun, PruneBound, PrunedChunk, Pruner } from './pruner.ts'
+import {
+  deleteCheckpoints,
+  deleteEmptySpan,
+  deletePoints,
+  holdSpans,
+  nextPoints,
+  noteBound,
+  oldCheckpoints,
+  READ_MARKETS,
+  shrinkSpan,
+} from './prune-statements.ts'
+import type { CheckpointKey, PointKey, PruneBound, Pruner } from './pruner.ts'
 import type { Store } from './store.ts'
+import type { Steps } from './write-batch.ts'
+import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
 /** Rows that are looked at in one transaction: it takes some milliseconds. */
 const CHUNK_ROWS = 1_000
 
-/** The least wait behind a chunk that has taken rows out: writers come in between. */
+/** The least wait after a chunk that has deleted rows: writers come in between. */
 const LEAST_WAIT_MS = 5
 
-/** What has been taken out. */
+/** How many rows have been deleted. */
 export type PruneReport = { checkpoints: number; fundingPeriodDataPoints: number }
 
 export type PruneOptions = {
   signal?: AbortSignal
-  /** Is told, after each chunk that has taken rows out, how many are gone by now. */
+  /** Is called after each chunk that has deleted rows, with how many are gone by now. */
   onProgress?: (report: PruneReport) => void
 }
 
+/** A run of rows that has been looked at: how many were deleted, and its last key; null: no row follows. */
+type PrunedChunk<Key> = { rows: number; last: Key | null }
+
 /**
- * Takes checkpoints and data points out that are older than a bound, in chunks, so that neither readers nor a
- * writer at work wait for long. Whatever ends it, every chunk is whole.
+ * Deletes checkpoints and data points that are older than a bound, in chunks, so that neither readers nor a writer at
+ * work wait for long. Whatever ends it, every chunk is whole: with the points go their counts in spans and series, and
+ * the bound is noted.
  *
  * @throws {StoreError} where the store cannot be written.
  */
@@ -33,13 +50,13 @@ export async function pruneStore(
 
   async function walk<Key>(
     table: keyof PruneReport,
-    takeOut: (after: Key | null) => Promise<PrunedChunk<Key>>,
+    prune: (after: Key | null) => Promise<PrunedChunk<Key>>,
   ): Promise<void> {
     let after: Key | null = null
     do {
       if (signal?.aborted) return
       const startedAt = performance.now()
-      const { rows, last }: PrunedChunk<Key> = await takeOut(after)
+      const { rows, last }: PrunedChunk<Key> = await prune(after)
       after = last
       if (rows === 0) continue
       report[table] += rows
@@ -49,11 +66,9 @@ export async function pruneStore(
   }
 
   try {
-    await walk<CheckpointKey>('checkpoints', (after) => pruner.checkpoints(bound, after, CHUNK_ROWS))
+    await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after))
     for (const run of await runsOf(pruner)) {
-      await walk<PointKey>('fundingPeriodDataPoints', (after) =>
-        pruner.dataPoints(bound, run, after, CHUNK_ROWS),
-      )
+      await walk<PointKey>('fundingPeriodDataPoints', (after) => prunePoints(pruner, bound, run, after))
     }
   } finally {
     await pruner.close()
@@ -61,7 +76,66 @@ export async function pruneStore(
   return report
 }
 
-async function runsOf(pruner: Pruner): Promise<PointRun[]> {
-  const markets = await pruner.markets()
-  return markets.flatMap((market) => ([0n, 1n, 2n] as const).map((source) => ({ market, source })))
+async function runsOf(pruner: Pruner): Promise<SeriesRun[]> {
+  const markets = await pruner.read({ text: READ_MARKETS, values: [] })
+  return markets.flatMap(([market]) => [0n, 1n, 2n].map((source) => ({ market: BigInt(market!), source })))
+}
+
+async function pruneCheckpoints(
+  pruner: Pruner,
+  bound: PruneBound,
+  after: CheckpointKey | null,
+): Promise<PrunedChunk<CheckpointKey>> {
+  const found = await pruner.read(oldCheckpoints(bound, after, CHUNK_ROWS))
+  const [atBlock, hash] = (found.at(-1) ?? []) as string[]
+  if (atBlock === undefined) return { rows: 0, last: null }
+  const last = { atBlock: BigInt(atBlock), hash: hash! }
+  const rows = await pruner.write(function* () {
+    const [gone] = yield deleteCheckpoints(bound, after, last)
+    if (gone!.length > 0) yield noteBound(bound)
+    return gone!.length
+  })
+  return { rows, last: found.length < CHUNK_ROWS ? null : last }
+}
+
+async function prunePoints(
+  pruner: Pruner,
+  bound: PruneBound,
+  run: SeriesRun,
+  after: PointKey | null,
+): Promise<PrunedChunk<PointKey>> {
+  const found = await pruner.read(nextPoints(bound, run, after, CHUNK_ROWS))
+  const [timestamp, seq] = (found.at(-1) ?? []) as string[]
+  if (timestamp === undefined) return { rows: 0, last: null }
+  const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
+  const next = found.length < CHUNK_ROWS ? null : last
+  const old = found.filter(([, , isOld]) => isOld === 1)
+  if (old.length === 0) return { rows: 0, last: next }
+  const times = old.map(([time]) => BigInt(time!))
+  const seqs = [...new Set(old.map(([, of]) => BigInt(of!)))]
+  const rows = await pruner.write(function* (): Steps<number> {
+    // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
+    yield holdSpans(run, times[0]!, times.at(-1)!)
+    const [lastTimes] = yield { each: READ_LAST_TIME, values: [[run.market, run.source]] }
+    const deleted = yield deletePoints(bound, run, after, last, seqs)
+    const gone = deleted.flat()
+    if (gone.length === 0) return 0
+    yield noteBound(bound)
+    const bySeq = Map.groupBy(gone, ([of]) => String(of))
+    yield shrinkSpan(
+      run,
+      [...bySeq].map(([of, { length }]) => [BigInt(of), BigInt(length)]),
+    )
+    yield deleteEmptySpan(
+      run,
+      [...bySeq.keys()].map((of) => BigInt(of)),
+    )
+    yield* writeSeries(run, {
+      last: BigInt(lastTimes![0]![0]!),
+      points: [],
+      gone: gone.map(([, time]) => BigInt(time!)),
+    })
+    return gone.length
+  })
+  return { rows, last: next }
 }

@@ -10,6 +10,7 @@ import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { EstimateMaker } from './market-summaries.ts'
 import type { Statement } from './page-statement.ts'
 import type { Pruner } from './pruner.ts'
+import type { SeriesAt, SeriesQuery } from './read-series.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
@@ -146,6 +147,8 @@ export type Reader = {
   fundingInputs(marketId: string): Promise<FundingInputsAt | null>
   /** A page of market summaries; its query's resource is theirs. */
   marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
+  /** A series of a market's data points; null in an empty store. */
+  series(query: SeriesQuery): Promise<SeriesAt | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>
@@ -226,8 +229,8 @@ export type Store = {
   openReader(options?: ReaderOptions): Promise<Reader>
   /** The version of the store's schema; 0 where there is no store yet. */
   schemaVersion(): Promise<number>
-  /** Makes the store, or brings its schema up to date. */
-  migrate(): Promise<void>
+  /** Makes the store, or brings its schema up to date, all at once; `onNotice` hears how far it is. */
+  migrate(onNotice?: (message: string) => void): Promise<void>
   /** Spreads the tables over the machines of a cluster, where the store is one that can. */
   distribute(): Promise<void>
   /** Opens the tables as they are, in one snapshot. */

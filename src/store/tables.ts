@@ -75,6 +75,17 @@ export const TABLES: readonly Table[] = [
     spread: 'market',
   },
   {
+    // Least and greatest are null where they are among first and last (domain/series.ts).
+    name: 'funding_period_series',
+    columns: [
+      ...[integer('market'), integer('source'), integer('seconds'), integer('bucket'), integer('points')],
+      ...[text('price_first'), text('price_last'), text('price_minimum'), text('price_maximum')],
+      ...[text('twap_first'), text('twap_last'), text('twap_minimum'), text('twap_maximum')],
+    ],
+    keyLength: 4,
+    spread: 'market',
+  },
+  {
     // The start is the earliest event's, all else the latest's.
     name: 'funding_periods',
     columns: [

@@ -1,3 +1,4 @@
+import type { SeriesPoint } from '../domain/series.ts'
 import {
   type Batch,
   type BatchCell,
@@ -9,6 +10,7 @@ import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
 import type { Row } from '../resources/resource.ts'
 import { spansOf } from './block-spans.ts'
 import { TABLES, type Table, tableOf } from './tables.ts'
+import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
 /*
  * What a commit writes, in one order on every store: each step is yielded to the store's own writer, and wants its
@@ -64,10 +66,11 @@ const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 /** Numbers of the markets seen, by id: they never change. */
 export type MarketNumbers = Map<string, bigint>
 
-type Writing<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
+/** Steps of writing; each wants its rows, those of a statement for each of its values. */
+export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
 
 /** The steps that write a batch's rows, within the caller's transaction. */
-export function* writeSteps(batch: Batch, markets: MarketNumbers): Writing {
+export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
   if (batch.replaced.length > 0) {
     yield { each: DELETE_AUCTIONS_AFTER, values: batch.replaced.map(placeCells) }
   }
@@ -102,7 +105,7 @@ function agedText({ name }: Table): string {
 }
 
 /** Writes rows that name their market by its number; of data points their spans, too. */
-function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Writing {
+function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Steps {
   const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
   if (unknown.length > 0) {
     // One after another: each takes the next number.
@@ -115,6 +118,8 @@ function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: Market
     yield { table, rows: points, countsNew: false }
     return
   }
+  const runs = [...Map.groupBy(points, ([market, source]) => `${market} ${source}`).values()].map(runOf)
+  const lasts = yield { each: READ_LAST_TIME, values: runs.map(({ run }) => [run.market, run.source]) }
   const [counts = []] = yield { table, rows: points, countsNew: true }
   const spans = spansOf(
     points,
@@ -122,9 +127,32 @@ function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: Market
   )
   yield { table: tableOf('funding_period_spans'), rows: spans.periods, countsNew: false }
   yield { table: tableOf('funding_period_block_spans'), rows: spans.blocks, countsNew: false }
+  for (const [index, { run, points }] of runs.entries()) {
+    const [[last = null] = []] = lasts[index]!
+    yield* writeSeries(run, { last: last === null ? null : BigInt(last), points })
+  }
 }
 
-function* writeProvisions(table: Table, rows: readonly BatchRow[]): Writing<Shown> {
+/** Points of one source of a market, as series take them: in the order of the key, of each key the newest. */
+function runOf(rows: readonly BatchRow[]): { run: SeriesRun; points: SeriesPoint[] } {
+  const placed = rows.map(([, , timestamp, seq, price, twap, height, eventIndex]) => ({
+    ...{ timestamp: timestamp as bigint, seq: seq as bigint, price: price as string, twap: twap as string },
+    ...{ height: height as bigint, eventIndex: Number(eventIndex) },
+  }))
+  placed.sort((a, b) => {
+    if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+    if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
+    return isNotOlder(a, b) ? 1 : -1
+  })
+  const [market, source] = rows[0] as readonly bigint[]
+  const points = placed.filter((point, index) => {
+    const next = placed[index + 1]
+    return next === undefined || next.timestamp !== point.timestamp || next.seq !== point.seq
+  })
+  return { run: { market: market!, source: source! }, points }
+}
+
+function* writeProvisions(table: Table, rows: readonly BatchRow[]): Steps<Shown> {
   const ids = [...new Set(rows.map(([id]) => id!))].map((id): BatchRow => [id])
   const before = yield { each: READ_PROVISION, values: ids }
   yield { table, rows, countsNew: false }
@@ -157,7 +185,7 @@ const isLater = ([, , height, index]: readonly unknown[], [, , other, otherIndex
  * A list is newer than the market's other ones, or is not written at all; its rows have the places of what last changed
  * them, as it was committed: that is what those who follow lack.
  */
-function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): Writing {
+function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): Steps {
   const lists = [...liquidityProviderLists.values()]
   if (lists.length === 0) return
   const claims = yield {

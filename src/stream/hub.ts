@@ -5,11 +5,14 @@ import type { Feed, Follower, Start } from './feed.ts'
 import type { ReadingTurns } from './reading-turns.ts'
 import { selectionKey } from './room.ts'
 
-/** How often the store is asked whether there is more, while anyone follows. */
+/** How often the store is asked whether there is more, while anyone follows and nobody reports its commits. */
 const POLL_INTERVAL_MS = 100
 
-/** How often feeds look for gaps that have been filled: the position does not tell. */
+/** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */
 const GAP_INTERVAL_MS = 1_000
+
+/** The store's writer may be another program by now where nothing has been reported for so long. */
+const REPORTS_MS = 10_000
 
 /** How often a stream on which nothing comes says that it is alive. */
 const KEEP_ALIVE_MS = 15_000
@@ -26,6 +29,8 @@ export type Hub = {
   /** Follows a selection until {@link Hub.leave}. Resolves once it has had what it lacked, or later. */
   follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void>
   leave(follower: Follower): void
+  /** Reports a commit of the store's writer: the feeds are read at once. */
+  committed(): void
   close(): void
 }
 
@@ -43,14 +48,19 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   const entryOf = new Map<Follower, string>()
   let timer: NodeJS.Timeout | null = null
   let polling = false
+  /** When a commit was last reported, and when the store was last asked. */
+  let reportedAt = Number.NEGATIVE_INFINITY
+  let polledAt = Number.NEGATIVE_INFINITY
+  /** Whether a commit was reported that the reading under way may not have seen. */
+  let isBehind = false
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
 
-  async function poll(): Promise<void> {
+  async function poll(afterCommit: boolean): Promise<void> {
     const height = (await reader.position())?.height ?? null
     const now = performance.now()
-    const looksForGaps = now - gapsAt >= GAP_INTERVAL_MS
+    const looksForGaps = afterCommit || now - gapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) gapsAt = now
     for (const entry of entries.values()) {
       const hasMoved = height !== null && height !== entry.height
@@ -61,6 +71,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
 
   /** No feed waits for another one. What has failed is read again at the next poll. */
   async function pull(entry: Entry, height: string | null): Promise<void> {
+    const startedAt = performance.now()
     entry.isPulling = true
     try {
       await entry.feed.pull()
@@ -73,6 +84,9 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     } finally {
       entry.isPulling = false
     }
+    if (reportedAt < startedAt) return
+    isBehind = true
+    look()
   }
 
   function tellFault({ message }: Error): void {
@@ -90,12 +104,22 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   function tick(): void {
     // Also while the store cannot be read: the streams go on once it can.
     keepAlive()
+    const now = performance.now()
+    const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
+    if (isBehind || now - polledAt >= interval) look()
+  }
+
+  function look(): void {
     if (polling) return
     polling = true
-    poll()
+    polledAt = performance.now()
+    const afterCommit = isBehind
+    isBehind = false
+    poll(afterCommit)
       .catch(tellFault)
       .finally(() => {
         polling = false
+        if (isBehind) look()
       })
   }
 
@@ -140,6 +164,12 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     },
 
     leave,
+
+    committed: () => {
+      reportedAt = performance.now()
+      isBehind = true
+      if (entries.size > 0) look()
+    },
 
     close: () => {
       if (timer !== null) clearInterval(timer)

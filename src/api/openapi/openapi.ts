@@ -2,7 +2,7 @@ import { type Resource, wordsOf } from '../../resources/resource.ts'
 import { LISTS, RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { FORMAT_PARAMETER } from '../pages/parameters.ts'
-import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH } from '../paths.ts'
+import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, SERIES_PATH } from '../paths.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
 import { coverageOperation } from './openapi-coverage.ts'
@@ -14,6 +14,7 @@ import {
   PARAMETERS,
   parametersOfResource,
 } from './openapi-parameters.ts'
+import { seriesOperation } from './openapi-series.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperations } from './openapi-streams.ts'
 
@@ -51,6 +52,7 @@ export function openApiDocument(version: string): object {
       ...exportOperations(),
       [COVERAGE_PATH]: { get: coverageOperation() },
       [FUNDING_ESTIMATE_PATH.replace(':marketId', '{marketId}')]: { get: fundingEstimateOperation() },
+      [SERIES_PATH.replace(':marketId', '{marketId}')]: { get: seriesOperation() },
       ...SERVICE_OPERATIONS,
     },
     components: {

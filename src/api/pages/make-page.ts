@@ -1,6 +1,7 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
 import type { EstimateMaker } from '../../store/market-summaries.ts'
+import { MAX_BUCKETS, type SeriesQuery } from '../../store/read-series.ts'
 import type { HoldingsQuery, PageQuery, Position, Reader } from '../../store/store.ts'
 import { checkSumOf } from '../http/send-json.ts'
 import { coverageBody } from './coverage-body.ts'
@@ -8,6 +9,7 @@ import { createKeptEstimates } from './kept-estimates.ts'
 import { pageBody } from './page-body.ts'
 import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
+import { seriesBody } from './series-body.ts'
 
 /** A page as it is answered: compact JSON, and what of the store it shows. */
 export type MadePage = {
@@ -20,8 +22,8 @@ export type MadePage = {
   release?: () => void
 }
 
-/** What is answered besides pages: compact JSON, of one snapshot. */
-export type MadeReport = { json: Buffer; position: Position }
+/** What is answered besides pages: compact JSON, of one snapshot; or why the request is refused by it. */
+export type MadeReport = { json: Buffer; position: Position; refusal?: string }
 
 /**
  * Makes pages from one snapshot of the store each; null while the store holds no block.
@@ -62,13 +64,14 @@ export async function makePage(reader: Reader, asked: PageRequest): Promise<Made
 export type SummariesRequest = Omit<PageRequest, 'query'> & { query: Omit<PageQuery, 'resource'> }
 
 /**
- * A request for what is answered besides pages of resources: a part of what the store holds, a market's funding estimate,
- * or a page of market summaries.
+ * A request for what is answered besides pages of resources: a part of what the store holds, a market's funding
+ * estimate, a page of market summaries, or a series.
  */
 export type ReportRequest =
   | { coverage: HoldingsQuery }
   | { fundingEstimate: string }
   | { marketSummaries: SummariesRequest }
+  | { series: SeriesQuery }
 
 /** Makes reports from a reader; estimates are made once a commit, whatever asks for them. */
 export function createReports(reader: Reader): (asked: ReportRequest) => Promise<MadeReport | null> {
@@ -76,6 +79,7 @@ export function createReports(reader: Reader): (asked: ReportRequest) => Promise
   return (asked) => {
     if ('coverage' in asked) return makeCoverage(reader, asked.coverage)
     if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate, estimates)
+    if ('series' in asked) return makeSeries(reader, asked.series)
     return makeMarketSummaries(reader, asked.marketSummaries, estimates)
   }
 }
@@ -106,6 +110,18 @@ async function makeMarketSummaries(
   const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
   const page = await reader.marketSummaries(asked.query, estimates)
   return page.position === null ? null : { json: pageBody(asked, page), position: page.position }
+}
+
+async function makeSeries(reader: Reader, query: SeriesQuery): Promise<MadeReport | null> {
+  const found = await reader.series(query)
+  if (found === null) return null
+  const { position, series, tooShort } = found
+  if (tooShort === null) {
+    return { json: Buffer.from(JSON.stringify(seriesBody(query.marketId, series))), position }
+  }
+  const asked = 'interval' in query.by ? query.by.interval : ''
+  const refusal = `parsing field "interval": interval is "${asked}", allowed is one of which the range touches at most ${MAX_BUCKETS}: ${tooShort.name} or longer`
+  return { json: Buffer.alloc(0), position, refusal }
 }
 
 async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeReport | null> {

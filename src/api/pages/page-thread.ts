@@ -32,9 +32,9 @@ async function answer(
   if (!('query' in asked)) {
     report ??= createReports(reader)
     const made = await report(asked)
-    return {
-      answer: made === null ? null : { bytes: new Uint8Array(made.json), position: made.position },
-    }
+    if (made === null) return { answer: null }
+    const { json, ...others } = made
+    return { answer: { ...others, bytes: new Uint8Array(json) } }
   }
   const { resource, query, backward } = asked
   const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })

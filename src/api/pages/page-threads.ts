@@ -1,8 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ResourceName } from '../../resources/resource.ts'
-import type { PageQuery, Position } from '../../store/store.ts'
-import type { MadePage, Pages, ReportRequest } from './make-page.ts'
+import type { PageQuery } from '../../store/store.ts'
+import type { MadePage, MadeReport, Pages, ReportRequest } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
@@ -22,7 +22,7 @@ export type AskedPage = {
 }
 
 /** A report as it is sent between threads. */
-export type SentReport = { bytes: Uint8Array; position: Position }
+export type SentReport = Omit<MadeReport, 'json'> & { bytes: Uint8Array }
 
 /** A page in a block of memory that the thread wants back. */
 export type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
@@ -78,8 +78,8 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
     report: async (asked) => {
       const answer = await thread.ask(asked)
       if (answer === null) return null
-      const { bytes, position } = answer as SentReport
-      return { json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), position }
+      const { bytes, ...others } = answer as SentReport
+      return { ...others, json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) }
     },
     close: thread.close,
   }

@@ -1,5 +1,6 @@
 import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '../../domain/integers.ts'
+import { INTERVALS } from '../../domain/intervals.ts'
 import { SOURCES } from '../../resources/funding-period-data-points.ts'
 
 /** Rows of a page: at most, and where the request does not say. */
@@ -23,6 +24,10 @@ const SOURCE_NUMBERS = new Map<string, bigint>([
 
 /** The formats in which all rows can be had over HTTP (export/text-formats.ts). */
 const EXPORT_FORMATS = ['ndjson', 'csv']
+
+/** Buckets of a series: at most, and where the request says nothing. */
+const MAX_BUCKETS = 2_000n
+export const DEFAULT_BUCKETS = 500n
 
 /** What a parameter's value is once it is read. */
 export type ParameterValue = string | bigint | boolean
@@ -75,6 +80,21 @@ export const PARAMETER_TYPES = {
     parse: (value) => parseInteger(value, UNSIGNED, 0n, MAX_UINT64),
     allowed: `an integer from 0 to ${MAX_UINT64}, without sign`,
     schema: { type: 'string', format: 'uint64', pattern: UNSIGNED.source, examples: ['1'] },
+  },
+  buckets: {
+    parse: (text) => parseInteger(text, SIGNED, 1n, MAX_BUCKETS),
+    allowed: `an integer from 1 to ${MAX_BUCKETS}`,
+    schema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: Number(MAX_BUCKETS),
+      default: Number(DEFAULT_BUCKETS),
+    },
+  },
+  interval: {
+    parse: (text) => INTERVALS.find(({ name }) => name === text)?.name,
+    allowed: `one of ${INTERVALS.map(({ name }) => name).join(', ')}`,
+    schema: { type: 'string', enum: INTERVALS.map(({ name }) => name) },
   },
   boolean: {
     parse: (text) => BOOLEANS.get(text),

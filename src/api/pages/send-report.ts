@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { emptyStore } from '../http/errors.ts'
+import { emptyStore, invalidParameter } from '../http/errors.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { Turns } from '../http/turns.ts'
 import type { MadeReport } from './make-page.ts'
@@ -11,7 +11,7 @@ export type ReportTurns = {
   addressOf: (request: IncomingMessage) => string
 }
 
-/** Makes a report in the turn of whoever asks, and sends it; throws where the store holds no block. */
+/** Makes a report in the turn of whoever asks, and sends it; throws where the store holds no block, or refuses the request. */
 export async function sendReport(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -22,7 +22,8 @@ export async function sendReport(
     if (request.raw.socket.destroyed) return reply.hijack()
     const made = await make()
     if (made === null) throw emptyStore()
-    const { json, position } = made
+    const { json, position, refusal } = made
+    if (refusal !== undefined) throw invalidParameter(refusal)
     reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
     await sendJson(request, reply, json)
   }, addressOf(request.raw))

@@ -102,6 +102,11 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
     await reads.shortenLog()
     return { answer: null }
   }
+  if (asked.type === 'committed') {
+    const opened = await opening?.catch(() => null)
+    opened?.reads.hub.committed()
+    return { answer: null }
+  }
   const { id } = asked
   switch (asked.type) {
     case 'follow': {

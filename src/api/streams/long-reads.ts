@@ -74,6 +74,7 @@ export type LongReadAsked =
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
   | { type: 'shorten log' }
+  | { type: 'committed' }
 
 export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
 
@@ -145,6 +146,9 @@ export function startLongReads(store: string, log: FastifyBaseLogger): LongReads
         await thread.ask({ type: 'follow', id, resource: name, selection, start })
       },
       leave,
+      committed: () => {
+        if (followers.size > 0) tell({ type: 'committed' })
+      },
       close: () => {},
     },
     openExport: async ({ resource, ...query }, format) => {

@@ -1,7 +1,9 @@
+import { fillSeries, SERIES_VERSION } from '../fill-series.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, withFreshConnections } from './errors.ts'
+import { runSteps } from './run-steps.ts'
 import { MIGRATIONS } from './schema.ts'
 
 /**
@@ -9,15 +11,18 @@ import { MIGRATIONS } from './schema.ts'
  *
  * @throws {StoreError} where the schema is newer than the program, or the user may not create tables.
  */
-export async function migrate(address: PostgresAddress): Promise<void> {
+export async function migrate(
+  address: PostgresAddress,
+  onNotice: (message: string) => void = () => {},
+): Promise<void> {
   try {
-    await withFreshConnections(() => bringUpToDate(address))
+    await withFreshConnections(() => bringUpToDate(address, onNotice))
   } catch (error) {
     throw explainPostgresError(address.name, error)
   }
 }
 
-async function bringUpToDate(address: PostgresAddress): Promise<void> {
+async function bringUpToDate(address: PostgresAddress, onNotice: (message: string) => void): Promise<void> {
   const client = await connect(writerConfig(address))
   try {
     if ((await schemaVersion(client, address)) === MIGRATIONS.length) return
@@ -28,7 +33,10 @@ async function bringUpToDate(address: PostgresAddress): Promise<void> {
     await client.query(`create schema if not exists ${address.schema}`)
     await client.query('create table if not exists schema_version (version integer not null)')
     const version = await schemaVersion(client, address)
-    for (const migration of MIGRATIONS.slice(version)) await client.query(migration)
+    for (let step = version; step < MIGRATIONS.length; step++) {
+      await client.query(MIGRATIONS[step]!)
+      if (step + 1 === SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
+    }
     await client.query('delete from schema_version')
     await client.query('insert into schema_version (version) values ($1)', [MIGRATIONS.length])
     await client.query('commit')

@@ -11,6 +11,7 @@ import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
+import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
@@ -106,6 +107,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
     marketSummaries: (query, estimates) =>
       ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
+    series: (query) => ask((client) => snapshot(client, () => runReading(client, readSeries(query)))),
     close: () => pool.end(),
   }
 }

@@ -219,4 +219,25 @@ export const MIGRATIONS: readonly string[] = [
     union all select to_height + 1 from gaps where kind = 'missing'
   ) as starts;
   `,
+
+  `
+  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
+  -- shorter ones. Least and greatest are null where they are among first and last.
+  create table funding_period_series (
+    market bigint not null,
+    source smallint not null,
+    seconds integer not null,
+    bucket bigint not null,
+    points bigint not null,
+    price_first text not null,
+    price_last text not null,
+    price_minimum text,
+    price_maximum text,
+    twap_first text not null,
+    twap_last text not null,
+    twap_minimum text,
+    twap_maximum text,
+    primary key (market, source, seconds, bucket)
+  );
+  `,
 ]

@@ -17,12 +17,12 @@ export function postgresStore(text: string): Store {
     isEmbedded: false,
     log: null,
     openWriter: async (options = {}) => {
-      await migrate(address)
+      await migrate(address, options.onNotice)
       return openPostgresWriter(address, options)
     },
     openReader: async () => openPostgresReader(address),
     schemaVersion: () => schemaVersionOf(address),
-    migrate: () => migrate(address),
+    migrate: (onNotice) => migrate(address, onNotice),
     distribute: () => distribute(address),
     openTableReader: async () => {
       await refuseOutdated(address)

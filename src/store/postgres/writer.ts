@@ -12,12 +12,12 @@ import {
   WRITE_STREAM,
 } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
-import type { MarketNumbers } from '../write-batch.ts'
+import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
 import { readCoverage } from './reader.ts'
-import { writeBatch } from './write-batch.ts'
+import { runSteps } from './run-steps.ts'
 
 /** How often a standby looks whether the writer before it is gone. */
 const STANDBY_INTERVAL_MS = 500
@@ -101,7 +101,7 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to go on from there`,
         )
       }
-      await writeBatch(locked, batch, markets)
+      await runSteps(locked, writeSteps(batch, markets))
       await rowsOf(locked, WRITE_STREAM, streamValues(coverage))
       if (coverage.gaps !== known?.gaps) {
         await rowsOf(locked, DELETE_GAPS)

@@ -2,8 +2,10 @@ import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
+import { fillSeries, SERIES_VERSION } from '../fill-series.ts'
 import { StoreError } from '../store.ts'
 import { checkLog } from './log-check.ts'
+import { runSteps } from './run-steps.ts'
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
@@ -19,7 +21,7 @@ const TRUNCATE_WAIT_MS = 100
  * Memory for pages of the file. Mapping the file instead is no faster, and a file that gets shorter meanwhile
  * then kills the process.
  */
-const READER_CACHE_KIB = 32 * 1024
+const READER_CACHE_KIB = 8 * 1024
 
 /** Room that a change of the schema needs in any case: new tables, the pages of the schema. */
 const LEAST_MIGRATION_BYTES = 1024 * 1024
@@ -32,6 +34,14 @@ const COUNT_REWRITTEN = `
 
 const SUM_REWRITTEN_TEXTS = `
   select coalesce(sum(length(fee_share) + coalesce(length(sla), 0)), 0) from liquidity_providers`
+
+/** Buckets of half a minute that series are made of, rather too many: no more than points, nor than there is time for. */
+const COUNT_BUCKETS = `
+  select coalesce(sum(min(points, 3 * (last_timestamp / 30000000000 - first_timestamp / 30000000000 + 1))), 0)
+  from funding_period_spans`
+
+/** Bytes of series for each of them: of the longer ones, too, which are as many again where points are rare. */
+const SERIES_BYTES = 320
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
@@ -109,8 +119,8 @@ export class Connection {
    *
    * @throws {StoreError} as {@link openForWriting}, and where the disk has too little room for that.
    */
-  static openMigrated(path: string): Connection {
-    return Connection.#openToWrite(path, (connection) => connection.#migrate())
+  static openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
+    return Connection.#openToWrite(path, (connection) => connection.#migrate(onNotice))
   }
 
   static #openToWrite(path: string, prepare: (connection: Connection) => void): Connection {
@@ -257,14 +267,17 @@ export class Connection {
     return version
   }
 
-  #migrate(): void {
+  #migrate(onNotice: (message: string) => void): void {
     const version = this.#schemaVersion()
     if (version === MIGRATIONS.length) return
     if (version === 0) this.#database.exec('pragma journal_mode = wal')
     else this.#refuseFullDisk(version)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
-      for (const migration of MIGRATIONS.slice(this.#schemaVersion())) this.#database.exec(migration)
+      for (let step = this.#schemaVersion(); step < MIGRATIONS.length; step++) {
+        this.#database.exec(MIGRATIONS[step]!)
+        if (step + 1 === SERIES_VERSION) runSteps(this, fillSeries(onNotice))
+      }
       this.#database.exec(
         `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
       )
@@ -292,15 +305,14 @@ export class Connection {
 
   /**
    * The bytes that the log may grow by, rather too many: of the step from version 3 on twice the rows that it rewrites
-   * and their new indexes; of steps before, which read every point, as much as the file.
+   * and their new indexes; of that from 4 on the series; of steps before, which read every point, as much as the file.
    */
   #migrationBytes(version: number): number {
     if (version < 3) return LEAST_MIGRATION_BYTES + statSync(this.path).size
-    const [[rows], [texts]] = [
-      this.#database.prepare(COUNT_REWRITTEN).get()!,
-      this.#database.prepare(SUM_REWRITTEN_TEXTS).get()!,
-    ].map((row) => Object.values(row).map(Number)) as [[number], [number]]
-    return LEAST_MIGRATION_BYTES + 2 * (rows * REWRITTEN_ROW_BYTES + texts)
+    const numberOf = (text: string) => Number(Object.values(this.#database.prepare(text).get()!)[0])
+    const rewritten =
+      version === 3 ? numberOf(COUNT_REWRITTEN) * REWRITTEN_ROW_BYTES + numberOf(SUM_REWRITTEN_TEXTS) : 0
+    return LEAST_MIGRATION_BYTES + 2 * rewritten + numberOf(COUNT_BUCKETS) * SERIES_BYTES
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type Scan,
   spanStatement,
 } from '../page-statement.ts'
+import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
@@ -99,6 +100,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
     marketSummaries: (query, estimates) =>
       snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
+    series: (query) => snapshot((from) => runReading(from, readSeries(query))),
     log: sqliteLog(path),
     close: async () => close(),
   }

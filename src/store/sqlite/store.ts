@@ -19,7 +19,7 @@ export function sqliteStore(path: string): Store {
     openReader: async (options) => openSqliteReader(path, options),
     schemaVersion: async () =>
       existsSync(path) ? explained(path, () => Connection.schemaVersionOf(path)) : 0,
-    migrate: async () => Connection.openMigrated(path).close(),
+    migrate: async (onNotice) => Connection.openMigrated(path, onNotice).close(),
     distribute: async () => {
       throw new StoreError(`${path}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`)
     },

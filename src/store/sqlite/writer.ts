@@ -1,6 +1,5 @@
 import type { Coverage } from '../../domain/coverage.ts'
-import type { Batch, BatchCell } from '../../projections/batch.ts'
-import type { Row } from '../../resources/resource.ts'
+import type { Batch } from '../../projections/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { resourceGapValues, streamValues } from '../coverage-rows.ts'
 import {
@@ -11,11 +10,11 @@ import {
   WRITE_STREAM,
 } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
-import { onConflict, type Table } from '../tables.ts'
-import { type MarketNumbers, type WriteStep, writeSteps } from '../write-batch.ts'
+import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import { Connection, explained } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { readCoverage } from './reader.ts'
+import { runSteps } from './run-steps.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -40,8 +39,8 @@ type Known = {
 }
 
 /** Opens a writer on a connection of its own; makes the store or brings its schema up to date where needed. */
-export function openSqliteWriter(path: string, { durable = false }: WriterOptions = {}): Writer {
-  const connection = Connection.openMigrated(path)
+export function openSqliteWriter(path: string, { durable = false, onNotice }: WriterOptions = {}): Writer {
+  const connection = Connection.openMigrated(path, onNotice)
   if (durable) connection.flushEveryCommit()
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
   const markets: MarketNumbers = new Map()
@@ -51,9 +50,7 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
   let retryAt = 0
 
   function writeRows(batch: Batch): void {
-    const steps = writeSteps(batch, markets)
-    let step = steps.next()
-    while (!step.done) step = steps.next(runStep(connection, step.value))
+    runSteps(connection, writeSteps(batch, markets))
   }
 
   function writeCoverage(coverage: Coverage): void {
@@ -152,49 +149,4 @@ export function openSqliteWriter(path: string, { durable = false }: WriterOption
       connection.close()
     },
   }
-}
-
-function runStep(connection: Connection, step: WriteStep): Row[][] {
-  if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
-  const { table, rows, countsNew } = step
-  const insert = insertOf(table)
-  if (!countsNew) {
-    for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
-    return []
-  }
-  const counts = new Map<string, [market: string, seq: string, count: number]>()
-  const seqAt = table.columns.findIndex(({ name }) => name === 'seq')
-  for (const row of rows) {
-    const values = row.map(bound)
-    if (connection.run(insert.orNothing, values) === 0) connection.run(insert.orUpdate, values)
-    else {
-      const key = `${row[0]} ${row[seqAt]}`
-      const known = counts.get(key)
-      if (known === undefined) counts.set(key, [String(row[0]), String(row[seqAt]), 1])
-      else known[2]++
-    }
-  }
-  return [[...counts.values()]]
-}
-
-type Inserts = { orUpdate: string; orNothing: string }
-
-const inserts = new Map<string, Inserts>()
-
-/** The statements that insert a row of a table: in place of an older one, or where there is none. */
-function insertOf(table: Table): Inserts {
-  let known = inserts.get(table.name)
-  if (known === undefined) {
-    const names = table.columns.map(({ name }) => name)
-    const text = `insert into ${table.name} (${names.join(', ')})
-      values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
-    known = { orUpdate: `${text} ${onConflict(table)}`, orNothing: `${text} on conflict do nothing` }
-    inserts.set(table.name, known)
-  }
-  return known
-}
-
-/** A number binds as one with a fraction, and a boolean not at all. */
-function bound(cell: BatchCell): bigint | string | null {
-  return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
 }

@@ -1,14 +1,14 @@
-import type { Batch, BatchCell, BatchRow } from '../../projections/batch.ts'
+import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import { onConflict, type Table } from '../tables.ts'
-import { type MarketNumbers, mergeRows, type WriteStep, writeSteps } from '../write-batch.ts'
+import { mergeRows, type Steps, type WriteStep } from '../write-batch.ts'
 import { type Queryable, rowsOf } from './connection.ts'
 
-/** Writes a batch's rows within the caller's transaction. */
-export async function writeBatch(client: Queryable, batch: Batch, markets: MarketNumbers): Promise<void> {
-  const steps = writeSteps(batch, markets)
+/** Runs steps of writing, within the caller's transaction: rows of a table by one statement. */
+export async function runSteps<Result>(client: Queryable, steps: Steps<Result>): Promise<Result> {
   let step = steps.next()
   while (!step.done) step = steps.next(await runStep(client, step.value))
+  return step.value
 }
 
 async function runStep(client: Queryable, step: WriteStep): Promise<Row[][]> {

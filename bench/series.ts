@@ -1,0 +1,101 @@
+import { DatabaseSync } from 'node:sqlite'
+import { INTERVALS } from '../src/domain/intervals.ts'
+import { type Figure, figure } from './figures.ts'
+import { LARGE_MARKET, largeStoreTimes } from './large-store.ts'
+import type { ServerProcess } from './processes.ts'
+
+const SECOND = 1_000_000_000n
+const BUCKETS = 500
+
+/** Requests of one range, each a bucket further on: none is answered from what is kept of another. */
+const REQUESTS = 20
+
+/** Points that are read row by row beside a series of them. */
+const ROWS = 100_000
+
+/** A chart in one request: processor time by the length of its buckets, bytes, and the same points read as rows. */
+export async function measureSeries(
+  service: ServerProcess,
+  store: string,
+  points: number,
+): Promise<Figure[]> {
+  const { first, last } = largeStoreTimes(points)
+  const costs: { name: string; ms: number }[] = []
+  for (const { name, nanoseconds } of INTERVALS) {
+    const seconds = nanoseconds / SECOND
+    const length = seconds * BigInt(BUCKETS)
+    if (length > 2n * (last - first)) break
+    costs.push({ name, ms: await cost(service, first, length, seconds) })
+  }
+  const worst = costs.reduce((a, b) => (b.ms > a.ms ? b : a))
+  const range = `dateRange.startTimestamp=${first * SECOND}&dateRange.endTimestamp=${(first + BigInt(ROWS)) * SECOND}`
+  const rows = await timeOf(() => walk(service, range))
+  const series = await timeOf(() => get(service, seriesTarget(range)))
+  return [
+    figure(
+      `series of ${BUCKETS} buckets, the dearest interval (${worst.name})`,
+      worst.ms,
+      'ms of processor',
+      {
+        target: { most: 30 },
+        note: costs.map(({ name, ms }) => `${name} ${ms.toFixed(1)}`).join(', '),
+      },
+    ),
+    figure(`series of ${ROWS.toLocaleString('en')} points`, series, 's', {
+      limit: { name: 'reading the rows', value: rows },
+      target: { most: 0.1 },
+    }),
+    figure('bytes of series per data point', seriesBytes(store) / points, 'bytes', { target: { most: 4 } }),
+  ]
+}
+
+const seriesTarget = (range: string) =>
+  `/api/v2/series/funding-period-data-points/${LARGE_MARKET}?${range}&buckets=${BUCKETS}`
+
+/** Milliseconds of processor time of a series, whatever thread of the service spends them. */
+async function cost(service: ServerProcess, first: bigint, length: bigint, seconds: bigint): Promise<number> {
+  const before = service.processorSeconds()
+  for (let turn = 0; turn < REQUESTS; turn++) {
+    const start = first + BigInt(turn) * seconds
+    const range = `dateRange.startTimestamp=${start * SECOND}&dateRange.endTimestamp=${(start + length) * SECOND}`
+    await get(service, seriesTarget(range))
+  }
+  return ((service.processorSeconds() - before) * 1_000) / REQUESTS
+}
+
+async function get({ base }: ServerProcess, target: string): Promise<string> {
+  const answer = await fetch(`${base}${target}`, { headers: { 'accept-encoding': 'identity' } })
+  if (!answer.ok) throw new Error(`${target}: ${answer.status}`)
+  return answer.text()
+}
+
+/** Reads all rows of a range, in the longest pages there are. */
+async function walk(service: ServerProcess, range: string): Promise<void> {
+  const path = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?${range}&pagination.first=5000`
+  for (let after = ''; ; ) {
+    const text = await get(service, `${path}${after}`)
+    const { fundingPeriodDataPoints } = JSON.parse(text) as {
+      fundingPeriodDataPoints: { pageInfo: { hasNextPage: boolean; endCursor: string } }
+    }
+    if (!fundingPeriodDataPoints.pageInfo.hasNextPage) return
+    after = `&pagination.after=${fundingPeriodDataPoints.pageInfo.endCursor}`
+  }
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return (performance.now() - startedAt) / 1_000
+}
+
+function seriesBytes(store: string): number {
+  const database = new DatabaseSync(store, { readOnly: true })
+  try {
+    const found = database
+      .prepare("select sum(pgsize) as bytes from dbstat where name = 'funding_period_series'")
+      .get()
+    return Number(found!.bytes)
+  } finally {
+    database.close()
+  }
+}

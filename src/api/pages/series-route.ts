@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { MARKET_ID } from '../../domain/ids.ts'
+import type { SeriesQuery } from '../../store/read-series.ts'
+import { invalidMarketId, invalidParameter, missingMarketId } from '../http/errors.ts'
+import { parseQuery, queryOf } from '../http/query-string.ts'
+import type { KeptReportOptions } from './funding-estimate-route.ts'
+import { DEFAULT_BUCKETS } from './parameter-types.ts'
+import { parameterReader, SERIES_PARAMETERS } from './parameters.ts'
+import { sendReport } from './send-report.ts'
+
+/**
+ * The handler of `GET /api/v2/series/funding-period-data-points/{marketId}`: a chart in one request. A series is made
+ * once a commit, whoever asks.
+ */
+export function seriesHandler({ reports, ...inTurn }: KeptReportOptions) {
+  const readParameters = parameterReader(SERIES_PARAMETERS)
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const values = readParameters(parseQuery(queryOf(request.originalUrl)))
+    const [buckets, interval] = [values.get('buckets'), values.get('interval')]
+    if (buckets !== undefined && interval !== undefined) {
+      throw invalidParameter(
+        `parsing field "interval": buckets is ${buckets} and interval is "${interval}", allowed is one of the two`,
+      )
+    }
+    const { marketId: id } = request.params as { marketId: string }
+    if (id === '') throw missingMarketId()
+    if (!MARKET_ID.test(id)) throw invalidMarketId(id)
+    const source = values.get('source') as bigint | undefined
+    const query: SeriesQuery = {
+      marketId: id.toLowerCase(),
+      start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
+      end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
+      source: source === undefined || source === 0n ? null : source,
+      by:
+        interval === undefined
+          ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
+          : { interval: interval as string },
+    }
+    const key = `series ${Object.values({ ...query, by: Object.values(query.by) }).join(' ')}`
+    return sendReport(request, reply, inTurn, () => reports(key, { series: query }))
+  }
+}

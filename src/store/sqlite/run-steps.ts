@@ -1,0 +1,57 @@
+import type { BatchCell } from '../../projections/batch.ts'
+import type { Row } from '../../resources/resource.ts'
+import { onConflict, type Table } from '../tables.ts'
+import type { Steps, WriteStep } from '../write-batch.ts'
+import type { Connection } from './connection.ts'
+
+/** Runs steps of writing, row by row, within the caller's transaction. */
+export function runSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
+  let step = steps.next()
+  while (!step.done) step = steps.next(runStep(connection, step.value))
+  return step.value
+}
+
+function runStep(connection: Connection, step: WriteStep): Row[][] {
+  if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
+  const { table, rows, countsNew } = step
+  const insert = insertOf(table)
+  if (!countsNew) {
+    for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
+    return []
+  }
+  const counts = new Map<string, [market: string, seq: string, count: number]>()
+  const seqAt = table.columns.findIndex(({ name }) => name === 'seq')
+  for (const row of rows) {
+    const values = row.map(bound)
+    if (connection.run(insert.orNothing, values) === 0) connection.run(insert.orUpdate, values)
+    else {
+      const key = `${row[0]} ${row[seqAt]}`
+      const known = counts.get(key)
+      if (known === undefined) counts.set(key, [String(row[0]), String(row[seqAt]), 1])
+      else known[2]++
+    }
+  }
+  return [[...counts.values()]]
+}
+
+type Inserts = { orUpdate: string; orNothing: string }
+
+const inserts = new Map<string, Inserts>()
+
+/** The statements that insert a row of a table: in place of an older one, or where there is none. */
+function insertOf(table: Table): Inserts {
+  let known = inserts.get(table.name)
+  if (known === undefined) {
+    const names = table.columns.map(({ name }) => name)
+    const text = `insert into ${table.name} (${names.join(', ')})
+      values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
+    known = { orUpdate: `${text} ${onConflict(table)}`, orNothing: `${text} on conflict do nothing` }
+    inserts.set(table.name, known)
+  }
+  return known
+}
+
+/** A number binds as one with a fraction, and a boolean not at all. */
+function bound(cell: BatchCell): bigint | string | null {
+  return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
+}

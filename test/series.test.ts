@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLyraClient } from '../client/src/index.ts'
+import { checkStore } from '../src/check/check-store.ts'
+import { compareNumbers } from '../src/domain/compare-numbers.ts'
+import { INTERVALS } from '../src/domain/intervals.ts'
+import { SOURCES } from '../src/resources/funding-period-data-points.ts'
+import { copyStore } from '../src/store/copy-store.ts'
+import { pruneStore } from '../src/store/prune-store.ts'
+import { dumpStore } from './fixtures/dump-store.ts'
+import { send } from './fixtures/http.ts'
+import { LIVE_MARKET, OTHER_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+
+const path = (marketId: string, query = '') =>
+  `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`
+
+type Node = { price: string; timestamp: string; seq: string; twap: string; dataPointType?: string }
+type Summary = { first: string; last: string; minimum: string; maximum: string }
+type Series = {
+  marketId: string
+  from: string
+  to: string
+  interval: string
+  bucketNanoseconds: string
+  sources: {
+    dataPointType: string
+    buckets: { start: string; count: string; price: Summary; twap: Summary }[]
+  }[]
+}
+
+async function getJson<T>(base: string, target: string): Promise<T> {
+  const { status, text } = await send(base, target)
+  assert.equal(status, 200, `${target}: ${text}`)
+  return JSON.parse(text) as T
+}
+
+/** All points of a market as the API lists them, oldest first. */
+async function pointsOf(base: string, marketId: string): Promise<Node[]> {
+  const nodes: Node[] = []
+  for (let after = ''; ; ) {
+    const { fundingPeriodDataPoints: page } = await getJson<{
+      fundingPeriodDataPoints: {
+        edges: { node: Node }[]
+        pageInfo: { hasNextPage: boolean; endCursor: string }
+      }
+    }>(
+      base,
+      `/api/v2/funding-periods/data-points/${marketId}?pagination.newestFirst=false&pagination.first=5000${after}`,
+    )
+    nodes.push(...page.edges.map(({ node }) => node))
+    if (!page.pageInfo.hasNextPage) return nodes
+    after = `&pagination.after=${page.pageInfo.endCursor}`
+  }
+}
+
+const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
+
+/** A series as the rules say it, from all points of a market, one by one. */
+function seriesFrom(
+  marketId: string,
+  nodes: readonly Node[],
+  asked: { start?: bigint; end?: bigint; source?: number; buckets?: number; interval?: string },
+): Series {
+  const nothing = { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
+  const points = nodes.filter(
+    ({ dataPointType }) => asked.source === undefined || dataPointType === SOURCES[asked.source],
+  )
+  if (points.length === 0) return nothing
+  const times = points.map(({ timestamp }) => BigInt(timestamp))
+  const start = asked.start ?? times.reduce((a, b) => (b < a ? b : a))
+  const end = asked.end ?? times.reduce((a, b) => (b > a ? b : a)) + 1n
+  if (start >= end) return nothing
+  const interval =
+    asked.interval === undefined
+      ? (INTERVALS.find(({ nanoseconds }) => end - start <= nanoseconds * BigInt(asked.buckets ?? 500)) ??
+        INTERVALS.at(-1)!)
+      : INTERVALS.find(({ name }) => name === asked.interval)!
+  const length = interval.nanoseconds
+  const from = floor(start, length)
+  const to = floor(end - 1n, length) + length
+  const sources = SOURCES.flatMap((dataPointType) => {
+    const buckets = new Map<bigint, Node[]>()
+    const own = points
+      .filter((point) => point.dataPointType === dataPointType)
+      .sort(
+        (a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)) || Number(BigInt(a.seq) - BigInt(b.seq)),
+      )
+    for (const [index, point] of own.entries()) {
+      const time = BigInt(point.timestamp)
+      if (time < from || time >= to || own[index - 1]?.timestamp === point.timestamp) continue
+      const key = floor(time, length)
+      buckets.set(key, [...(buckets.get(key) ?? []), point])
+    }
+    if (buckets.size === 0) return []
+    const summary = (held: readonly Node[], of: 'price' | 'twap'): Summary => {
+      const texts = held.map((node) => node[of])
+      // Sorting keeps the order of equal ones.
+      const sorted = texts.toSorted(compareNumbers)
+      const greatest = sorted.at(-1)!
+      return {
+        first: texts[0]!,
+        last: texts.at(-1)!,
+        minimum: sorted[0]!,
+        maximum: texts.find((text) => compareNumbers(text, greatest) === 0)!,
+      }
+    }
+    return [
+      {
+        dataPointType,
+        buckets: [...buckets].map(([key, held]) => ({
+          start: key.toString(),
+          count: String(held.length),
+          price: summary(held, 'price'),
+          twap: summary(held, 'twap'),
+        })),
+      },
+    ]
+  })
+  if (sources.length === 0) return nothing
+  return {
+    marketId,
+    ...{ from: from.toString(), to: to.toString(), interval: interval.name },
+    ...{ bucketNanoseconds: length.toString(), sources },
+  }
+}
+
+async function seriesOf(base: string, marketId: string, query: string): Promise<Series> {
+  return (await getJson<{ series: Series }>(base, path(marketId, query))).series
+}
+
+/** Compares series of many ranges with the points of a market. */
+async function compareSeries(base: string, marketId: string, seed: number, runs: number): Promise<number> {
+  const nodes = await pointsOf(base, marketId)
+  const times = nodes.map(({ timestamp }) => BigInt(timestamp))
+  const random = createRandom(seed)
+  let buckets = 0
+  for (let run = 0; run < runs; run++) {
+    const pick = () => times[random.integer(times.length)]! + BigInt(random.integer(3) - 1) * 7_000_000_000n
+    const [a, b] = [pick(), pick()]
+    const open = random.integer(4)
+    const start = open % 2 === 0 ? (a < b ? a : b) : undefined
+    const end = open < 2 ? (a < b ? b : a) : undefined
+    const source = random.integer(3) === 0 ? 1 + random.integer(2) : undefined
+    const [size, interval] =
+      run % 2 === 0
+        ? [[1, 7, 40, 500, 2_000][random.integer(5)]!, undefined]
+        : [undefined, INTERVALS[random.integer(INTERVALS.length)]!.name]
+    const given = {
+      ...(start === undefined ? {} : { 'dateRange.startTimestamp': start.toString() }),
+      ...(end === undefined ? {} : { 'dateRange.endTimestamp': end.toString() }),
+      ...(source === undefined ? {} : { source: String(source) }),
+      ...(size === undefined ? {} : { buckets: String(size) }),
+      ...(interval === undefined ? {} : { interval }),
+    }
+    const query = new URLSearchParams(given).toString()
+    const { status, text } = await send(base, path(marketId, query))
+    if (interval !== undefined && status === 400) {
+      assert.match(text, /allowed is one of which the range touches at most 2001: \d+[smhd] or longer/, query)
+      continue
+    }
+    const { series } = JSON.parse(text) as { series: Series }
+    const expected = seriesFrom(marketId, nodes, {
+      ...{ ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) },
+      ...{ ...(source === undefined ? {} : { source }), ...(size === undefined ? {} : { buckets: size }) },
+      ...(interval === undefined ? {} : { interval }),
+    })
+    assert.deepEqual(series, expected, query)
+    buckets += series.sources.reduce((sum, found) => sum + found.buckets.length, 0)
+  }
+  return buckets
+}
+
+const problemsOf = async (store: string) => (await checkStore(openStore(store))).problems.told
+
+/** A point whose numbers say nothing of its time, some of them written in other ways than the core does. */
+function oddPoint(height: number, random: ReturnType<typeof createRandom>, time: bigint, seq: bigint) {
+  const number = () => {
+    const digits = String(random.integer(random.integer(2) === 0 ? 2_000 : 12) - 6)
+    return [digits, `${digits}.0`, `${digits}e2`, `${digits}e-301`, '0', '1e999999999', '-0.5'][
+      Math.max(0, random.integer(14) - 7)
+    ]!
+  }
+  return {
+    kind: 'funding-period-data-point' as const,
+    ...{ marketId: height % 7 === 0 ? OTHER_MARKET : LIVE_MARKET, seq, timestamp: time },
+    ...{ source: (1 + random.integer(2)) as 1 | 2, price: number(), twap: number() },
+  }
+}
+
+/** Commits blocks in any order, with points early, late, repeated and carried over. */
+async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed: number): Promise<string> {
+  const store = kind.create(t)
+  const live = await openLiveStore(t, store)
+  const random = createRandom(seed)
+  const heights = Array.from({ length: scaled(150, 600) }, (_, index) => 1_000 + index)
+  for (let swaps = 0; swaps < heights.length / 4; swaps++) {
+    const [a, b] = [random.integer(heights.length), random.integer(heights.length)]
+    ;[heights[a], heights[b]] = [heights[b]!, heights[a]!]
+  }
+  const known: { time: bigint; seq: bigint }[] = []
+  for (const height of heights) {
+    const events = Array.from({ length: random.integer(6) }, () => {
+      const before = known[random.integer(Math.max(1, known.length))]
+      const kindOf = random.integer(5)
+      const isOld = before !== undefined && kindOf < 2
+      const time = isOld
+        ? before.time
+        : timeOf(height * 11) + BigInt(random.integer(40) - 20) * 1_000_000_000n
+      const seq = isOld ? before.seq + BigInt(kindOf) : BigInt(1 + Math.floor(height / 60))
+      known.push({ time, seq })
+      return oddPoint(height, random, time, seq)
+    })
+    // The same key again within a block: the later event stands.
+    for (const event of events.slice(0, 2)) events.push({ ...event, price: event.twap, twap: event.price })
+    await live.commit(height, events)
+  }
+  return store
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`series of data points (${kind.name})`, () => {
+    test('are those of the points, whatever order these came in, before and after pruning and in a copy', async (t) => {
+      for (let seed = 1; seed <= scaled(2, 8); seed++) {
+        const store = await fill(kind, t, seed)
+        const base = await serve(t, store)
+        assert.deepEqual(await problemsOf(store), [])
+        assert.ok((await compareSeries(base, LIVE_MARKET, seed, scaled(60, 300))) > 500)
+        await compareSeries(base, OTHER_MARKET, seed, 10)
+        const copy = kind.create(t)
+        await copyStore(openStore(store), openStore(copy))
+        assert.deepEqual(await problemsOf(copy), [])
+        const same = ['funding_period_data_points', 'funding_period_series'] as const
+        const [ours, theirs] = [await dumpStore(store), await dumpStore(copy)]
+        for (const table of same) assert.deepEqual(theirs[table], ours[table])
+        const bound =
+          seed % 2 === 0
+            ? ({ by: 'height', before: 1_060n } as const)
+            : ({ by: 'time', before: timeOf(1_040 * 11) } as const)
+        const { fundingPeriodDataPoints } = await pruneStore(openStore(store), bound)
+        assert.ok(fundingPeriodDataPoints > 50)
+        assert.deepEqual(await problemsOf(store), [])
+        await compareSeries(base, LIVE_MARKET, seed, scaled(30, 200))
+      }
+    })
+
+    test('of a recording: the same as of all of its points', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      await compareSeries(base, MARKET, 3, scaled(40, 200))
+      const { interval, sources } = await seriesOf(base, MARKET, '')
+      assert.equal(interval, '2s')
+      assert.equal(sources.length, 2)
+      const lyra = createLyraClient({ url: base })
+      const few = await lyra.series(MARKET, { buckets: 4, from: 1696500000000000000n })
+      assert.deepEqual(
+        few,
+        await seriesOf(base, MARKET, 'buckets=4&dateRange.startTimestamp=1696500000000000000'),
+      )
+      assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
+    })
+
+    test('are empty where there is nothing to draw', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
+      for (const [marketId, query] of [
+        [OTHER_MARKET, ''],
+        [OTHER_MARKET, 'interval=1s'],
+        [MARKET, 'source=0'],
+        [MARKET, 'dateRange.startTimestamp=5&dateRange.endTimestamp=5'],
+        [MARKET, 'dateRange.startTimestamp=6&dateRange.endTimestamp=5'],
+        [MARKET, 'dateRange.startTimestamp=-9223372036854775808&dateRange.endTimestamp=-9223372036854775000'],
+        [MARKET, 'dateRange.startTimestamp=9223372036854775806&dateRange.endTimestamp=9223372036854775807'],
+      ] as const) {
+        const expected = { marketId, ...nothing }
+        if (query === 'source=0') {
+          // SOURCE_UNSPECIFIED restricts nothing.
+          assert.equal((await seriesOf(base, marketId, query)).sources.length, 2)
+        } else assert.deepEqual(await seriesOf(base, marketId, query), expected, query)
+      }
+    })
+
+    test('of all time there is, with an interval of a year', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store)
+      const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
+      const { interval, sources, from } = await seriesOf(base, MARKET, all)
+      assert.equal(interval, '365d')
+      assert.ok(BigInt(from) <= -(2n ** 63n))
+      const nodes = await pointsOf(base, MARKET)
+      assert.deepEqual(
+        { sources },
+        { sources: seriesFrom(MARKET, nodes, { start: -(2n ** 63n), end: 2n ** 63n - 1n }).sources },
+      )
+    })
+
+    test('of a market that has been pruned to nothing are empty, and come back with new points', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const point = (height: number, time: number) => ({
+        ...oddPoint(1, createRandom(height), timeOf(time), 1n),
+        ...{ source: 2 as const, price: String(height), twap: '1' },
+      })
+      await live.commit(1, [point(1, 0), point(2, 100)])
+      await live.commit(2, [point(3, 200)])
+      await live.commit(3, [])
+      const base = await serve(t, store)
+      await pruneStore(openStore(store), { by: 'height', before: 3n })
+      assert.deepEqual((await seriesOf(base, LIVE_MARKET, '')).sources, [])
+      assert.deepEqual((await dumpStore(store)).funding_period_series, [])
+      await live.commit(4, [point(4, 300), point(5, 310), point(6, 900)])
+      assert.deepEqual(await problemsOf(store), [])
+      assert.ok((await compareSeries(base, LIVE_MARKET, 1, 20)) > 0)
+    })
+  })
+}
+
+describe('a request for a series', () => {
+  test('that cannot be read is refused by the table of errors', async (t) => {
+    const store = STORE_KINDS[0]!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const refused: [target: string, code: number, message: RegExp, detail?: number][] = [
+      [path(MARKET, 'buckets=0'), 3, /parsing field "buckets".*"0".*an integer from 1 to 2000/],
+      [path(MARKET, 'buckets=2001'), 3, /parsing field "buckets"/],
+      [path(MARKET, 'buckets=1.5'), 3, /parsing field "buckets"/],
+      [path(MARKET, 'interval=3s'), 3, /parsing field "interval".*one of 1s, 2s, 5s/],
+      [path(MARKET, 'interval='), 3, /parsing field "interval"/],
+      [path(MARKET, 'interval=1h&buckets=5'), 3, /buckets is 5 and interval is "1h", allowed is one/],
+      [path(MARKET, 'interval=1h&interval=1h'), 3, /too many values for field "interval"/],
+      [path(MARKET, 'dateRange.start_timestamp=x'), 3, /parsing field "start_timestamp"/],
+      [path(MARKET, 'source=3'), 3, /parsing field "source"/],
+      [
+        path(MARKET, 'interval=1s&dateRange.startTimestamp=0'),
+        3,
+        /interval is "1s", allowed is one of which the range touches at most 2001: 14d or longer/,
+      ],
+      [path('', 'buckets=5'), 3, /InvalidArgument error/, 10003],
+      [path('xyz', 'buckets=5'), 3, /InvalidArgument error/, 10000],
+    ]
+    for (const [target, code, message, detail] of refused) {
+      const { status, text, headers } = await send(base, target)
+      assert.equal(status, 400, target)
+      const body = JSON.parse(text) as { code: number; message: string; details: { code: number }[] }
+      assert.equal(body.code, code)
+      assert.match(body.message, message)
+      assert.deepEqual(
+        body.details.map((found) => found.code),
+        detail === undefined ? [] : [detail],
+      )
+      assert.ok(Number(headers['x-block-height']) > 0)
+    }
+  })
+
+  test('passes over what it does not know, in either spelling of what it does', async (t) => {
+    const store = STORE_KINDS[0]!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const plain = await send(base, path(MARKET, 'interval=1m'))
+    const other = await send(
+      base,
+      path(MARKET.toUpperCase(), 'interval=1m&seq=x&pagination.first=0&format=csv&x=1'),
+    )
+    assert.equal(other.text, plain.text)
+    assert.equal(plain.status, 200)
+    const again = await send(base, path(MARKET, 'interval=1m'), {
+      headers: { 'if-none-match': plain.headers.etag as string },
+    })
+    assert.equal(again.status, 304)
+  })
+})
+
+describe('numbers', () => {
+  test('are compared exactly, and never written out', () => {
+    const sorted = [
+      ...['-1e999999999999', '-1e3', '-100', '-99.5', '-5e-1', '-0.05'],
+      ...[
+        '0',
+        '1e-999999999999',
+        '0.05',
+        '.5',
+        '1',
+        '2',
+        '10',
+        '1e2',
+        '9999999999999999999',
+        '1e999999999999',
+      ],
+    ]
+    for (const [a, left] of sorted.entries()) {
+      for (const [b, right] of sorted.entries()) {
+        assert.equal(Math.sign(compareNumbers(left, right)), Math.sign(a - b), `${left} and ${right}`)
+      }
+    }
+    for (const [left, right] of [
+      ...[['0', '-0'] as const, ['0', '0e5'] as const, ['1', '1.000'] as const, ['+1', '1.'] as const],
+      ...[
+        ['100', '1e2'] as const,
+        ['0.1', '1e-1'] as const,
+        ['-12e1', '-120'] as const,
+        ['007', '7'] as const,
+      ],
+    ]) {
+      assert.equal(compareNumbers(left, right), 0, `${left} and ${right}`)
+      assert.equal(compareNumbers(right, left), 0, `${right} and ${left}`)
+    }
+  })
+})
