@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { streamPath } from '../src/api/paths.ts'
+import { exportPath, streamPath } from '../src/api/paths.ts'
 import {
   type Field,
   isNodeOf,
@@ -97,6 +97,10 @@ export type FilteredName = ${LISTS.filter(isFiltered)
     `/** Where each list is; \`:marketId\` stands for the market of the filters. */
 export const PATHS: Record<ListName, string> = {
 ${LISTS.map(({ name, path }) => `${name}: '${path}',`).join('\n')}
+}\n`,
+    `/** Where all rows of each resource are, of all markets. */
+export const EXPORT_PATHS: Record<ResourceName, string> = {
+${RESOURCES.map((resource) => `${resource.name}: '${exportPath(resource)}',`).join('\n')}
 }\n`,
     `/** Where the stream of each resource is. */
 export const STREAM_PATHS: Record<ResourceName, string> = {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { createLyraClient } from '../client/src/index.ts'
 import { decodeMarketCursor, encodeMarketCursor } from '../src/resources/market-cursor.ts'
 import type { Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { query, send } from './fixtures/http.ts'
-import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -206,6 +207,28 @@ describe('an export of all markets', () => {
     assert.equal(head.headers['content-disposition'], 'attachment; filename="fundingPeriodDataPoints.csv"')
     const empty = await serve(t, kind.create(t))
     assert.equal((await send(empty, `${path}?format=csv`)).status, 503)
+  })
+
+  test('has an address by the client, whatever the filters', async (t) => {
+    const store = kind.create(t)
+    const live = await openLiveStore(t, store)
+    await live.commit(1, [pointAt(1), pointAt(2), pointAt(1, { marketId: idOf('b'), source: 1 })])
+    const base = await serve(t, store)
+    const lyra = createLyraClient({ url: base })
+    const lines = async (url: string) => linesOf(await (await fetch(url)).text())
+    const all = await lines(lyra.exportUrl('fundingPeriodDataPoints'))
+    assert.equal(all.length, 3)
+    const rest = lyra.exportUrl('fundingPeriodDataPoints', {}, { after: all[0]!.cursor })
+    assert.deepEqual(await lines(rest), all.slice(1))
+    const external = lyra.exportUrl(
+      'fundingPeriodDataPoints',
+      { source: 'SOURCE_EXTERNAL' },
+      { format: 'csv' },
+    )
+    assert.equal((await (await fetch(external)).text()).split('\r\n').length, 3)
+    const range = { from: timeOf(2), to: timeOf(3) }
+    assert.equal((await lines(lyra.exportUrl('fundingPeriodDataPoints', range))).length, 1)
+    assert.deepEqual(await lines(lyra.exportUrl('checkpoints', {}, { newestFirst: true })), [])
   })
 
   test('is one of the exports that run at once', async (t) => {

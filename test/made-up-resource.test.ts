@@ -67,6 +67,12 @@ const SUITES: [
     'is valid OpenAPI|is whole|shows examples|schemas of parameters',
     { once: 3, byStore: 1 },
   ],
+  [
+    'exports of all markets, and into a folder',
+    ['full-exports.test.ts', 'export-folder.test.ts'],
+    'trades|bound to a market|as one made at once',
+    { once: 1, byStore: 3 },
+  ],
   ['check, and pruning', ['upkeep.test.ts'], 'whatever events there are', { once: 0, byStore: 1 }],
 ]
 

@@ -1,6 +1,6 @@
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
-import { type PageOptions, pageTarget, seriesTarget } from './requests.ts'
+import { type ExportOptions, exportTarget, type PageOptions, pageTarget, seriesTarget } from './requests.ts'
 import {
   type FilteredName,
   type Filters,
@@ -74,6 +74,13 @@ type Service = {
     filters: Filters[Name],
     options?: PageOptions & { format?: 'ndjson' | 'csv' | undefined },
   ): string
+
+  /** The address of an export of all rows of a resource, of all markets where the filters name none. */
+  exportUrl<Name extends ResourceName>(
+    resource: Name,
+    filters?: Partial<Filters[Name]>,
+    options?: ExportOptions,
+  ): string
 }
 
 /** Makes a client of the service at an address. Nothing is asked yet. */
@@ -103,6 +110,7 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
 
     url: (resource, filters, { format, ...page } = {}) =>
       connection.address(pageTarget(resource, filters, page, format)),
+    exportUrl: (resource, filters, options) => connection.address(exportTarget(resource, filters, options)),
   }
 }
 

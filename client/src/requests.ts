@@ -1,4 +1,5 @@
 import {
+  EXPORT_PATHS,
   type Filters,
   type ListName,
   PATHS,
@@ -42,6 +43,32 @@ const MARKET = ':marketId'
 
 type Params = [name: string, value: string | undefined][]
 
+/** How an export of all markets is written, and which rows after. */
+export type ExportOptions = {
+  /** Lines of JSON where nothing is said. */
+  format?: 'ndjson' | 'csv' | undefined
+  /** The cursor of a row of such an export. */
+  after?: string | undefined
+  newestFirst?: boolean | undefined
+}
+
+/** The target of a request for all rows of a resource, of all markets or of those that filters name. */
+export function exportTarget<Name extends ResourceName>(
+  resource: Name,
+  filters: Partial<Filters[Name]> = {},
+  { format, after, newestFirst }: ExportOptions = {},
+): string {
+  const { marketId, from, to, ...rest }: AnyFilters = filters
+  return target(EXPORT_PATHS[resource], [
+    ['marketId', marketId],
+    ...restParams(rest),
+    ...rangeParams(from, to),
+    ['pagination.after', after],
+    ['pagination.newestFirst', newestFirst?.toString()],
+    ['format', format],
+  ])
+}
+
 /** The target of a request for a page, or of an export of all rows where a format is named. */
 export function pageTarget<Name extends ListName>(
   list: Name,
@@ -55,8 +82,7 @@ export function pageTarget<Name extends ListName>(
   return target(isInPath ? pages.replace(MARKET, encodeURIComponent(marketId ?? '')) : pages, [
     ['marketId', isInPath ? undefined : marketId],
     ...restParams(rest),
-    ['dateRange.startTimestamp', nanoseconds(from)],
-    ['dateRange.endTimestamp', nanoseconds(to)],
+    ...rangeParams(from, to),
     ['pagination.first', first?.toString()],
     ['pagination.after', after],
     ['pagination.last', last?.toString()],
@@ -97,6 +123,13 @@ export function seriesTarget(
 
 function restParams(filters: { source?: unknown; seq?: unknown; partyId?: unknown }): Params {
   return (['source', 'seq', 'partyId'] as const).map((name) => [name, text(filters[name])])
+}
+
+function rangeParams(from: Time | undefined, to: Time | undefined): Params {
+  return [
+    ['dateRange.startTimestamp', nanoseconds(from)],
+    ['dateRange.endTimestamp', nanoseconds(to)],
+  ]
 }
 
 function text(value: unknown): string | undefined {

@@ -336,6 +336,15 @@ export const PATHS: Record<ListName, string> = {
   marketSummaries: '/api/v2/market-summaries',
 }
 
+/** Where all rows of each resource are, of all markets. */
+export const EXPORT_PATHS: Record<ResourceName, string> = {
+  checkpoints: '/api/v2/export/checkpoints',
+  fundingPeriodDataPoints: '/api/v2/export/funding-period-data-points',
+  fundingPeriods: '/api/v2/export/funding-periods',
+  instruments: '/api/v2/export/instruments',
+  liquidityProviders: '/api/v2/export/liquidity-providers',
+}
+
 /** Where the stream of each resource is. */
 export const STREAM_PATHS: Record<ResourceName, string> = {
   checkpoints: '/api/v2/stream/checkpoints',

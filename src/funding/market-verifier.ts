@@ -54,7 +54,11 @@ export type CurrentPeriod = Period & { seq: bigint; internal: SourceTwap; extern
  * sent it; one that was in progress before the first event is not known.
  */
 export function createMarketVerifier(method: TwapMethod): MarketVerifier {
-  const createSource = METHODS[method]
+  return createMarketState(METHODS[method])
+}
+
+/** The same with points and means as `createSource` keeps them: whoever wants the running period alone needs no verdicts. */
+export function createMarketState(createSource: (period: Period) => SourceTwap): MarketVerifier {
   let auctions = noAuctions()
   let current: CurrentPeriod | null = null
   /** Internal points sent before the first period: they are taken into it without new events. */

@@ -24,6 +24,22 @@ export function plainMean(points: readonly PricePoint[], period: Period, time: b
   return sum / outside
 }
 
+/**
+ * Creates a source's points without a mean for each as it comes, which would take time that grows with the square of
+ * their number; the mean up to a time is that of the plain formula.
+ */
+export function collectPoints(period: Period): SourceTwap {
+  const points: PricePoint[] = []
+  return {
+    points,
+    add: (point) => {
+      placePoint(points, period.start, point)
+      return null
+    },
+    meanAt: (time) => plainMean(points, period, time),
+  }
+}
+
 /** Creates a source's points with means by the plain formula: every mean is computed anew from the whole list. */
 export function createPlainTwap(period: Period): SourceTwap {
   const points: PricePoint[] = []

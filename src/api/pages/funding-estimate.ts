@@ -1,6 +1,7 @@
 import { estimateFromTwaps } from '../../funding/estimate.ts'
-import { createMarketVerifier } from '../../funding/market-verifier.ts'
+import { createMarketState } from '../../funding/market-verifier.ts'
 import { fundingTerms } from '../../funding/payment.ts'
+import { collectPoints } from '../../funding/plain-formula.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
 import type { FundingInputs } from '../../store/funding-inputs.ts'
 import type { Position } from '../../store/store.ts'
@@ -24,9 +25,9 @@ export function fundingEstimateOf(
 ): FundingEstimateNode | null {
   const terms = inputs === null ? null : fundingTerms(inputs.parameters)
   if (inputs === null || terms === null) return null
-  const verifier = createMarketVerifier('plain-formula')
-  for (const event of inputs.events) verifier.take(event)
-  const period = verifier.running()
+  const market = createMarketState(collectPoints)
+  for (const event of inputs.events) market.take(event)
+  const period = market.running()
   if (period === null) return null
   const at = wholeSecond(BigInt(position.timestamp))
   const twaps = { internalTwap: period.internal.meanAt(at), externalTwap: period.external.meanAt(at) }
