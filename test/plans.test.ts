@@ -12,6 +12,7 @@ import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-po
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
 import { HEAD_ROOM } from '../src/store/edges.ts'
+import type { PageQuery } from '../src/store/page.ts'
 import {
   columnsStatement,
   edgesStatement,
@@ -23,7 +24,6 @@ import {
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig } from '../src/store/postgres/connection.ts'
 import { pageScans } from '../src/store/scan.ts'
-import type { PageQuery } from '../src/store/store.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'

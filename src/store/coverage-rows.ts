@@ -1,7 +1,7 @@
 import type { Coverage, Gap, ResourceGap } from '../domain/coverage.ts'
 import type { Row } from '../resources/resource.ts'
+import type { Position, Reading } from './page.ts'
 import { READ_GAPS, READ_RESOURCE_GAPS, READ_STREAM } from './statements.ts'
-import type { Position, Reading } from './store.ts'
 
 /** What the row of READ_POSITION says (statements.ts); null where there is none. */
 export function positionOf(row: Row | null): Position | null {

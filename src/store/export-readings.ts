@@ -1,7 +1,7 @@
 import type { Resource } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import type { Reading } from './page.ts'
 import { FIND_MARKET } from './page-statement.ts'
-import type { Reading } from './store.ts'
 
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */
 function namerOf({ name, storage, filters }: Resource): string {

@@ -2,7 +2,7 @@ import { MIN_INT64 } from '../domain/integers.ts'
 import type { SeriesPoint } from '../domain/series.ts'
 import type { Row } from '../resources/resource.ts'
 import { READ_MARKETS } from './prune-statements.ts'
-import type { Steps } from './write-batch.ts'
+import type { Steps } from './steps.ts'
 import { writeSeries } from './write-series.ts'
 
 /** The version of both schemas from which on there are series. */

@@ -1,5 +1,5 @@
 import { type Change, readChanges, type StoreVersion } from './changes.ts'
-import type { Freshness, Position } from './store.ts'
+import type { Freshness, Position } from './page.ts'
 
 /** A row of READ_STATE or READ_CHANGES (changes.ts). */
 export type StateRow = readonly (string | number | null)[]

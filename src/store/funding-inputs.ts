@@ -10,8 +10,8 @@ import { MARKET_STATES } from '../resources/instruments.ts'
 import type { Row } from '../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from './changes.ts'
 import { stateOf } from './freshness.ts'
+import type { Position } from './page.ts'
 import { FIND_MARKET, type Statement, spanStatement } from './page-statement.ts'
-import type { Position } from './store.ts'
 
 /** Points of a running period, and auctions of its market, beyond which no estimate is made. */
 const MAX_ROWS = 100_000

@@ -6,8 +6,8 @@ import { keyOf, type Resource, type Row } from '../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from './changes.ts'
 import { stateOf } from './freshness.ts'
 import { type FundingInputs, readFundingInputsOf } from './funding-inputs.ts'
+import type { Page, PageQuery, Position } from './page.ts'
 import { columnList, pageStatement, type Statement } from './page-statement.ts'
-import type { Page, PageQuery, Position } from './store.ts'
 
 /** Makes the estimates of running funding periods, and keeps them. All are JSON, or null where there is none. */
 export type EstimateMaker = {

@@ -3,7 +3,7 @@ import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import type { Statement } from './page-statement.ts'
 import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
-import type { WriteStep } from './write-batch.ts'
+import type { WriteStep } from './steps.ts'
 import type { SeriesRun } from './write-series.ts'
 
 /*

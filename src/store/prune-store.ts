@@ -11,8 +11,8 @@ import {
   shrinkSpan,
 } from './prune-statements.ts'
 import type { CheckpointKey, PointKey, PruneBound, Pruner } from './pruner.ts'
+import type { Steps } from './steps.ts'
 import type { Store } from './store.ts'
-import type { Steps } from './write-batch.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
 /** Rows that are looked at in one transaction: it takes some milliseconds. */

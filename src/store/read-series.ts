@@ -1,10 +1,9 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { INTERVALS, type Interval } from '../domain/intervals.ts'
 import { type Bucket, bucketOf, indexAt, join, joinPoint, summaryFrom } from '../domain/series.ts'
-import type { KeyValue, Row } from '../resources/resource.ts'
-import type { Statement } from './page-statement.ts'
+import type { KeyValue } from '../resources/resource.ts'
+import type { Position, Reading } from './page.ts'
 import { READ_POSITION } from './statements.ts'
-import type { Position } from './store.ts'
 import { LEVELS, type Level } from './write-series.ts'
 
 /** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
@@ -64,8 +63,6 @@ const READ_BUCKETS = `
     select * from funding_period_series
     where market = $1 and source = $2 and seconds = $3 and bucket >= $4 and bucket < $5 order by bucket
   ) as found`
-
-type Reading<Result> = Generator<Statement, Result, Row[]>
 
 /**
  * The statements that read a series, in one snapshot, one after another: each is yielded and wants its rows. Null in an

@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../domain/integers.ts'
 import type { Key, KeyValue, Resource, Selection } from '../resources/resource.ts'
+import type { PageQuery } from './page.ts'
 import type { Bound, PageScans, Scan } from './page-statement.ts'
-import type { PageQuery } from './store.ts'
 
 /** First and last value of the first key column among the rows that a selection can have. */
 export type Span = { first: bigint; last: bigint }

@@ -1,57 +1,16 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
 import type { Place } from '../domain/lacks.ts'
 import type { Batch } from '../projections/batch.ts'
-import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import type { Key, Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
-import type { Change, StoreVersion } from './changes.ts'
-import type { WrittenEdges } from './edges.ts'
+import type { StoreVersion } from './changes.ts'
 import type { FundingInputsAt } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { EstimateMaker } from './market-summaries.ts'
-import type { Statement } from './page-statement.ts'
+import type { Freshness, Page, PageQuery, Position, Reading } from './page.ts'
 import type { Pruner } from './pruner.ts'
 import type { SeriesAt, SeriesQuery } from './read-series.ts'
 import type { TableReader, TableWriter } from './tables.ts'
-
-/** A page of a resource: up to `limit` rows from a place on. */
-export type PageQuery = {
-  resource: Resource
-  selection: Selection
-  /** Whether rows are read from higher keys to lower ones. */
-  descending: boolean
-  /** Rows strictly after this key, in the direction of reading; null: from the first row on. */
-  cursor: Key | null
-  limit: number
-  /**
-   * Asks for the rows as the API's edges, written by the database, where it can: in the direction of reading, or
-   * the other way round.
-   */
-  edges?: 'as read' | 'reversed'
-}
-
-/** What one snapshot of the store answers to a {@link PageQuery}. */
-export type Page = {
-  /** In the direction of reading; empty where the page has edges. */
-  rows: Row[]
-  /** The rows as the API's edges; null where the database has not written them. */
-  edges: WrittenEdges | null
-  /** Whether more rows follow, in the direction of reading. */
-  more: boolean
-  /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
-  hasRowsAtOrBefore: boolean
-  /** The last block of the snapshot; null in an empty store. */
-  position: Position | null
-  /** The commit that the snapshot shows. */
-  version: StoreVersion
-}
-
-/** How a store stands, and what has changed since an earlier look. */
-export type Freshness = {
-  version: StoreVersion
-  position: Position | null
-  /** Null: anything may have changed. */
-  changed: readonly Change[] | null
-}
 
 /** Which part of what a store holds is asked for: gaps by height, and rows by market, each from a place on. */
 export type HoldingsQuery = {
@@ -108,9 +67,6 @@ export type Holdings = HeldRows & {
  * filled.
  */
 export type PrunedBefore = { timestamp: string | null; height: string | null }
-
-/** The last block that a store holds: its height, and its time in Unix nanoseconds, both as text. */
-export type Position = { height: string; timestamp: string }
 
 /**
  * Reads from a store. Every call is one snapshot.
@@ -177,9 +133,6 @@ export type Snapshot = {
   read<T>(reading: Reading<T>): Promise<T>
   close(): Promise<void>
 }
-
-/** What is read by several statements of one snapshot. */
-export type Reading<T> = Generator<Statement, T, Row[]>
 
 /** How a replica stands. */
 export type ReplicaState = {

@@ -7,8 +7,8 @@ import {
   type StreamPlace,
 } from '../projections/batch.ts'
 import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
-import type { Row } from '../resources/resource.ts'
 import { spansOf } from './block-spans.ts'
+import type { Steps } from './steps.ts'
 import { TABLES, type Table, tableOf } from './tables.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
@@ -16,16 +16,6 @@ import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
  * What a commit writes, in one order on every store: each step is yielded to the store's own writer, and wants its
  * rows.
  */
-
-/** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
-export type WriteStep =
-  | {
-      table: Table
-      rows: readonly BatchRow[]
-      /** Asks for the number of rows that were not there, by market and seq: `[market, seq, count]`. */
-      countsNew: boolean
-    }
-  | { each: string; values: readonly BatchRow[] }
 
 const POINTS = 'funding_period_data_points'
 
@@ -65,9 +55,6 @@ const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
 /** Numbers of the markets seen, by id: they never change. */
 export type MarketNumbers = Map<string, bigint>
-
-/** Steps of writing; each wants its rows, those of a statement for each of its values. */
-export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
 
 /** The steps that write a batch's rows, within the caller's transaction. */
 export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {

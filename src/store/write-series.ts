@@ -12,8 +12,8 @@ import {
 } from '../domain/series.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
+import type { Steps } from './steps.ts'
 import { tableOf } from './tables.ts'
-import type { Steps } from './write-batch.ts'
 
 /*
  * Series are read from buckets of several lengths. Of each length there are those buckets of a market and source that

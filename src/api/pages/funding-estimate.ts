@@ -4,7 +4,7 @@ import { fundingTerms } from '../../funding/payment.ts'
 import { collectPoints } from '../../funding/plain-formula.ts'
 import { wholeSecond } from '../../funding/whole-second.ts'
 import type { FundingInputs } from '../../store/funding-inputs.ts'
-import type { Position } from '../../store/store.ts'
+import type { Position } from '../../store/page.ts'
 
 /** What the running period of a market would pay if it ended at the last block's second; all values are texts. */
 export type FundingEstimateNode = {

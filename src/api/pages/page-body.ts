@@ -1,6 +1,6 @@
 import { encodeCursor } from '../../resources/cursor.ts'
 import { cursorsOf, type WrittenEdges } from '../../store/edges.ts'
-import type { Page } from '../../store/store.ts'
+import type { Page } from '../../store/page.ts'
 import type { PageRequest } from './page-request.ts'
 
 /** A page's edges as they stand in the answer, with the cursors of the first and the last; `""` for none. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Change, StoreVersion } from '../../store/changes.ts'
-import type { Freshness, PageQuery, Position, Reader } from '../../store/store.ts'
+import type { Freshness, PageQuery, Position } from '../../store/page.ts'
+import type { Reader } from '../../store/store.ts'
 import { acceptsGzip } from '../http/send-json.ts'
 
 /** Pages kept at most: each is looked at after a commit. */

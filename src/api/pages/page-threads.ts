@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ResourceName } from '../../resources/resource.ts'
-import type { PageQuery } from '../../store/store.ts'
+import type { PageQuery } from '../../store/page.ts'
 import type { MadePage, MadeReport, Pages, ReportRequest } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'

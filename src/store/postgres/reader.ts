@@ -10,6 +10,7 @@ import { freshnessOf, stateOf } from '../freshness.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
+import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
 import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
@@ -22,19 +23,7 @@ import {
   READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
-
-import {
-  asUnavailable,
-  type Freshness,
-  type GapSummary,
-  type Holdings,
-  type HoldingsQuery,
-  type Page,
-  type PageQuery,
-  type Position,
-  type Reader,
-  type Reading,
-} from '../store.ts'
+import { asUnavailable, type GapSummary, type Holdings, type HoldingsQuery, type Reader } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Queryable, readerConfig, rowsOf } from './connection.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'

@@ -1,7 +1,8 @@
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, type Table } from '../tables.ts'
-import { mergeRows, type Steps, type WriteStep } from '../write-batch.ts'
+import { mergeRows } from '../write-batch.ts'
 import { type Queryable, rowsOf } from './connection.ts'
 
 /** Runs steps of writing, within the caller's transaction: rows of a table by one statement. */

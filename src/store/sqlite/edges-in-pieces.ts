@@ -1,7 +1,7 @@
 import { decodeCursor } from '../../resources/cursor.ts'
 import type { Key } from '../../resources/resource.ts'
 import { cursorsOf, HEAD_ROOM, type WrittenEdges } from '../edges.ts'
-import type { Page, PageQuery } from '../store.ts'
+import type { Page, PageQuery } from '../page.ts'
 
 /** Rows that are read at a time: some fractions of a millisecond. */
 const PIECE_ROWS = 1_000

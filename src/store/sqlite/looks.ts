@@ -1,6 +1,6 @@
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
-import type { Freshness } from '../store.ts'
+import type { Freshness } from '../page.ts'
 import type { Connection } from './connection.ts'
 
 /** Looks at how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */

@@ -6,6 +6,7 @@ import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { readFundingInputs } from '../funding-inputs.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
+import type { Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -30,12 +31,8 @@ import {
   type GapSummary,
   type Holdings,
   type HoldingsQuery,
-  type Page,
-  type PageQuery,
-  type Position,
   type Reader,
   type ReaderOptions,
-  type Reading,
   StoreError,
 } from '../store.ts'
 import { Connection, explained } from './connection.ts'

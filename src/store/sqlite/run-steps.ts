@@ -1,7 +1,7 @@
 import type { BatchCell } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, type Table } from '../tables.ts'
-import type { Steps, WriteStep } from '../write-batch.ts'
 import type { Connection } from './connection.ts'
 
 /** Runs steps of writing, row by row, within the caller's transaction. */

@@ -1,11 +1,5 @@
-import {
-  asUnavailable,
-  type Page,
-  type PageQuery,
-  type Position,
-  type Reading,
-  type Snapshot,
-} from '../store.ts'
+import type { Page, PageQuery, Position, Reading } from '../page.ts'
+import { asUnavailable, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
 

@@ -1,0 +1,50 @@
+import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
+import type { Change, StoreVersion } from './changes.ts'
+import type { WrittenEdges } from './edges.ts'
+import type { Statement } from './page-statement.ts'
+
+/** A page of a resource: up to `limit` rows from a place on. */
+export type PageQuery = {
+  resource: Resource
+  selection: Selection
+  /** Whether rows are read from higher keys to lower ones. */
+  descending: boolean
+  /** Rows strictly after this key, in the direction of reading; null: from the first row on. */
+  cursor: Key | null
+  limit: number
+  /**
+   * Asks for the rows as the API's edges, written by the database, where it can: in the direction of reading, or
+   * the other way round.
+   */
+  edges?: 'as read' | 'reversed'
+}
+
+/** What one snapshot of the store answers to a {@link PageQuery}. */
+export type Page = {
+  /** In the direction of reading; empty where the page has edges. */
+  rows: Row[]
+  /** The rows as the API's edges; null where the database has not written them. */
+  edges: WrittenEdges | null
+  /** Whether more rows follow, in the direction of reading. */
+  more: boolean
+  /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
+  hasRowsAtOrBefore: boolean
+  /** The last block of the snapshot; null in an empty store. */
+  position: Position | null
+  /** The commit that the snapshot shows. */
+  version: StoreVersion
+}
+
+/** How a store stands, and what has changed since an earlier look. */
+export type Freshness = {
+  version: StoreVersion
+  position: Position | null
+  /** Null: anything may have changed. */
+  changed: readonly Change[] | null
+}
+
+/** The last block that a store holds: its height, and its time in Unix nanoseconds, both as text. */
+export type Position = { height: string; timestamp: string }
+
+/** What is read by several statements of one snapshot. */
+export type Reading<T> = Generator<Statement, T, Row[]>
