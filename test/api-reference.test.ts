@@ -211,6 +211,16 @@ describe('the API reference', () => {
       ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
       ['/api/v2/market-summaries', [], /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
       [ESTIMATES, [['path', 'marketId', 'aa']], /await lyra\.fundingEstimate\('aa'\)/],
+      [ESTIMATES, [], /await lyra\.fundingEstimate\('\{marketId\}'\)/],
+      [
+        '/api/v2/series/funding-period-data-points/{marketId}',
+        [
+          ['path', 'marketId', 'aa'],
+          ['query', 'dateRange.startTimestamp', '5'],
+          ['query', 'buckets', '100'],
+        ],
+        /await lyra\.series\('aa', \{ from: '5', buckets: 100 \}\)/,
+      ],
       [
         '/api/v2/stream/checkpoints',
         [['query', 'after', 'x']],
