@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -169,7 +169,7 @@ for (const kind of STORE_KINDS) {
         abortAfter: fc.option(fc.constantFrom(1, 1_000, 2_000)),
       })
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 6 }), (steps) =>
+        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 5 }), (steps) =>
           inScope(async (scope) => {
             const store = kind.create(scope)
             const live: LiveStore = await openLiveStore(scope, store)
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
             assert.ok(!existsSync(join(folder, '_lyra.lock')))
           }),
         ),
-        { seed: 1, numRuns: scaled(8, 300) },
+        { seed: 1, numRuns: scaled(5, 300) },
       )
     })
 
@@ -320,6 +320,15 @@ describe('an export into a folder', () => {
       message: /is not empty \(letter\.txt\) and holds no export to continue/,
     })
     await assert.rejects(exportTo(kind.create(t), folder), { name: /Store(Unavailable)?Error/ })
+    const notes = join(folder, POINTS, `market_id=${A}`, '_lyra.json')
+    const written = readFileSync(notes, 'utf8')
+    writeFileSync(notes, written.replace('"price"', '"cost"'))
+    await assert.rejects(exportTo(store, folder), { message: /its files have other columns/ })
+    writeFileSync(notes, written.slice(0, -20))
+    await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
+    rmSync(notes)
+    await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
+    writeFileSync(notes, written)
     // A process that runs holds the folder; one that is gone does not.
     writeFileSync(join(folder, '_lyra.lock'), String(process.ppid))
     await assert.rejects(exportTo(store, folder), { message: /process \d+ exports into it/ })
