@@ -6,8 +6,11 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { MarketEvent } from '../src/events/event.ts'
 import { exportFolder, type FolderOptions, isByMarket } from '../src/export/export-folder.ts'
+import { createBatch } from '../src/projections/batch.ts'
+import { projectBlock } from '../src/projections/project-block.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { coverageUpTo } from './fixtures/commit-events.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
@@ -154,6 +157,30 @@ for (const kind of STORE_KINDS) {
       await assertAsAtOnce(t, store, folder)
       await live.commit(9, pointsOf(9, 500))
       await live.commit(13, [])
+      await exportTo(store, folder)
+      await assertAsAtOnce(t, store, folder)
+    })
+
+    test('holds what is added to a block that stays incomplete', async (t) => {
+      const store = kind.create(t)
+      const writer = await openStore(store).openWriter()
+      t.after(() => writer.close())
+      const commit = async (height: number, events: MarketEvent[], last: number) => {
+        const batch = createBatch()
+        const numbered = events.map((event, position) => ({ index: position + 2, event }))
+        const block = { height: BigInt(height), timestamp: timeOf(height), events: numbered }
+        projectBlock(batch, { ...block, weight: 0, replacesAfter: null })
+        await writer.commit(batch, {
+          ...coverageUpTo(BigInt(last)),
+          gaps: [{ from: 101n, to: 101n, kind: 'incomplete' }],
+        })
+      }
+      const checkpoint = { kind: 'checkpoint' as const, hash: 'aa', blockHash: 'bb', atBlock: 101n }
+      for (const height of [100, 101, 102]) await commit(height, pointsOf(height, 700), height)
+      await commit(300, pointsOf(300, 700), 300)
+      const folder = join(temporaryFolder(t), 'all')
+      await exportTo(store, folder)
+      await commit(101, [...pointsOf(101, 800), checkpoint], 300)
       await exportTo(store, folder)
       await assertAsAtOnce(t, store, folder)
     })

@@ -124,13 +124,14 @@ async function partsToKeep(options: PartitionOptions, known: PartitionManifest):
   const { parts } = known
   const height = BigInt(known.height)
   const isSame = heldUpTo(coverage, height) === known.held
-  if (isSame && coverage.height === height && !known.isOpen) return 'all'
+  // More of an incomplete block's events may have come, and not all of them: its rows may be new whenever it is asked.
+  const incomplete = coverage.gaps.find(({ from, kind }) => kind === 'incomplete' && from <= height)
+  if (isSame && coverage.height === height && !known.isOpen && incomplete === undefined) return 'all'
   let first = 0
-  if (isSame) {
-    const time =
-      resource.storage.arrivals === 'block spans'
-        ? await snapshot.read(readEarliestTimeAbove(selection.marketId!, height))
-        : null
+  const hasSpans = resource.storage.arrivals === 'block spans'
+  if (isSame && (hasSpans || incomplete === undefined)) {
+    const above = incomplete === undefined ? height : incomplete.from - 1n
+    const time = hasSpans ? await snapshot.read(readEarliestTimeAbove(selection.marketId!, above)) : null
     const isTouched = (part: Part) => time !== null && timeOf(options, part.last) >= time
     const touched = parts.findIndex(isTouched)
     const isLastFull = (parts.at(-1)?.rows ?? 0) >= (options.partRows ?? PART_ROWS)
