@@ -89,11 +89,15 @@ describe('the API reference', () => {
     assert.equal(await operation.locator('.response[open]').count(), 0)
     const malformed = operation.locator('.response[data-code="400"]')
     await malformed.locator('summary').click()
+    await malformed.locator('select').waitFor()
     assert.ok((await malformed.locator('select option').count()) > 3)
     assert.match(await malformed.innerText(), /"code": 3/)
     const success = operation.locator('.response[data-code="200"]')
     await success.locator('summary').click()
-    assert.match(await success.innerText(), /dataPointType SOURCE_UNSPECIFIED \| SOURCE_EXTERNAL/)
+    await eventually(
+      () => success.innerText(),
+      (text) => /dataPointType SOURCE_UNSPECIFIED \| SOURCE_EXTERNAL/.test(text),
+    )
 
     await page.setViewportSize({ width: 375, height: 812 })
     assert.equal(await overflow(page), 0)
@@ -211,6 +215,16 @@ describe('the API reference', () => {
       ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
       ['/api/v2/market-summaries', [], /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
       [ESTIMATES, [['path', 'marketId', 'aa']], /await lyra\.fundingEstimate\('aa'\)/],
+      [ESTIMATES, [], /await lyra\.fundingEstimate\('\{marketId\}'\)/],
+      [
+        '/api/v2/series/funding-period-data-points/{marketId}',
+        [
+          ['path', 'marketId', 'aa'],
+          ['query', 'dateRange.startTimestamp', '5'],
+          ['query', 'buckets', '100'],
+        ],
+        /await lyra\.series\('aa', \{ from: '5', buckets: 100 \}\)/,
+      ],
       [
         '/api/v2/stream/checkpoints',
         [['query', 'after', 'x']],

@@ -63,9 +63,10 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
   const columns = parquetColumns(resource, options)
   const path = join(folder, MANIFEST)
   const known = readJson<PartitionManifest>(path)
-  const isOfColumns = known !== null && known.columns.join() === columns.join()
+  // What was pruned stands in the files alone: they are replaced by nothing that may hold less.
+  if (resource.rowsStay) refuseOtherFiles(options, known, columns)
   const old = known?.parts ?? []
-  const keep = isOfColumns && resource.rowsStay ? await partsToKeep(options, known) : 0
+  const keep = known !== null && resource.rowsStay ? await partsToKeep(options, known) : 0
   const isCurrent = keep === 'all'
   const kept = old.slice(0, isCurrent ? old.length : keep)
   const report: PartitionReport = { rows: 0, written: 0, unchanged: kept.length }
@@ -75,14 +76,18 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
   })
   const parts = [...kept]
   if (!isCurrent) {
-    for await (const part of writeParts(options, parts, old)) {
+    // Before the first file has its name: files without a word on them are not those of a run that was killed.
+    const begin = () => {
+      if (known === null && parts.length === 0) writeJson(path, manifest([], true))
+    }
+    for await (const part of writeParts({ ...options, begin }, parts, old)) {
       parts.push(part.part)
       if (part.isNew) report.rows += part.part.rows
       report[part.isNew ? 'written' : 'unchanged']++
       writeJson(path, manifest(parts, true))
     }
     if (parts.length === 0 && old.length > 0) {
-      const empty = await writeEmpty(options, old[0]!)
+      const empty = await writeEmpty({ ...options, begin }, old[0]!)
       parts.push(empty.part)
       report[empty.isNew ? 'written' : 'unchanged']++
     }
@@ -96,19 +101,37 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
   return report
 }
 
+/** @throws {ExportError} where a folder holds files that this export cannot continue. */
+function refuseOtherFiles(
+  { folder }: PartitionOptions,
+  known: PartitionManifest | null,
+  columns: readonly string[],
+): void {
+  const fault =
+    known === null
+      ? existsSync(folder) && readdirSync(folder).some((name) => /^part-\d+\.parquet$/.test(name))
+        ? `${MANIFEST}, which says what its files hold, is missing or damaged`
+        : null
+      : known.columns.join() === columns.join()
+        ? null
+        : 'its files have other columns, of another version'
+  if (fault !== null) throw new ExportError(`${folder}: ${fault}; export to a new directory`)
+}
+
 /** How many of the files stay as they are, before the others are written again and on; `all` where nothing has come. */
 async function partsToKeep(options: PartitionOptions, known: PartitionManifest): Promise<number | 'all'> {
   const { coverage, snapshot, selection, resource } = options
   const { parts } = known
   const height = BigInt(known.height)
   const isSame = heldUpTo(coverage, height) === known.held
-  if (isSame && coverage.height === height && !known.isOpen) return 'all'
+  // More of an incomplete block's events may have come, and not all of them: its rows may be new whenever it is asked.
+  const incomplete = coverage.gaps.find(({ from, kind }) => kind === 'incomplete' && from <= height)
+  if (isSame && coverage.height === height && !known.isOpen && incomplete === undefined) return 'all'
   let first = 0
-  if (isSame) {
-    const time =
-      resource.storage.arrivals === 'block spans'
-        ? await snapshot.read(readEarliestTimeAbove(selection.marketId!, height))
-        : null
+  const hasSpans = resource.storage.arrivals === 'block spans'
+  if (isSame && (hasSpans || incomplete === undefined)) {
+    const above = incomplete === undefined ? height : incomplete.from - 1n
+    const time = hasSpans ? await snapshot.read(readEarliestTimeAbove(selection.marketId!, above)) : null
     const isTouched = (part: Part) => time !== null && timeOf(options, part.last) >= time
     const touched = parts.findIndex(isTouched)
     const isLastFull = (parts.at(-1)?.rows ?? 0) >= (options.partRows ?? PART_ROWS)
@@ -174,12 +197,15 @@ function heldUpTo(coverage: Coverage, height: bigint): string {
 /** Every market asks for the same, and a stream that is full of holes has as many gaps as blocks. */
 const sums = new WeakMap<Coverage, Map<bigint, string>>()
 
+/** What is done before a file gets its name. */
+type WritingOptions = PartitionOptions & { begin: () => void }
+
 /** A file that is there, and whether it is another than was there before. */
 type WrittenPart = { part: Part; isNew: boolean }
 
 /** Writes the rows that follow the last of the files kept, file by file. */
 async function* writeParts(
-  options: PartitionOptions,
+  options: WritingOptions,
   kept: readonly Part[],
   old: readonly Part[],
 ): AsyncGenerator<WrittenPart, void, undefined> {
@@ -208,7 +234,7 @@ async function* writeParts(
 }
 
 /** A file without rows, in the place of one whose rows are all gone: whoever reads the folder finds its columns. */
-async function writeEmpty(options: PartitionOptions, old: Part): Promise<WrittenPart> {
+async function writeEmpty(options: WritingOptions, old: Part): Promise<WrittenPart> {
   async function* none(): AsyncGenerator<ExportedRow[], void, undefined> {}
   const { sha256, file, isNew } = await writeFile(options, 0, none(), old)
   return { part: { file, rows: 0, first: '', last: '', sha256 }, isNew }
@@ -216,7 +242,7 @@ async function writeEmpty(options: PartitionOptions, old: Part): Promise<Written
 
 /** Writes a file under another name first; one that is there already and holds the same stays. */
 async function writeFile(
-  { folder, resource, decimalScale, signal }: PartitionOptions,
+  { folder, resource, decimalScale, signal, begin }: WritingOptions,
   number: number,
   rows: AsyncIterable<ExportedRow[]>,
   old: Part | undefined,
@@ -245,6 +271,9 @@ async function writeFile(
   const sha256 = sum.digest('hex')
   const isSame = old?.file === file && old.sha256 === sha256 && existsSync(path)
   if (isSame) rmSync(partial)
-  else renameSync(partial, path)
+  else {
+    begin()
+    renameSync(partial, path)
+  }
   return { sha256, file, isNew: !isSame }
 }

@@ -25,7 +25,7 @@ export function curlSample(asked: Asked): string {
   return `curl ${quoted(addressOf(asked))}${headers.join('')}`
 }
 
-/** Calls of lyra-client by path, and what they take: filters and a page, a market, or nothing. */
+/** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or nothing. */
 const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'nothing' }> = {
   '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
   '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
@@ -34,6 +34,7 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'nothing'
   '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', takes: 'page' },
   '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
   '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
+  '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
   '/api/v2/coverage': { name: 'coverage', takes: 'nothing' },
   '/health': { name: 'health', takes: 'nothing' },
   '/ready': { name: 'ready', takes: 'nothing' },
@@ -53,7 +54,8 @@ const NAMES: Record<string, string> = {
   'dateRange.endTimestamp': 'to',
 }
 
-const PAGE_NUMBERS = ['first', 'last']
+/** Parameters that the client takes as numbers. */
+const NUMBERS = ['first', 'last', 'buckets']
 
 /** The request in TypeScript: by lyra-client where that has a call for it, else by fetch. */
 export function typescriptSample(asked: Asked): string {
@@ -86,8 +88,11 @@ export function typescriptSample(asked: Asked): string {
   }
   if (call.takes === 'nothing') return [...client, `console.log(await lyra.${call.name}())`].join('\n')
   if (call.takes === 'market') {
-    const market = asked.given.find(({ name }) => name === 'marketId')?.value ?? '{marketId}'
-    return [...client, `console.log(await lyra.${call.name}(${literal(market)}))`].join('\n')
+    const { filters } = split(asked)
+    const market = filters.find(([name]) => name === 'marketId')![1]
+    const others = filters.filter(([name]) => name !== 'marketId')
+    const args = others.length === 0 ? market : `${market}, ${object(others)}`
+    return [...client, `console.log(await lyra.${call.name}(${args}))`].join('\n')
   }
   const { filters, page } = split(asked)
   return [
@@ -111,14 +116,19 @@ function split({ path, given }: Asked): { filters: Entry[]; page: Entry[] } {
       ...missing.map((name): Entry => [name, literal(`{${name}}`)]),
       ...known
         .filter((parameter) => !ofPage(parameter))
-        .map(({ name, value }): Entry => [NAMES[name] ?? name, literal(value)]),
+        .map(({ name, value }): Entry => [NAMES[name] ?? name, plainOrText(name, value)]),
     ],
     page: known.filter(ofPage).map(({ name, value }): Entry => {
       const own = name.replace('pagination.', '')
-      const plain = PAGE_NUMBERS.includes(own) ? /^\d+$/.test(value) : own === 'newestFirst'
-      return [own, plain ? value : literal(value)]
+      return [own, plainOrText(own, value)]
     }),
   }
+}
+
+/** A value as the client takes it: a number, yes or no, or a text. */
+function plainOrText(name: string, value: string): string {
+  const isPlain = NUMBERS.includes(name) ? /^\d+$/.test(value) : name === 'newestFirst'
+  return isPlain ? value : literal(value)
 }
 
 /** Longer ones take a line for each entry. */
