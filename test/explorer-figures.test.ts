@@ -201,6 +201,7 @@ describe("the explorer's times", () => {
       [1_500_000_000n, '1 s'],
       [61n * SECOND, '1 min 1 s'],
       [90_061n * SECOND, '1 d 1 h'],
+      [24n * HOUR * 800n, '2 y 70 d'],
       [-5n * SECOND, '-5 s'],
     ]
     for (const [ns, text] of spans) assert.equal(formatSpan(ns), text)

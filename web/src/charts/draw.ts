@@ -48,14 +48,18 @@ export function drawBands(
     ctx.textBaseline = 'top'
     // The axes leave it at what their own labels need.
     ctx.textAlign = 'left'
-    let free = 0
-    for (const [index, { seq, ...range }] of bands.entries()) {
+    ctx.fillStyle = colours.band
+    for (const [index, range] of bands.entries()) {
       const { left, right } = boxOf(range)
-      if (right <= left) continue
-      ctx.fillStyle = colours.band
-      if (index % 2 === Number(bands[0]!.seq % 2n)) ctx.fillRect(left, bbox.top, right - left, bbox.height)
-      ctx.fillStyle = colours.text
-      if (!labels || left < free) continue
+      const odd = index % 2 === Number(bands[0]!.seq % 2n)
+      if (odd && right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height)
+    }
+    if (!labels) return
+    ctx.fillStyle = colours.text
+    let free = 0
+    for (const { seq, ...range } of bands) {
+      const { left, right } = boxOf(range)
+      if (right <= left || left < free) continue
       ctx.fillText(`#${seq}`, left + 5 * ratio, bbox.top + 4 * ratio)
       free = left + LABEL_WIDTH * ratio
     }

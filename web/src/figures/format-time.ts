@@ -14,6 +14,7 @@ export function formatTime(timestamp: string | bigint): string {
 }
 
 const UNITS: [name: string, ns: bigint][] = [
+  ['y', 365n * 86_400n * SECOND],
   ['d', 86_400n * SECOND],
   ['h', 3_600n * SECOND],
   ['min', 60n * SECOND],

@@ -2,8 +2,10 @@ import { goTo, param } from '../location.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketBar } from '../parts/market-bar.tsx'
 import { beforeCoverage, Empty } from '../parts/states.tsx'
-import { latestCoverage } from '../service/coverage.ts'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
+import { useQuery } from '../service/use-query.ts'
 import { FundingMarket } from './funding-market.tsx'
 import { heldRange } from './use-funding.ts'
 
@@ -11,10 +13,17 @@ import { heldRange } from './use-funding.ts'
 export function FundingView() {
   const coverage = latestCoverage()
   const markets = knownMarkets('funding')
+  const marketId = param('market')?.toLowerCase() ?? markets[0] ?? null
+  // Of a service with more than 1,000 markets the coverage names the first ones only.
+  const isLeftOut =
+    coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
+  const own = useQuery(
+    isLeftOut ? `${marketId} ${lastHeight(coverage)}` : null,
+    (signal) => lyra.coverage({ marketId: marketId!, signal }),
+    { keep: true },
+  )
   const before = beforeCoverage('funding')
   if (before !== null || coverage === null) return before
-  const named = param('market')?.toLowerCase() ?? null
-  const marketId = named ?? markets[0] ?? null
   if (marketId === null) {
     return (
       <Empty title="No funding yet">
@@ -22,7 +31,7 @@ export function FundingView() {
       </Empty>
     )
   }
-  const held = heldRange(coverage, marketId)
+  const held = heldRange(own.data ?? coverage, marketId)
   return (
     <>
       <MarketBar
@@ -41,7 +50,7 @@ export function FundingView() {
           code, name or id.
         </Empty>
       )}
-      {held === null && MARKET_ID.test(marketId) && (
+      {held === null && MARKET_ID.test(marketId) && !own.loading && (
         <Empty title="No funding of this market">
           The service holds no data point and no funding period of it: it is not a perpetual market, it is not
           known here, or its first period has not begun.

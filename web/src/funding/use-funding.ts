@@ -42,9 +42,11 @@ export function useFunding(held: { marketId: string }, range: Range, version: st
     async (signal) => readSeries(await lyra.series(marketId, { ...loaded, buckets: BUCKETS, signal })),
     { keep: true },
   )
-  const count = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
+  const counted = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
+  // A period ends in the block in which the next one begins; or its end comes with blocks that were missing.
+  const changes = `${counted?.count} ${counted?.lastTimestamp} ${coverage?.blocks.gaps.length}`
   const known = useQuery(
-    `${marketId} ${version} ${count?.count ?? ''}`,
+    `${marketId} ${changes}`,
     (signal) => askPeriods(lyra, { marketId }, FIRST_PERIODS, signal),
     { keep: true },
   )

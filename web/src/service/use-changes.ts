@@ -4,7 +4,7 @@ import { lastHeight, latestCoverage } from './coverage.ts'
 import { followStream } from './follow-stream.ts'
 
 /** Rows come one by one, many at a time: they are shown together, so often at most. */
-const SHOW_MS = 1_000
+const SHOW_MS = 1_500
 
 /** What has changed on the service since a view was opened. */
 export type Changes = {
