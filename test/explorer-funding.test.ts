@@ -19,6 +19,7 @@ import {
   FUNDING,
   figure,
   openExplorer,
+  SOL,
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
@@ -147,6 +148,21 @@ describe("the explorer's funding", () => {
         .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
         .evaluateAll((found) => found.map((data) => data.getAttribute('value')))
       assert.deepEqual(exact, paid.map(({ fundingRate }) => fundingRate).reverse())
+      for (const other of [ETH, SOL]) {
+        await page.goto(`/?view=funding&market=${other}&span=all&periods=all`)
+        const rates = (await periodsOf(base, `/api/v2/funding-periods/${other}`))
+          .flatMap(({ fundingRate }) => fundingRate ?? [])
+          .reverse()
+        await eventually(
+          () =>
+            page
+              .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
+              .evaluateAll((found) => found.map((data) => data.getAttribute('value'))),
+          (seen) => JSON.stringify(seen) === JSON.stringify(rates),
+        )
+      }
+      await page.goto(FUNDING)
+      await settled(page)
     })
 
     await t.test(

@@ -1,14 +1,27 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
+import { dial } from './fixtures/core.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { BTC, cellsOf, ETH, FUNDING, figure, openExplorer, SOL, settled } from './fixtures/explorer.ts'
+import {
+  ask,
+  BTC,
+  cellsOf,
+  ETH,
+  exactFigure,
+  FUNDING,
+  figure,
+  openExplorer,
+  SOL,
+  settled,
+} from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
+import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { startLyra } from './fixtures/program.ts'
 import { LONG } from './fixtures/scale.ts'
@@ -91,7 +104,7 @@ describe('the explorer says how current the data are', () => {
     await page.goto('/?view=node')
     assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15')
     await page
-      .getByText(/^Static: no blocks come in\. The last one is of 2023-10-05 10:15:04 UTC, \d+ d/)
+      .getByText(/^Static: no blocks come in\. The last one is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/)
       .waitFor()
     assert.deepEqual(faults, [])
   })
@@ -122,6 +135,40 @@ describe('the explorer says how current the data are', () => {
     )
     intake.failure = null
     await oneTruth(page, 'lagging', 2)
+    assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('lagging while a core sends old blocks, whose periods and points come up by themselves', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const blocks = await blocksOf(recordingPath(RECORDING)!)
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
+    const { page, faults } = await openPage(browser, service.base)
+    await page.goto(`/?view=funding&market=${ETH}&span=all`)
+    await page.getByText('This store is empty').waitFor()
+    const core = await dial(service.corePort)
+    await core.send(blocks.slice(0, 400).flat())
+    await settled(page)
+    await core.send(blocks.slice(400, 700).flat())
+    assert.match(await oneTruth(page, 'lagging', 2), /^lagging by \d+ y \d+ d$/)
+    await untilHeight(service, 700)
+    const { edges } = await getPage(service.base, `/api/v2/funding-periods/${ETH}`, [
+      ['pagination.first', '5'],
+    ])
+    const paid = edges.find(({ node }) => node.fundingRate !== undefined)!.node
+    await eventually(
+      () => exactFigure(page, 'last-rate'),
+      (rate) => rate === paid.fundingRate,
+    )
+    const { fundingEstimate } = await ask<{ fundingEstimate: { fundingRate: string } }>(
+      service.base,
+      `/api/v2/funding-estimates/${ETH}`,
+    )
+    await eventually(
+      () => exactFigure(page, 'estimate-rate'),
+      (rate) => rate === fundingEstimate.fundingRate,
+    )
+    await core.close()
     assert.deepEqual(besideNotReady(faults), [])
   })
 
@@ -416,6 +463,32 @@ describe('the explorer is right in each state', () => {
           assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
         }
       }
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  test('every view has a link to itself, and its rows as CSV', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    for (const [name, [path, ready]] of Object.entries(VIEWS)) {
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      await page.getByRole('button', { name: /a link to this view$/ }).click()
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${base}${path}`, name)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.locator('.csv').last().click(),
+      ])
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split(/\r?\n/)
+      const rows = lines.map((line) => line.replaceAll(/"[^"]*"/g, '').split(',').length)
+      assert.ok(lines.length > 2, `${name}: ${lines.length} lines`)
+      assert.ok(new Set(rows).size === 1, `${name}: ${lines[0]}`)
     }
     assert.deepEqual(faults, [])
   })

@@ -43,7 +43,8 @@ export function App() {
       <Header />
       <ConnectionBanner />
       <main id="main" ref={main} tabIndex={-1}>
-        <h1>{TITLES[shown]}</h1>
+        {/* The tab above says which view it is; the heading is for those who go from one to the next. */}
+        <h1 class="visually-hidden">{TITLES[shown]}</h1>
         <Content />
       </main>
       <footer class="footer">
