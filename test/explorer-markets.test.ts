@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { Coverage, FundingPeriod, MarketSummary as Summary } from 'lyra-client'
+import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from 'lyra-client'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
-import { formatRate } from '../web/src/figures/format-figure.ts'
+import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { annualised } from '../web/src/periods/period.ts'
 import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
 import {
@@ -19,7 +19,9 @@ import {
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
+import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
+import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -173,6 +175,7 @@ describe("the explorer's markets", () => {
       () => page.locator('table.markets tbody tr').count(),
       (count) => count === 40,
     )
+    await page.getByText('Some prices are whole numbers as sent').waitFor()
     await page.locator('table.markets tbody tr').last().scrollIntoViewIfNeeded()
     await page.locator('table.markets tbody tr').last().locator('.sparkline svg').waitFor()
     await page.goto('/?view=providers')
@@ -195,15 +198,26 @@ describe("the explorer's markets", () => {
   })
 })
 
+/** Points of one market, and the blocks that bring them. */
+const POINTS = scaled(100_000, 1_000_000)
+const BLOCKS = scaled(100, 1_000)
+
 describe("the explorer's requests", () => {
   test('of a chart are at most four, and none again for what is there, whatever it holds', async (t) => {
     const browser = await openBrowser(t)
     if (browser === null) return
     const store = STORE_KINDS[0]!.create(t)
-    await ingestWhole(
-      store,
-      await generate(t, ['--blocks', '20000', '--markets', '1', '--points', '1', '--events', '0']),
-    )
+    const live = await openLiveStore(t, store)
+    for (let height = 1; height <= BLOCKS; height++) {
+      await live.commit(
+        height,
+        Array.from({ length: POINTS / BLOCKS }, (_, index) => ({
+          ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
+          timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
+          price: String(1_000_000 + ((height * 7_919 + index * 104_729) % 50_000)),
+        })),
+      )
+    }
     const base = await serve(t, store, { rateLimit: 20 })
     const { page, faults } = await openPage(browser, base)
     const asked = watchRequests(page)
@@ -222,13 +236,21 @@ describe("the explorer's requests", () => {
     const first = await drawn()
     assert.ok(first.length <= 4, first.join())
     assert.equal(first.filter((path) => path.includes('/series/')).length, 1)
-    const { series } = await ask<{ series: { sources: { buckets: { count: string }[] }[] } }>(
+    const { series } = await ask<{ series: Series }>(
       base,
       `${first.find((path) => path.includes('/series/'))}?buckets=1`,
     )
-    const points = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
-    const count = points.reduce((sum, each) => sum + each, 0)
-    assert.ok(count > 10_000, `${count} points`)
+    const counted = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
+    assert.equal(
+      counted.reduce((sum, each) => sum + each, 0),
+      POINTS,
+    )
+    const said = await page.locator('.notes').innerText()
+    const [, external, internal] = /from ([\d,]+) external and ([\d,]+) internal points/.exec(said)!
+    assert.deepEqual(
+      [external, internal],
+      [POINTS / 4, (POINTS * 3) / 4].map((each) => groupDigits(`${each}`)),
+    )
     // Moved a little, all is there.
     await page.getByRole('application').focus()
     await page.keyboard.press('Shift+ArrowLeft')

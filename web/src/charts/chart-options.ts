@@ -79,7 +79,7 @@ export function figureAxis(colours: ChartColours, size: number, suffix = ''): uP
     ticks: { show: false },
     font: FONT,
     size,
-    space: 30,
+    space: 24,
     values: (_, ticks) => {
       const texts = ticks.map((tick) => `${long.format(tick)}${suffix}`)
       const fits = texts.every(({ length }) => length * DIGIT_WIDTH <= size)

@@ -36,9 +36,13 @@ export function drawBands(
   colours: ChartColours,
   labels: boolean,
 ): void {
+  let count = 0
   const bands = periods.flatMap((period, index) => {
     const to = endOf(periods, index, shown.to)
-    return to > shown.from && period.start < shown.to ? [{ seq: period.seq, from: period.start, to }] : []
+    // Those of no length are not seen, and do not change whose turn it is.
+    if (to === period.start) return []
+    const band = { seq: period.seq, from: period.start, to, filled: count++ % 2 === 1 }
+    return to > shown.from && period.start < shown.to ? [band] : []
   })
   if (bands.length > MAX_BANDS) return
   inPlot(chart, (boxOf) => {
@@ -49,10 +53,9 @@ export function drawBands(
     // The axes leave it at what their own labels need.
     ctx.textAlign = 'left'
     ctx.fillStyle = colours.band
-    for (const [index, range] of bands.entries()) {
+    for (const { filled, ...range } of bands) {
       const { left, right } = boxOf(range)
-      const odd = index % 2 === Number(bands[0]!.seq % 2n)
-      if (odd && right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height)
+      if (filled && right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height)
     }
     if (!labels) return
     ctx.fillStyle = colours.text

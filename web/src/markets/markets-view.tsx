@@ -1,3 +1,4 @@
+import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
@@ -56,6 +57,13 @@ export function MarketsView() {
             compared={compared}
             onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
           />
+        )}
+        {found.some(
+          ({ instrument, lastExternalPoint }) => lastExternalPoint && unitOf(instrument) === null,
+        ) && (
+          <p class="quiet">
+            Some prices are whole numbers as sent: no event with the asset of their market is held.
+          </p>
         )}
         {found.length > 1 && compared.length === 0 && (
           <p class="quiet">Tick markets under "Compare" to see their funding rates in one chart.</p>

@@ -84,8 +84,10 @@ export function momentsOf(
     }
     // The last period that has begun before the bucket ends: its first bucket is its own.
     while (p + 1 < starts.length && starts[p + 1]! < start + bucket) p++
-    const began = starts[p] ?? start
-    const twap = (of: Bucket | null) => (of !== null && of.start + bucket > began ? twapOf(of) : null)
+    const latest = starts[p]
+    const began = latest !== undefined && latest < start + bucket ? latest : null
+    const twap = (of: Bucket | null) =>
+      of !== null && (began === null || of.start + bucket > began) ? twapOf(of) : null
     const [outside, inside] = [twap(last.external), twap(last.internal)]
     const difference = outside === null || inside === null ? null : subtract(inside, outside)
     moments.push({
