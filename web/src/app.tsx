@@ -16,7 +16,7 @@ const TITLES: Record<View, string> = {
   node: 'Node',
 }
 
-const CONTENTS: Record<View, () => preact.JSX.Element> = {
+const CONTENTS: Record<View, () => preact.JSX.Element | null> = {
   markets: MarketsView,
   funding: FundingView,
   providers: ProvidersView,
@@ -43,14 +43,18 @@ export function App() {
       <Header />
       <ConnectionBanner />
       <main id="main" ref={main} tabIndex={-1}>
-        <h1>{TITLES[shown]}</h1>
+        {/* The tab above says which view it is; the heading is for those who go from one to the next. */}
+        <h1 class="visually-hidden">{TITLES[shown]}</h1>
         <Content />
       </main>
       <footer class="footer">
         <span>
-          Figures are whole numbers as the network sends them: a market's decimal places are not known here.
+          Prices, payments and commitments are in the decimals of the market's settlement asset. The exact
+          number, as the network sent it, is on hover and in what you copy.
         </span>
-        <span>Times are UTC.</span>
+        <span>
+          Times are UTC. <a href="/docs">API reference</a>
+        </span>
       </footer>
     </>
   )

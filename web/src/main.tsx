@@ -1,6 +1,8 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { copyExactly } from './service/copy-exactly.ts'
 import { watchCoverage } from './service/coverage.ts'
+import { watchInstruments } from './service/instruments.ts'
 import 'uplot/dist/uPlot.min.css'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -10,4 +12,6 @@ import './styles/tables.css'
 import './styles/views.css'
 
 watchCoverage()
+watchInstruments()
+copyExactly()
 render(<App />, document.getElementById('app')!)

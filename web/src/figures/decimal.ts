@@ -17,6 +17,17 @@ export function subtract(left: Decimal, right: Decimal): Decimal {
   return { digits: digitsAt(left, scale) - digitsAt(right, scale), scale }
 }
 
+export function add(left: Decimal, right: Decimal): Decimal {
+  return subtract(left, { digits: -right.digits, scale: right.scale })
+}
+
+/** `number` times `factor` by `divisor`, cut to `scale` places; null where the divisor is zero. */
+export function scaleBy(number: Decimal, factor: bigint, divisor: bigint, scale: number): Decimal | null {
+  if (divisor === 0n) return null
+  const digits = number.digits * factor * 10n ** BigInt(scale)
+  return { digits: digits / (divisor * 10n ** BigInt(number.scale)), scale }
+}
+
 /** Negative, zero or positive as `left` is less than, equal to or greater than `right`. */
 export function compare(left: Decimal, right: Decimal): number {
   const { digits } = subtract(left, right)
@@ -36,6 +47,24 @@ export function writeDecimal({ digits, scale }: Decimal): string {
   const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0')
   const sign = digits < 0n ? '-' : ''
   return scale === 0 ? sign + text : `${sign}${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+/** A number rounded half away from zero to so many places at most. */
+export function round(number: Decimal, places: number): Decimal {
+  if (number.scale <= places) return number
+  const part = 10n ** BigInt(number.scale - places)
+  const half = part / 2n
+  const { digits } = number
+  return { digits: (digits < 0n ? digits - half : digits + half) / part, scale: places }
+}
+
+/** Takes zeros off the end of a decimal number's text, but for the first places. */
+export function trimZeros(text: string, least = 0): string {
+  const point = text.indexOf('.')
+  if (point === -1) return text
+  let end = text.length
+  while (end > point + 1 + least && text[end - 1] === '0') end--
+  return text.slice(0, end === point + 1 ? point : end)
 }
 
 /** The nearest double: for places on a screen, never for a figure that is shown. */

@@ -1,4 +1,4 @@
-import { type Decimal, parseDecimal, ratio, subtract, writeDecimal } from './decimal.ts'
+import { type Decimal, parseDecimal, ratio, round, subtract, trimZeros, writeDecimal } from './decimal.ts'
 
 /** A number's text with its whole part in groups of three, every digit kept; other text as it is. */
 export function groupDigits(text: string): string {
@@ -23,12 +23,17 @@ export function groupSigned(number: Decimal): string {
 /** A fraction such as `0.0466666` as a percentage, every digit kept: `4.66666 %`; other text as it is. */
 export function formatPercent(text: string): string {
   const fraction = parseDecimal(text)
-  if (fraction === null) return text
-  const shifted =
-    fraction.scale >= 2
-      ? { digits: fraction.digits, scale: fraction.scale - 2 }
-      : { digits: fraction.digits * 10n ** BigInt(2 - fraction.scale), scale: 0 }
-  return `${groupDigits(trimZeros(writeDecimal(shifted)))} %`
+  return fraction === null ? text : `${groupDigits(trimZeros(writeDecimal(inHundredths(fraction))))} %`
+}
+
+/** A fraction as a percentage of so many places, rounded half away from zero, and signed: `-3.5860 %`. */
+export function formatRate(fraction: Decimal, places: number): string {
+  const { digits, scale } = round(inHundredths(fraction), places)
+  return `${groupSigned({ digits: digits * 10n ** BigInt(places - scale), scale: places })} %`
+}
+
+function inHundredths({ digits, scale }: Decimal): Decimal {
+  return scale >= 2 ? { digits, scale: scale - 2 } : { digits: digits * 10n ** BigInt(2 - scale), scale: 0 }
 }
 
 /** `left - right`, grouped and with its sign; null where one of them is no number. */
@@ -43,11 +48,4 @@ export function formatBasisPoints(left: string, right: string): string | null {
   if (a === null || b === null) return null
   const points = ratio(subtract(a, b), b, 4, 2)
   return points === null ? null : `${groupSigned(points)} bp`
-}
-
-function trimZeros(text: string): string {
-  if (!text.includes('.')) return text
-  let end = text.length
-  while (text[end - 1] === '0') end--
-  return text.slice(0, text[end - 1] === '.' ? end - 1 : end)
 }

@@ -14,6 +14,7 @@ export function formatTime(timestamp: string | bigint): string {
 }
 
 const UNITS: [name: string, ns: bigint][] = [
+  ['y', 365n * 86_400n * SECOND],
   ['d', 86_400n * SECOND],
   ['h', 3_600n * SECOND],
   ['min', 60n * SECOND],
@@ -35,13 +36,55 @@ export function formatSpan(ns: bigint): string {
   return rest === 0n ? text : `${text} ${rest} ${next![0]}`
 }
 
-/** A time by RFC 3339 to the minute or finer, or Unix nanoseconds, as nanoseconds; null for what is neither. */
-export function parseTime(text: string): bigint | null {
+/** A time that someone has written: Unix nanoseconds, or why it is none. */
+export type ReadTime = { ns: bigint } | { fault: string }
+
+/** What is allowed where a time is written. */
+export const TIMES_ALLOWED =
+  '2026-01-31, 2026-01-31 12:00:05 (UTC), an age such as 36h, 90d or 2w, or Unix nanoseconds'
+
+const AGE_UNITS: Record<string, bigint> = { h: 3_600n * SECOND, d: 86_400n * SECOND, w: 604_800n * SECOND }
+
+/**
+ * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, an age, or Unix
+ * nanoseconds.
+ *
+ * @param last what ages are counted back from: the time of the last block
+ */
+export function readTime(text: string, last: bigint): ReadTime {
   const given = text.trim()
-  if (/^-?\d{11,19}$/.test(given)) return BigInt(given)
-  const match = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?Z?$/.exec(given)
-  if (match === null) return null
-  const [, date, minute = '00:00', second = '00', fraction = ''] = match
-  const ms = Date.parse(`${date}T${minute}:${second}Z`)
-  return Number.isNaN(ms) ? null : BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+  if (/^-?\d{11,19}$/.test(given)) return { ns: BigInt(given) }
+  const age = /^(\d{1,6})([hdw])$/.exec(given)
+  if (age !== null) return { ns: last - BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
+  const match =
+    /^(\d{4})-(\d\d)-(\d\d)(?:[ Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(?:[Zz]|([+-])(\d\d):(\d\d))?$/.exec(
+      given,
+    )
+  if (match === null) return { fault: `"${given}" is not a time. Write ${TIMES_ALLOWED}.` }
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = ''] = match
+  const [sign = '+', hours = '0', minutes = '0'] = match.slice(8)
+  const wall = new Date(0)
+  wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  if (wall.toISOString().slice(0, 10) !== `${year}-${month}-${day}`) {
+    return { fault: `There is no ${year}-${month}-${day}.` }
+  }
+  wall.setUTCHours(Number(hour), Number(minute), Number(second))
+  if (wall.toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) {
+    return { fault: `There is no time ${hour}:${minute}:${second}.` }
+  }
+  if (Number(hours) > 23 || Number(minutes) > 59)
+    return { fault: `There is no zone ${sign}${hours}:${minutes}.` }
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
+  return { ns: BigInt(wall.getTime() - offset) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) }
+}
+
+/** As {@link readTime}; null for what is none. */
+export function parseTime(text: string, last = 0n): bigint | null {
+  const read = readTime(text, last)
+  return 'ns' in read ? read.ns : null
+}
+
+/** A span cut to whole seconds, in its two greatest units. */
+export function formatAge(ns: bigint): string {
+  return formatSpan(ns < 0n ? 0n : ns - (ns % SECOND))
 }

@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Unit } from '../figures/amount.ts'
+import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import { type Charts, createCharts } from './charts.ts'
-import type { FundingData } from './feed.ts'
-import { describeMoment } from './figures.tsx'
-import { lastAtOrBefore } from './point.ts'
-import type { Moment } from './series.ts'
-import type { Range } from './tiles.ts'
+import { type ChartName, type Charts, createCharts, type FundingData } from './charts.ts'
+import { readingAt } from './reading.ts'
+import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
 
 const NARROW_PX = 640
@@ -17,14 +16,31 @@ export type ChartPanelProps = {
   data: FundingData | null
   range: Range
   hidden: ReadonlySet<string>
+  unit: Unit | null
+  /** What a chart is called in a file. */
+  title: string
   onRange: (range: Range, settled: boolean) => void
-  onPoint: (moment: Moment | null) => void
+  onPoint: (time: bigint | null) => void
+  /** What stands above the first chart and above the second. */
+  head: preact.ComponentChildren
+  between: preact.ComponentChildren
 }
 
 /** The charts, moved and read by mouse, by touch and by keyboard. */
-export function ChartPanel({ data, range, hidden, onRange, onPoint }: ChartPanelProps) {
+export function ChartPanel({
+  data,
+  range,
+  hidden,
+  unit,
+  title,
+  onRange,
+  onPoint,
+  head,
+  between,
+}: ChartPanelProps) {
+  const rates = useRef<HTMLDivElement>(null)
   const prices = useRef<HTMLDivElement>(null)
-  const difference = useRef<HTMLDivElement>(null)
+  const premium = useRef<HTMLDivElement>(null)
   const charts = useRef<Charts | null>(null)
   const pointed = useRef<number | null>(null)
   const [spoken, setSpoken] = useState('')
@@ -32,22 +48,23 @@ export function ChartPanel({ data, range, hidden, onRange, onPoint }: ChartPanel
   latest.current = { data, range, hidden, onRange, onPoint }
   const dark = isDark()
   const narrow = useNarrow()
+  const long = unit === null
 
   // The colours are read when the charts are made.
   useEffect(() => {
     const made = createCharts({
-      prices: prices.current!,
-      difference: difference.current!,
+      places: { rates: rates.current!, prices: prices.current!, premium: premium.current! },
       narrow,
+      long,
       onRange: (next, settled) => latest.current.onRange(next, settled),
-      onHover: (moment) => latest.current.onPoint(moment),
+      onHover: (time) => latest.current.onPoint(time),
     })
     charts.current = made
     made.setRange(latest.current.range)
     made.setHidden(latest.current.hidden)
     if (latest.current.data !== null) made.setData(latest.current.data)
     return () => made.destroy()
-  }, [dark, narrow])
+  }, [dark, narrow, long])
   useEffect(() => charts.current?.setRange(range), [range.from, range.to])
   useEffect(() => {
     if (data !== null) charts.current?.setData(data)
@@ -56,10 +73,14 @@ export function ChartPanel({ data, range, hidden, onRange, onPoint }: ChartPanel
 
   const pointAt = (index: number | null) => {
     pointed.current = index
-    charts.current?.point(index)
-    const moment = index === null ? null : (latest.current.data?.moments[index] ?? null)
-    onPoint(moment)
-    setSpoken(moment === null ? '' : describeMoment(moment))
+    const moment = index === null ? undefined : latest.current.data?.moments[index]
+    charts.current?.point(moment?.start ?? null)
+    onPoint(moment?.start ?? null)
+    setSpoken(
+      moment === undefined || data === null
+        ? ''
+        : describeReading(readingAt(data.moments, data.periods, moment.start), unit),
+    )
   }
   const step = (by: number) => {
     const [first, last] = shownIndexes(data, range)
@@ -68,6 +89,8 @@ export function ChartPanel({ data, range, hidden, onRange, onPoint }: ChartPanel
     pointAt(Math.min(last, Math.max(first, from + by)))
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    // The buttons within have keys of their own.
+    if (event.target !== event.currentTarget) return
     const [first, last] = shownIndexes(data, range)
     const actions: Record<string, () => void> = {
       ArrowLeft: () => (event.shiftKey ? onRange(pan(range, -0.2), true) : step(-1)),
@@ -84,28 +107,63 @@ export function ChartPanel({ data, range, hidden, onRange, onPoint }: ChartPanel
     event.preventDefault()
     action()
   }
-  return (
-    <div
-      class="charts"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it is read and moved by keys.
-      tabIndex={0}
-      role="application"
-      aria-roledescription="chart"
-      aria-label="Funding data points over time"
-      aria-describedby="chart-keys"
-      onKeyDown={onKeyDown}
-      onBlur={() => pointed.current !== null && pointAt(null)}
+  const png = (name: ChartName, what: string) => (
+    <button
+      type="button"
+      class="copy"
+      aria-label={`Save as PNG: ${what}`}
+      onClick={() => void charts.current?.save(name, `${title}: ${what}`, `${title} ${what}`)}
     >
-      <div ref={prices} class="chart" />
-      <div class="chart-title">TWAP difference, internal − external</div>
-      <div ref={difference} class="chart" />
-      <p id="chart-keys" class="visually-hidden">
-        {KEYS_TEXT}
+      PNG
+    </button>
+  )
+  return (
+    <>
+      <div class="chart-head">
+        {head}
+        {png('rates', 'funding rates')}
+      </div>
+      <div
+        class="charts"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is read and moved by keys.
+        tabIndex={0}
+        role="application"
+        aria-roledescription="chart"
+        aria-label="Funding over time"
+        aria-describedby="chart-keys"
+        onKeyDown={onKeyDown}
+        onBlur={() => pointed.current !== null && pointAt(null)}
+      >
+        <div ref={rates} class="chart" data-chart="rates" />
+        <p id="chart-keys" class="visually-hidden">
+          {KEYS_TEXT}
+        </p>
+        <p class="visually-hidden" aria-live="polite">
+          {spoken}
+        </p>
+      </div>
+      <p class="gestures">
+        <span class="bar-key">
+          <span class="key longs" /> longs pay <span class="key shorts" /> shorts pay{' '}
+          <span class="key estimate" /> estimate
+        </span>
+        <span class="by-mouse">
+          Point to read. Drag to zoom in, double click to zoom out, Ctrl and the wheel zoom, Shift and drag
+          move. Keys on the chart: arrows, + and −.
+        </span>
+        <span class="by-touch">Tap to read, one finger moves, two zoom.</span>
       </p>
-      <p class="visually-hidden" aria-live="polite">
-        {spoken}
-      </p>
-    </div>
+      <div class="chart-head">
+        {between}
+        {png('prices', 'prices and TWAPs')}
+      </div>
+      <div ref={prices} class="chart" data-chart="prices" />
+      <div class="chart-head">
+        <h2 class="chart-title">Premium: internal less external TWAP, of the external TWAP</h2>
+        {png('premium', 'premium')}
+      </div>
+      <div ref={premium} class="chart" data-chart="premium" />
+    </>
   )
 }
 

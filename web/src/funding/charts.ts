@@ -1,53 +1,87 @@
 import uPlot from 'uplot'
-import type { ChartColours } from './chart-options.ts'
-import { commonOptions, figureAxis, readColours, steps, timeAxis } from './chart-options.ts'
-import { drawPeriods } from './draw-periods.ts'
-import type { FundingData } from './feed.ts'
-import { attachGestures } from './gestures.ts'
-import { MAX_PERIODS, type Period, periodsOf } from './periods.ts'
-import { nanosecondsOf, secondsOf } from './point.ts'
-import { differenceColumns, type Moment, priceColumns } from './series.ts'
-import type { Range } from './tiles.ts'
+import {
+  type ChartColours,
+  commonOptions,
+  figureAxis,
+  readColours,
+  steps,
+  timeAxis,
+} from '../charts/chart-options.ts'
+import { type Bar, drawBands, drawBars, drawShades, type Shade } from '../charts/draw.ts'
+import { attachGestures } from '../charts/gestures.ts'
+import { savePng } from '../charts/save-png.ts'
+import { approximate } from '../figures/decimal.ts'
+import type { Period } from '../periods/period.ts'
+import { type Bucket, drawn, type Moment, nanosecondsOf, type Range, secondsOf } from '../series/series.ts'
 
 /** A line of the price chart that may be hidden. */
 export const LINES = ['external-price', 'external-twap', 'internal-price', 'internal-twap'] as const
 
 export type Line = (typeof LINES)[number]
 
-export type ChartsOptions = {
-  prices: HTMLElement
-  difference: HTMLElement
-  /** Below this chart is narrow: shorter figures at the axis. */
-  narrow: boolean
-  /** The reader wants to see another range; `settled` once the hand is off. */
-  onRange(range: Range, settled: boolean): void
-  /** The moment that the reader points at; null where at none. */
-  onHover(moment: Moment | null): void
+/** The charts, from top to bottom. */
+export const CHARTS = ['rates', 'prices', 'premium'] as const
+
+export type ChartName = (typeof CHARTS)[number]
+
+/** What is drawn. */
+export type FundingData = {
+  moments: readonly Moment[]
+  /** The length of a bucket, nanoseconds. */
+  bucket: bigint
+  periods: readonly Period[]
+  bars: readonly Bar[]
+  shades: readonly Shade[]
+  /** Decimals of prices; 0 where they are not known. */
+  decimals: number
 }
 
-/** The two charts of the funding view, one beneath the other, that move together. */
+export type ChartsOptions = {
+  places: Record<ChartName, HTMLElement>
+  /** Below this charts are narrow: lower, with less room for figures. */
+  narrow: boolean
+  /** Whether prices are whole numbers of unknown decimals, which need more room. */
+  long: boolean
+  /** The reader wants to see another range; `settled` once the hand is off. */
+  onRange(range: Range, settled: boolean): void
+  /** The time that the reader points at; null where at none. */
+  onHover(time: bigint | null): void
+}
+
+/** The charts of the funding view, one beneath the other, that move together. */
 export type Charts = {
   setData(data: FundingData): void
   setRange(range: Range): void
   setHidden(hidden: ReadonlySet<string>): void
-  /** Points at a moment as the mouse would; null points at none. */
-  point(index: number | null): void
+  /** Points at a time as the mouse would; null points at none. */
+  point(time: bigint | null): void
+  save(name: ChartName, title: string, file: string): Promise<void>
   destroy(): void
 }
 
-const HEIGHTS = { wide: [340, 150], narrow: [260, 130] } as const
+const HEIGHTS = {
+  wide: { rates: 190, prices: 300, premium: 150 },
+  narrow: { rates: 170, prices: 230, premium: 140 },
+} as const
 
-export function createCharts({ prices, difference, narrow, onRange, onHover }: ChartsOptions): Charts {
-  const colours = readColours(prices)
+/** What a line of the price chart consists of: the indexes of its series. */
+const SERIES: Record<Line, number[]> = {
+  'external-price': [1, 2, 3],
+  'external-twap': [4],
+  'internal-price': [5, 6, 7],
+  'internal-twap': [8],
+}
+
+export function createCharts({ places, narrow, long, onRange, onHover }: ChartsOptions): Charts {
+  const colours = readColours(places.rates)
   let data: FundingData | null = null
-  let periods: Period[] = []
   let range: Range = { from: 0n, to: 1n }
-  const [priceHeight, differenceHeight] = HEIGHTS[narrow ? 'narrow' : 'wide']
+  const heights = HEIGHTS[narrow ? 'narrow' : 'wide']
+  const axisSize = narrow ? 62 : long ? 118 : 84
 
   const hover = (chart: uPlot) => {
-    const { idx, left } = chart.cursor
-    const shown = idx != null && left != null && left >= 0
-    onHover(shown ? (data?.moments[idx] ?? null) : null)
+    const { left } = chart.cursor
+    onHover(left != null && left >= 0 ? nanosecondsOf(chart.posToVal(left, 'x')) : null)
   }
   const select = (chart: uPlot) => {
     const { left, width } = chart.select
@@ -71,62 +105,88 @@ export function createCharts({ prices, difference, narrow, onRange, onHover }: C
     },
   }
   const make = (
-    place: HTMLElement,
-    height: number,
-    { zero = false, ...options }: Pick<uPlot.Options, 'series' | 'hooks' | 'axes'> & { zero?: boolean },
+    name: ChartName,
+    {
+      zero,
+      ...options
+    }: Pick<uPlot.Options, 'series' | 'hooks' | 'axes' | 'bands'> & {
+      zero: boolean | (() => [least: number, greatest: number])
+    },
   ) =>
     new uPlot(
-      { ...commonOptions(place.clientWidth, height, zero), ...options, cursor },
+      { ...commonOptions(places[name].clientWidth, heights[name], zero), ...options, cursor },
       options.series.map(() => []) as unknown as uPlot.AlignedData,
-      place,
+      places[name],
     )
-  const draw = (labels: boolean) => (chart: uPlot) => {
-    if (periods.length <= MAX_PERIODS) drawPeriods(chart, periods, colours, labels)
+  const background = (labels: boolean) => (chart: uPlot) => {
+    if (data === null) return
+    drawBands(chart, data.periods, range, colours, labels)
+    drawShades(chart, data.shades, colours)
   }
 
-  const priceChart = make(prices, priceHeight, {
-    axes: [timeAxis(colours, false), figureAxis(colours, narrow)],
-    series: [{}, ...priceSeries(colours)],
-    hooks: { drawClear: [draw(true)], setCursor: [hover], setSelect: [select] },
-  })
-  const differenceChart = make(difference, differenceHeight, {
-    zero: true,
-    axes: [timeAxis(colours, true), figureAxis(colours, narrow)],
-    series: [
-      {},
-      { stroke: colours.difference, width: 1.5, fill: colours.fill, fillTo: 0, points: { show: false } },
-    ],
-    hooks: { drawClear: [draw(false)], setSelect: [select] },
-  })
-  const charts = [priceChart, differenceChart]
+  const charts: Record<ChartName, uPlot> = {
+    rates: make('rates', {
+      // A bar that is wider than the range has its middle outside, and is to be seen all the same.
+      zero: () => {
+        const shown = (data?.bars ?? []).filter(({ from, to }) => from < range.to && to > range.from)
+        const values = shown.flatMap(({ value }) => value ?? [])
+        return [Math.min(0, ...values), Math.max(0, ...values)]
+      },
+      axes: [timeAxis(colours), figureAxis(colours, axisSize, ' %')],
+      series: [{}, { paths: () => null, points: { show: false } }],
+      hooks: {
+        drawClear: [background(false)],
+        draw: [(chart) => data !== null && drawBars(chart, data.bars, colours)],
+        setSelect: [select],
+      },
+    }),
+    prices: make('prices', {
+      zero: false,
+      axes: [timeAxis(colours), figureAxis(colours, axisSize)],
+      series: [{}, ...priceSeries(colours)],
+      bands: [
+        { series: [2, 1], fill: `${colours.external}33` },
+        { series: [6, 5], fill: `${colours.internal}33` },
+      ],
+      hooks: { drawClear: [background(true)], setCursor: [hover], setSelect: [select] },
+    }),
+    premium: make('premium', {
+      zero: true,
+      axes: [timeAxis(colours), figureAxis(colours, axisSize, ' %')],
+      series: [
+        {},
+        { stroke: colours.difference, width: 1.5, fill: colours.fill, fillTo: 0, points: { show: false } },
+      ],
+      hooks: { drawClear: [background(false)], setSelect: [select] },
+    }),
+  }
+  const all = CHARTS.map((name) => charts[name])
 
-  const detach = charts.map((chart) =>
+  const detach = all.map((chart) =>
     attachGestures(chart.over, { range: () => range, move: (next, settled) => onRange(next, settled) }),
   )
   const resized = new ResizeObserver(() => {
-    for (const [chart, place] of [
-      [priceChart, prices],
-      [differenceChart, difference],
-    ] as const) {
-      if (place.clientWidth > 0 && place.clientWidth !== chart.width) {
-        chart.setSize({ width: place.clientWidth, height: chart.height })
+    for (const name of CHARTS) {
+      const { clientWidth } = places[name]
+      const chart = charts[name]
+      if (clientWidth > 0 && clientWidth !== chart.width) {
+        chart.setSize({ width: clientWidth, height: chart.height })
       }
     }
   })
-  resized.observe(prices)
+  resized.observe(places.rates)
 
   const place = () => {
     const [min, max] = [secondsOf(range.from), secondsOf(range.to)]
-    for (const chart of charts) chart.setScale('x', { min, max })
+    for (const chart of all) chart.setScale('x', { min, max })
   }
 
   return {
     setData: (next) => {
       data = next
-      periods = periodsOf(next.moments, next.moments.at(-1)?.timestamp ?? 0n)
-      priceChart.setData(priceColumns(next.moments), false)
-      const sampled = next.external.sampleStep !== null || next.internal.sampleStep !== null
-      differenceChart.setData(differenceColumns(next.moments, sampled), false)
+      charts.rates.setData(barColumns(next.bars), false)
+      charts.prices.setData(priceColumns(next), false)
+      charts.premium.setData(premiumColumns(next), false)
       place()
     },
     setRange: (next) => {
@@ -134,46 +194,77 @@ export function createCharts({ prices, difference, narrow, onRange, onHover }: C
       if (data !== null) place()
     },
     setHidden: (hidden) => {
-      for (const [index, line] of LINES.entries()) {
+      for (const line of LINES) {
         const show = !hidden.has(line)
-        if (priceChart.series[index + 1]!.show !== show) priceChart.setSeries(index + 1, { show })
+        for (const index of SERIES[line]) {
+          if (charts.prices.series[index]!.show !== show) charts.prices.setSeries(index, { show })
+        }
       }
     },
-    point: (index) => {
-      const x = index === null ? undefined : data?.moments[index]?.x
-      const left = x === undefined ? -10 : priceChart.valToPos(x, 'x')
-      for (const chart of charts)
-        chart.setCursor({ left, top: chart.over.clientHeight / 2 }, chart === priceChart)
+    point: (time) => {
+      const left = time === null ? -10 : charts.prices.valToPos(secondsOf(time), 'x')
+      for (const chart of all) {
+        chart.setCursor({ left, top: chart.over.clientHeight / 2 }, chart === charts.prices)
+      }
     },
+    save: (name, title, file) =>
+      savePng(charts[name], { title, name: file, paper: colours.paper, ink: colours.text }),
     destroy: () => {
       resized.disconnect()
       for (const end of detach) end()
-      for (const chart of charts) chart.destroy()
+      for (const chart of all) chart.destroy()
     },
   }
 }
 
-/** Prices thin and in steps, since each holds until the next; means thick, one of them dashed: told apart without colours. */
+/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick, one of them dashed: told apart without colours. */
 function priceSeries(colours: ChartColours): uPlot.Series[] {
-  const price = (stroke: string): uPlot.Series => ({
-    stroke,
-    width: 1,
-    alpha: 0.65,
-    paths: steps,
-    spanGaps: true,
-    points: { show: false },
-  })
-  const twap = (stroke: string, dash: number[]): uPlot.Series => ({
-    stroke,
-    width: 2.25,
-    dash,
-    spanGaps: true,
-    points: { show: false },
-  })
+  const common = { spanGaps: true, points: { show: false } } as const
+  const bound: uPlot.Series = { ...common, stroke: 'transparent', width: 0, paths: steps }
+  const price = (stroke: string): uPlot.Series => ({ ...common, stroke, width: 1, alpha: 0.75, paths: steps })
+  const twap = (stroke: string, dash: number[]): uPlot.Series => ({ ...common, stroke, width: 2.25, dash })
   return [
+    { ...bound },
+    { ...bound },
     price(colours.external),
     twap(colours.external, []),
+    { ...bound },
+    { ...bound },
     price(colours.internal),
     twap(colours.internal, [7, 3]),
   ]
+}
+
+/** Where a bucket is drawn: in its middle. */
+function placesOf({ moments, bucket }: FundingData): number[] {
+  return moments.map(({ start }) => secondsOf(start + bucket / 2n))
+}
+
+/** Columns as uPlot takes them, in the order of {@link SERIES}. */
+function priceColumns(data: FundingData): uPlot.AlignedData {
+  const column = (source: 'external' | 'internal', read: (of: Bucket) => string) =>
+    data.moments.map((moment) => {
+      const bucket = moment[source]
+      // Only where the source has points itself: between them the line is drawn, not the value repeated.
+      return bucket === null || bucket.start !== moment.start ? null : drawn(read(bucket), data.decimals)
+    })
+  const of = (source: 'external' | 'internal') => [
+    column(source, ({ price }) => price.minimum),
+    column(source, ({ price }) => price.maximum),
+    column(source, ({ price }) => price.last),
+    // Without time outside auctions there is no mean, and the network says 0.
+    column(source, ({ twap }) => twap.last).map((twap) => twap || null),
+  ]
+  return [placesOf(data), ...of('external'), ...of('internal')] as uPlot.AlignedData
+}
+
+function premiumColumns(data: FundingData): uPlot.AlignedData {
+  return [
+    placesOf(data),
+    data.moments.map(({ premium }) => (premium === null ? null : approximate(premium) * 100)),
+  ]
+}
+
+function barColumns(bars: readonly Bar[]): uPlot.AlignedData {
+  return [bars.map(({ from, to }) => secondsOf((from + to) / 2n)), bars.map(({ value }) => value)]
 }

@@ -1,121 +1,240 @@
-import type { Coverage } from 'lyra-client'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { seriesTarget } from '../../../client/src/requests.ts'
+import type { Shade } from '../charts/draw.ts'
+import { whyNoUnit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
-import { Failure, Loading } from '../parts/states.tsx'
-import { connection, recoveries } from '../service/connection.ts'
+import { FreshnessText } from '../parts/freshness-text.tsx'
+import { Request } from '../parts/request.tsx'
+import { Failure, Skeleton } from '../parts/states.tsx'
+import { within } from '../periods/period.ts'
+import { auctionsOf, type Moment, momentsOf, type Range } from '../series/series.ts'
+import { seriesCsv } from '../series/series-csv.ts'
+import { latestCoverage } from '../service/coverage.ts'
+import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
+import { useChanges } from '../service/use-changes.ts'
 import { ChartPanel } from './chart-panel.tsx'
-import { DensityNote } from './density-note.tsx'
-import { createFundingFeed, type FundingFeed } from './feed.ts'
-import { Figures } from './figures.tsx'
+import { CHARTS, type FundingData } from './charts.ts'
+import { useGapTimes } from './gap-times.ts'
 import { Legend } from './legend.tsx'
+import { Nearest } from './nearest.tsx'
+import { NowFigures } from './now-figures.tsx'
+import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { RangeBar } from './range-bar.tsx'
-import { type Moment, momentAt } from './series.ts'
-import type { Range } from './tiles.ts'
+import { BAR_KINDS, type BarKind, barsOf, readingAt } from './reading.ts'
+import { Readout } from './readout.tsx'
+import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
 
-export type FundingMarketProps = { held: Coverage['fundingPeriodDataPoints'][number] }
-
-/** Charts, figures and table of one market, over the range that the URL names. */
-export function FundingMarket({ held }: FundingMarketProps) {
-  const { marketId } = held
-  const [feed, setFeed] = useState<FundingFeed | null>(null)
-  useEffect(() => {
-    const made = createFundingFeed(lyra, marketId)
-    setFeed(made)
-    return () => made.close()
-  }, [marketId])
-  return feed === null ? <Loading what="data points" /> : <FundingPanels held={held} feed={feed} />
+export type FundingMarketProps = {
+  marketId: string
+  /** From the market's first point or period to its last. */
+  held: Range
 }
 
-function FundingPanels({ held, feed }: FundingMarketProps & { feed: FundingFeed }) {
-  const [pointed, setPointed] = useState<Moment | null>(null)
-  const whole = wholeRange(held, feed.streamedUpTo.value)
-  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, whole)
+/** Rates, charts, figures and tables of one market, over the range that the URL names. */
+export function FundingMarket({ marketId, held }: FundingMarketProps) {
+  const coverage = latestCoverage()!
+  const [pointed, setPointed] = useState<bigint | null>(null)
+  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held)
   const hiddenText = param('hide') ?? ''
   const hidden = useMemo(() => new Set(hiddenText.split(',').filter((name) => name !== '')), [hiddenText])
-  const data = feed.data.value
+  const kind: BarKind = Object.hasOwn(BAR_KINDS, param('bars') ?? '') ? (param('bars') as BarKind) : 'rate'
+  const points = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
+  const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
+  const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
+  const { series, periods, estimate } = useFunding({ marketId }, range, version)
+  const gaps = useGapTimes(marketId, coverage.blocks.gaps)
+  const unit = marketUnit(marketId)
+  const list = periods.data?.list ?? []
+  const shown = within(list, range)
 
-  useEffect(() => feed.show({ from: range.from, to: range.to }), [feed, range.from, range.to])
-  // What came while the service was away, or where it has no stream to tell of it.
-  const unseen = `${recoveries.value} ${feed.live.value === 'asking' ? `${held.count} ${held.lastTimestamp}` : ''}`
-  const seen = useRef(unseen)
-  useEffect(() => {
-    if (seen.current !== unseen) feed.refresh()
-    seen.current = unseen
-  }, [feed, unseen])
+  const data = useMemo((): FundingData | null => {
+    if (series.data === null) return null
+    const moments = momentsOf(
+      series.data,
+      series.data.bucket,
+      list.map(({ start }) => start),
+    )
+    const auctions = auctionsOf(moments, series.data.bucket).map((at): Shade => ({ ...at, kind: 'auction' }))
+    return {
+      moments,
+      bucket: series.data.bucket,
+      periods: list,
+      bars: barsOf(list, range, estimate.data, kind),
+      shades: [...auctions, ...gaps],
+      decimals: unit?.decimals ?? 0,
+    }
+  }, [series.data, periods.data, estimate.data, gaps, kind, unit?.decimals, range.from, range.to])
 
   const look = ({ from, to }: Range, settled: boolean) =>
     setParams({ from: `${from}`, to: `${to}`, span: null, after: null, before: null }, { push: settled })
-  const last = data === null ? null : momentAt(data.external.points, data.internal.points, range.to - 1n)
-  const error = feed.error.value
+  const follow = (span: string | null) => setParams({ span, from: null, to: null, after: null, before: null })
+  const empty =
+    data !== null && !series.loading && !data.moments.some((moment) => isWithin(moment, data, range))
+  const reading = data === null ? null : readingAt(data.moments, list, pointed ?? lastIn(data, range))
+  const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
+  const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to).slice(0, 16)} UTC`
   return (
     <>
-      <RangeBar
-        range={range}
-        held={whole}
-        onSpan={(span) => setParams({ span, from: null, to: null, after: null, before: null })}
-        onRange={(next) => look(next, true)}
-      />
-      <section class="panel chart-panel" aria-label="Charts" aria-busy={feed.progress.value !== null}>
-        <Figures moment={pointed ?? last} pointed={pointed !== null} />
-        <div class="chart-bar">
-          <Legend hidden={hidden} onChange={(next) => setParams({ hide: [...next].join(',') || null })} />
-          <LiveButton feed={feed} follows={range.follows} />
-        </div>
-        <Progress part={feed.progress.value} />
-        <ChartPanel data={data} range={range} hidden={hidden} onRange={look} onPoint={setPointed} />
-        {data !== null && <DensityNote data={data} range={range} />}
-        {error !== null && <Failure error={error} onRetry={() => feed.refresh()} />}
+      <section class="panel now" aria-label="Funding now">
+        {periods.data === null && periods.error === null ? (
+          <Skeleton what="funding periods" lines={3} />
+        ) : (
+          <NowFigures
+            periods={periods.data === null ? null : list}
+            shown={shown}
+            estimate={estimate.data}
+            unit={unit}
+            last={BigInt(coverage.blocks.lastTimestamp)}
+          />
+        )}
       </section>
-      <PointsTable
-        marketId={held.marketId}
+      <RangeBar range={range} held={held} onSpan={follow} onRange={(next) => look(next, true)}>
+        <LiveButton follows={range.follows} rows={changes.rows} onFollow={() => follow(null)} />
+      </RangeBar>
+      {range.fault !== null && (
+        <p class="notice" role="alert">
+          The range in the address cannot be used. {range.fault} Showing: {range.span}.
+        </p>
+      )}
+      <section class="panel chart-panel" aria-label="Charts" aria-busy={series.loading}>
+        {series.error !== null && <Failure error={series.error} onRetry={series.reload} />}
+        {empty && (
+          <Nearest
+            marketId={marketId}
+            range={range}
+            held={held}
+            onRange={(next) => look(next, true)}
+            onAll={() => follow('all')}
+          />
+        )}
+        <div class={data === null ? 'chart-place waiting' : 'chart-place'}>
+          {data === null && series.error === null && <Skeleton what="charts" tall />}
+          <ChartPanel
+            data={data}
+            range={range}
+            hidden={hidden}
+            unit={unit}
+            title={title}
+            onRange={look}
+            onPoint={setPointed}
+            head={
+              <>
+                <h2 class="chart-title">Funding rate of each period</h2>
+                <fieldset class="segments small" aria-label="What the bars show">
+                  {Object.entries(BAR_KINDS).map(([name, text]) => (
+                    <button
+                      key={name}
+                      type="button"
+                      aria-pressed={kind === name}
+                      onClick={() => setParams({ bars: name === 'rate' ? null : name }, { push: false })}
+                    >
+                      {text}
+                    </button>
+                  ))}
+                </fieldset>
+              </>
+            }
+            between={
+              <>
+                <Readout
+                  reading={reading}
+                  pointed={pointed !== null}
+                  unit={unit}
+                  interval={series.data?.interval ?? ''}
+                />
+                <Legend
+                  hidden={hidden}
+                  onChange={(next) => setParams({ hide: [...next].join(',') || null })}
+                />
+              </>
+            }
+          />
+        </div>
+        {data !== null && <ChartNotes data={data} range={range} why={why} />}
+        <Request
+          url={`${location.origin}${seriesTarget(marketId, { from: range.from, to: range.to, buckets: 500 })}`}
+          csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
+        />
+      </section>
+      <PeriodsTable
+        marketId={marketId}
+        periods={periods}
+        shown={shown}
         range={range}
-        version={`${feed.streamed.value} ${feed.live.value === 'asking' ? held.count : ''}`}
+        estimate={estimate.data}
+        unit={unit}
       />
+      <PointsTable marketId={marketId} range={range} unit={unit} version={version} />
     </>
   )
 }
 
-/** From the market's first point to its last, as far as is known. */
-function wholeRange(
-  { firstTimestamp, lastTimestamp }: FundingMarketProps['held'],
-  streamedUpTo: bigint | null,
-): Range {
-  const last = BigInt(lastTimestamp)
-  return {
-    from: BigInt(firstTimestamp),
-    to: streamedUpTo !== null && streamedUpTo > last ? streamedUpTo : last,
-  }
+/** The time of what is read while nobody points: the end of the range, or of the data where that is earlier. */
+function lastIn(data: FundingData, range: Range): bigint {
+  const last = data.moments.at(-1)?.start ?? range.to
+  return last < range.to ? last : range.to - 1n
 }
 
-/** Whether new points come in, and whether the range follows them. */
-function LiveButton({ feed, follows }: { feed: FundingFeed; follows: boolean }) {
-  const down = connection.value.state === 'down'
-  const state = down ? 'down' : feed.live.value
-  const text = { down: 'Offline', connecting: 'Connecting', streaming: 'Live', asking: 'Polling' }[state]
-  const count = feed.streamed.value
+function isWithin({ start }: Moment, { bucket }: FundingData, { from, to }: Range): boolean {
+  return start < to && start + bucket > from
+}
+
+/** What the charts show and leave out, in words; tests read the counts. */
+function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why: string | null }) {
+  const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
+  const gaps = shades.filter(({ kind }) => kind === 'gap')
+  const auctions = shades.filter(({ kind }) => kind === 'auction')
+  const counts = (['external', 'internal'] as const).map((source) =>
+    data.moments.reduce(
+      (sum, moment) =>
+        moment[source]?.start === moment.start && isWithin(moment, data, range)
+          ? sum + moment[source]!.count
+          : sum,
+      0n,
+    ),
+  )
   return (
-    <button
-      type="button"
-      class={`live ${state}`}
-      aria-pressed={follows}
-      title={follows ? 'The range follows the latest point' : 'Follow the latest point'}
-      onClick={() => setParams({ from: null, to: null, after: null, before: null })}
-    >
-      <span class={`dot ${down ? 'down' : follows ? 'up' : 'unknown'}`} aria-hidden="true" />
-      {follows ? text : 'Follow live'}
-      {count > 0 && <span class="live-count">+{groupDigits(String(count))}</span>}
-    </button>
+    <p class="notes" data-charts={CHARTS.length}>
+      Drawn from {groupDigits(`${counts[0]}`)} external and {groupDigits(`${counts[1]}`)} internal points: the
+      last price and TWAP of each step, with its lowest and highest price as a band.
+      {auctions.length > 0 && (
+        <>
+          {' '}
+          <span class="key auction" /> No TWAP: the market had been in auction since the period began.
+        </>
+      )}
+      {gaps.map(({ from, to }) => (
+        <span key={`${from}`}>
+          {' '}
+          <span class="key gap" /> Blocks are missing between {formatTime(from).slice(0, 19)} and{' '}
+          {formatTime(to).slice(0, 19)}.
+        </span>
+      ))}
+      {why !== null && ` Prices are whole numbers as sent: ${why}.`}
+    </p>
   )
 }
 
-function Progress({ part }: { part: number | null }) {
+type LiveButtonProps = { follows: boolean; rows: number; onFollow: () => void }
+
+/** How current the data are, and whether the range follows them. */
+function LiveButton({ follows, rows, onFollow }: LiveButtonProps) {
   return (
-    <div class="progress" aria-hidden="true">
-      {part !== null && <div class="progress-bar" style={{ width: `${Math.max(4, part * 100)}%` }} />}
-    </div>
+    <button
+      type="button"
+      class="live"
+      aria-pressed={follows}
+      title={follows ? 'The range follows the latest point' : 'Follow the latest point'}
+      onClick={onFollow}
+    >
+      {!follows && <span>Follow</span>}
+      <FreshnessText />
+      {rows > 0 && <span class="live-count">+{groupDigits(String(rows))}</span>}
+    </button>
   )
 }

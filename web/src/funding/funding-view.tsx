@@ -1,50 +1,60 @@
 import { goTo, param } from '../location.ts'
-import { CopyButton } from '../parts/copy-button.tsx'
 import { Link } from '../parts/link.tsx'
-import { MarketPicker } from '../parts/market-picker.tsx'
-import { Empty, Failure, Loading } from '../parts/states.tsx'
-import { coverageError, latestCoverage } from '../service/coverage.ts'
+import { MarketBar } from '../parts/market-bar.tsx'
+import { beforeCoverage, Empty } from '../parts/states.tsx'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { lyra } from '../service/lyra.ts'
+import { knownMarkets, MARKET_ID } from '../service/markets.ts'
+import { useQuery } from '../service/use-query.ts'
 import { FundingMarket } from './funding-market.tsx'
+import { heldRange } from './use-funding.ts'
 
-/** A market's funding data points over time. */
+/** A market's funding: rates, prices and TWAPs over time. */
 export function FundingView() {
   const coverage = latestCoverage()
-  const error = coverageError.value
-  if (coverage === null) {
-    return error === null ? (
-      <Loading what="markets" />
-    ) : (
-      <Failure error={error} onRetry={() => location.reload()} />
-    )
-  }
-  const markets = coverage.fundingPeriodDataPoints.map((entry) => entry.marketId)
-  const marketId = param('market') ?? markets[0] ?? null
+  const markets = knownMarkets('funding')
+  const marketId = param('market')?.toLowerCase() ?? markets[0] ?? null
+  // Of a service with more than 1,000 markets the coverage names the first ones only.
+  const isLeftOut =
+    coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
+  const own = useQuery(
+    isLeftOut ? `${marketId} ${lastHeight(coverage)}` : null,
+    (signal) => lyra.coverage({ marketId: marketId!, signal }),
+    { keep: true },
+  )
+  const before = beforeCoverage('funding')
+  if (before !== null || coverage === null) return before
   if (marketId === null) {
     return (
-      <Empty title="No data points yet">No block so far had a data point of a funding period in it.</Empty>
+      <Empty title="No funding yet">
+        No block so far had a data point or a funding period in it: only perpetual markets have them.
+      </Empty>
     )
   }
-  const held = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
+  const held = heldRange(own.data ?? coverage, marketId)
   return (
     <>
-      <div class="view-bar">
-        <MarketPicker
-          marketId={marketId}
-          markets={markets}
-          onPick={(market) => goTo('funding', { market })}
-        />
-        <CopyButton text={marketId} what="the market id" label="Copy id" />
+      <MarketBar
+        marketId={marketId}
+        markets={markets}
+        onPick={(market) => goTo('funding', market === null ? {} : { market })}
+      >
         <Link view="providers" params={{ market: marketId }} class="quiet-link">
           Providers
         </Link>
-      </div>
-      {held === undefined ? (
-        <Empty title="No data points of this market">
-          The service holds none: it is no perpetual market, it is not known here, or its first funding period
-          has not begun.
+      </MarketBar>
+      {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} />}
+      {held === null && !MARKET_ID.test(marketId) && (
+        <Empty title="That is not a market's id">
+          <code>{marketId}</code> is in the address; an id has 64 hex digits. Choose a market above, by its
+          code, name or id.
         </Empty>
-      ) : (
-        <FundingMarket key={marketId} held={held} />
+      )}
+      {held === null && MARKET_ID.test(marketId) && !own.loading && (
+        <Empty title="No funding of this market">
+          The service holds no data point and no funding period of it: it is not a perpetual market, it is not
+          known here, or its first period has not begun.
+        </Empty>
       )}
     </>
   )

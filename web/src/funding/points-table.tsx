@@ -1,30 +1,39 @@
 import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
+import type { Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { Request } from '../parts/request.tsx'
-import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
+import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
-import { SOURCE_NAMES } from './point.ts'
-import type { Range } from './tiles.ts'
+import { inUnit } from './periods-table.tsx'
 
 const ROWS = 25
+
+const SOURCE_NAMES: Record<DataPointSource, string> = {
+  SOURCE_EXTERNAL: 'External',
+  SOURCE_INTERNAL: 'Internal',
+  SOURCE_UNSPECIFIED: 'Unspecified',
+}
 
 const REST_MS = 250
 
 export type PointsTableProps = {
   marketId: string
   range: Range
+  unit: Unit | null
   /** Changes when points have come that the page may have to show. */
   version: string
 }
 
 /** The data points of a range, page by page, with the request that gives them. */
-export function PointsTable({ marketId, range: given, version }: PointsTableProps) {
+export function PointsTable({ marketId, range: given, unit, version }: PointsTableProps) {
   const range = useRested(given)
   const source = (param('source') ?? undefined) as DataPointSource | undefined
   const seq = param('seq') ?? undefined
@@ -76,9 +85,9 @@ export function PointsTable({ marketId, range: given, version }: PointsTableProp
           </label>
         </div>
       </div>
-      <Request url={url} />
+      <Request url={url} csv={lyra.url('fundingPeriodDataPoints', filters, { format: 'csv' })} />
       {error !== null && <Failure error={error} onRetry={reload} />}
-      {data === null && loading && <Loading what="data points" />}
+      {data === null && loading && <Skeleton what="data points" />}
       {data !== null && data.rows.length === 0 && (
         <Empty title="No data points here">
           The range and the filters hold none. Widen the range, or take a filter off.
@@ -86,7 +95,7 @@ export function PointsTable({ marketId, range: given, version }: PointsTableProp
       )}
       {data !== null && data.rows.length > 0 && (
         <>
-          <Rows points={data.rows.map(({ node }) => node)} />
+          <Rows points={data.rows.map(({ node }) => node)} unit={unit} />
           <Pager page={data} what="points" />
         </>
       )}
@@ -104,7 +113,7 @@ function useRested(range: Range): Range {
   return rested
 }
 
-function Rows({ points }: { points: FundingPeriodDataPoint[] }) {
+function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit | null }) {
   return (
     <TablePlace name="Table of data points">
       <table class="points">
@@ -116,10 +125,10 @@ function Rows({ points }: { points: FundingPeriodDataPoint[] }) {
             </th>
             <th scope="col">Source</th>
             <th scope="col" class="figure-column">
-              Price
+              Price{inUnit(unit)}
             </th>
             <th scope="col" class="figure-column">
-              TWAP
+              TWAP{inUnit(unit)}
             </th>
           </tr>
         </thead>
@@ -134,8 +143,12 @@ function Rows({ points }: { points: FundingPeriodDataPoint[] }) {
                 <span class={`source ${point.dataPointType}`}>{SOURCE_NAMES[point.dataPointType]}</span>
                 <span class="period-beneath">period {groupDigits(point.seq)}</span>
               </td>
-              <td class="figure-column">{groupDigits(point.price)}</td>
-              <td class="figure-column">{groupDigits(point.twap)}</td>
+              <td class="figure-column">
+                <Amount text={point.price} unit={unit} bare />
+              </td>
+              <td class="figure-column">
+                <Amount text={point.twap} unit={unit} bare />
+              </td>
             </tr>
           ))}
         </tbody>

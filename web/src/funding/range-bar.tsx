@@ -1,18 +1,20 @@
 import { useState } from 'preact/hooks'
-import { formatTime, parseTime } from '../figures/format-time.ts'
-import type { Range } from './tiles.ts'
-import { pan, SPANS, type ViewRange, zoom } from './view-range.ts'
+import { formatTime, TIMES_ALLOWED } from '../figures/format-time.ts'
+import type { Range } from '../series/series.ts'
+import { faultOf, pan, readRange, SPANS, type ViewRange, zoom } from './view-range.ts'
 
 export type RangeBarProps = {
   range: ViewRange
-  /** How long the market's points go back, nanoseconds. */
+  /** From when to when there are data, nanoseconds. */
   held: Range
   onSpan: (name: string) => void
   onRange: (range: Range) => void
+  children: preact.ComponentChildren
 }
 
 /** What part of the time is looked at, by span, by buttons, by dates. */
-export function RangeBar({ range, held, onSpan, onRange }: RangeBarProps) {
+export function RangeBar({ range, held, onSpan, onRange, children }: RangeBarProps) {
+  const [dates, setDates] = useState(false)
   const offered = SPANS.filter(([, ns], index) => ns === null || index === 0 || ns < held.to - held.from)
   return (
     <div class="range-bar">
@@ -23,7 +25,16 @@ export function RangeBar({ range, held, onSpan, onRange }: RangeBarProps) {
           </button>
         ))}
       </fieldset>
-      <fieldset class="segments" aria-label="Move and zoom">
+      <button
+        type="button"
+        class="button dates-button"
+        aria-expanded={dates}
+        onClick={() => setDates((shown) => !shown)}
+      >
+        Dates
+      </button>
+      {children}
+      <fieldset class="segments move" aria-label="Move and zoom">
         <button type="button" aria-label="Earlier" onClick={() => onRange(pan(range, -0.5))}>
           ←
         </button>
@@ -40,28 +51,41 @@ export function RangeBar({ range, held, onSpan, onRange }: RangeBarProps) {
       <Dates
         key={`${range.follows} ${range.follows ? '' : `${range.from} ${range.to}`}`}
         range={range}
+        held={held}
+        open={dates}
         onRange={onRange}
       />
     </div>
   )
 }
 
-/** From and to as text: dates of UTC, or nanoseconds. */
-function Dates({ range, onRange }: { range: ViewRange; onRange: (range: Range) => void }) {
+type DatesProps = Pick<RangeBarProps, 'range' | 'held' | 'onRange'> & {
+  /** Whether they are seen where there is little room. */
+  open: boolean
+}
+
+/** From and to as text: dates of UTC, ages, or nanoseconds. What is wrong with them is said. */
+function Dates({ range, held, open, onRange }: DatesProps) {
   const [from, setFrom] = useState<string | null>(null)
   const [to, setTo] = useState<string | null>(null)
+  const [tried, setTried] = useState(false)
   const texts = { from: from ?? shortTime(range.from), to: to ?? shortTime(range.to) }
-  const times = {
-    from: from === null ? range.from : parseTime(from),
-    to: to === null ? range.to : parseTime(to),
-  }
-  const right = times.from !== null && times.to !== null && times.from < times.to
+  const changed = from !== null || to !== null
+  const [begin, end] = readRange(
+    from ?? `${range.from}`.padStart(11, '0'),
+    to ?? `${range.to}`.padStart(11, '0'),
+    held,
+  )
+  const fault = changed ? faultOf(begin, end) : null
   return (
     <form
-      class="dates"
+      class={open ? 'dates open' : 'dates'}
       onSubmit={(event) => {
         event.preventDefault()
-        if (right) onRange({ from: times.from!, to: times.to! })
+        setTried(true)
+        if (changed && fault === null && 'ns' in begin && 'ns' in end) {
+          onRange({ from: begin.ns, to: end.ns })
+        }
       }}
     >
       <label>
@@ -69,7 +93,9 @@ function Dates({ range, onRange }: { range: ViewRange; onRange: (range: Range) =
         <input
           class="date"
           value={texts.from}
-          aria-invalid={times.from === null}
+          title={TIMES_ALLOWED}
+          aria-invalid={fault !== null && 'fault' in begin}
+          aria-describedby="range-fault"
           spellcheck={false}
           autocomplete="off"
           onInput={(event) => setFrom(event.currentTarget.value)}
@@ -81,17 +107,22 @@ function Dates({ range, onRange }: { range: ViewRange; onRange: (range: Range) =
         <input
           class="date"
           value={texts.to}
-          aria-invalid={!right}
+          title={TIMES_ALLOWED}
+          aria-invalid={fault !== null && !('fault' in begin)}
+          aria-describedby="range-fault"
           spellcheck={false}
           autocomplete="off"
           onInput={(event) => setTo(event.currentTarget.value)}
         />
       </label>
-      {(from !== null || to !== null) && (
-        <button type="submit" class="button" disabled={!right}>
+      {changed && (
+        <button type="submit" class="button">
           Go
         </button>
       )}
+      <span id="range-fault" class="fault" aria-live="polite">
+        {tried && fault !== null ? fault : ''}
+      </span>
     </form>
   )
 }

@@ -1,5 +1,5 @@
-import { parseTime } from '../figures/format-time.ts'
-import type { Range } from './tiles.ts'
+import { type ReadTime, readTime } from '../figures/format-time.ts'
+import type { Range } from '../series/series.ts'
 
 const SECOND = 1_000_000_000n
 const HOUR = 3_600n * SECOND
@@ -17,11 +17,14 @@ export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
   ['all', null],
 ]
 
-/** No range is shorter: within it a place on the screen is a microsecond still. */
-const SHORTEST = SECOND / 10n
+/** No range is shorter: the shortest bucket is a second. */
+const SHORTEST = 10n * SECOND
 
 /** What part of a span is left free at the right edge. */
 const MARGIN = 50n
+
+/** Where uPlot and calendars still have places: years 1 to 9999 or so. */
+const LONGEST = 8_000n * 365n * DAY
 
 /** What of a market's points is looked at. */
 export type ViewRange = Range & {
@@ -29,30 +32,56 @@ export type ViewRange = Range & {
   follows: boolean
   /** The name of its span; null where from and to were chosen. */
   span: string | null
+  /** What is wrong with the times that the view's state names; null where nothing is. */
+  fault: string | null
 }
+
+export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**
  * The range that a view's state names: `from` and `to`, or a span up to the latest point. A day is shown where
- * nothing is named, or all where that is less.
+ * nothing is named, or all where that is less. What cannot be read is said, and shows the span instead.
  */
-export function viewRange(
-  given: { from: string | null; to: string | null; span: string | null },
-  held: Range,
-): ViewRange {
-  const [from, to] = [given.from, given.to].map((text) => (text === null ? null : parseTime(text)))
-  if (from != null && to != null && from < to) return { ...widen({ from, to }), follows: false, span: null }
+export function viewRange(given: GivenRange, held: Range): ViewRange {
   const whole = held.to - held.from
   const span =
     SPANS.find(([name]) => name === given.span) ??
     SPANS.find(([name]) => name === (whole > DAY ? '1d' : 'all'))!
   const length = max(span[1] ?? whole, SHORTEST)
-  return { from: held.to - length, to: held.to + length / MARGIN + 1n, follows: true, span: span[0] }
+  const following = {
+    from: held.to - length,
+    to: held.to + length / MARGIN + 1n,
+    follows: true,
+    span: span[0],
+    fault: null,
+  }
+  if (given.from === null && given.to === null) return following
+  const [from, to] = readRange(given.from, given.to, held)
+  const fault = faultOf(from, to)
+  if (fault !== null) return { ...following, fault }
+  const named = { from: (from as { ns: bigint }).ns, to: (to as { ns: bigint }).ns }
+  return { ...widen(named), follows: false, span: null, fault: null }
+}
+
+/** Both ends of a range as someone wrote them; one that is left out is the end of what is held. */
+export function readRange(from: string | null, to: string | null, held: Range): [ReadTime, ReadTime] {
+  const read = (text: string | null, otherwise: bigint) =>
+    text === null || text.trim() === '' ? { ns: otherwise } : readTime(text, held.to)
+  return [read(from, held.from), read(to, held.to + 1n)]
+}
+
+/** What is wrong with the ends of a range, in words; null where nothing is. */
+export function faultOf(from: ReadTime, to: ReadTime): string | null {
+  if ('fault' in from) return from.fault
+  if ('fault' in to) return to.fault
+  if (from.ns >= to.ns) return 'The range ends before it begins.'
+  return to.ns - from.ns > LONGEST ? 'The range is longer than 8,000 years.' : null
 }
 
 /** A range of a part of the length, or a multiple, about a place in it (0 to 1). */
 export function zoom({ from, to }: Range, factor: number, place = 0.5): Range {
   const length = to - from
-  const next = scaled(length, factor)
+  const next = min(scaled(length, factor), LONGEST)
   const begin = from + scaled(length - next, place)
   return widen({ from: begin, to: begin + next })
 }
@@ -73,4 +102,8 @@ function scaled(length: bigint, factor: number): bigint {
 
 function max(left: bigint, right: bigint): bigint {
   return left > right ? left : right
+}
+
+function min(left: bigint, right: bigint): bigint {
+  return left < right ? left : right
 }

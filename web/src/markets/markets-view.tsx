@@ -1,56 +1,75 @@
+import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
-import { knownMarkets } from '../parts/market-picker.tsx'
-import { Empty, Failure, Loading } from '../parts/states.tsx'
-import { coverageError, latestCoverage } from '../service/coverage.ts'
-import { MarketRow } from './market-row.tsx'
+import { CopyLink, Request } from '../parts/request.tsx'
+import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { MARKET_ID, marketMatches } from '../service/markets.ts'
+import { useQuery } from '../service/use-query.ts'
+import { Compare, MOST_COMPARED } from './compare.tsx'
+import { MarketsTable } from './markets-table.tsx'
+import { summariesCsv } from './summaries-csv.ts'
+import { askSummaries, SUMMARIES_URL } from './summary.ts'
 
-/** Rows that are shown at first; each asks for its latest points. */
-const SHOWN = 50
-
+/** Every market at a glance, and the rates of several in one chart. */
 export function MarketsView() {
   const coverage = latestCoverage()
-  if (coverage === null) {
-    const error = coverageError.value
-    return error === null ? (
-      <Loading what="markets" />
-    ) : (
-      <Failure error={error} onRetry={() => location.reload()} />
-    )
-  }
-  const wanted = (param('find') ?? '').toLowerCase()
-  const markets = knownMarkets().filter((id) => id.includes(wanted))
-  const count = param('all') === null ? SHOWN : markets.length
+  const { data, error, reload } = useQuery(
+    coverage === null ? null : `${lastHeight(coverage)} ${coverage.instruments.count}`,
+    askSummaries,
+    { keep: true },
+  )
+  const before = beforeCoverage('markets')
+  if (before !== null) return before
+  const wanted = (param('find') ?? '').trim()
+  const compared = (param('compare') ?? '')
+    .split(',')
+    .filter((id) => MARKET_ID.test(id))
+    .slice(0, MOST_COMPARED)
+  const found = (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted))
   return (
     <>
-      <p class="lead">Markets of which this service holds funding data points or liquidity providers.</p>
-      {(wanted !== '' || knownMarkets().length > 8) && (
-        <label class="field">
-          <span class="field-label">Find a market by its id</span>
+      <div class="view-bar">
+        <label class="field grow">
+          <span class="field-label">Find a market by code, name or id</span>
           <input
             type="search"
-            class="mono"
-            value={wanted}
+            value={param('find') ?? ''}
             spellcheck={false}
             onInput={(event) => setParams({ find: event.currentTarget.value || null }, { push: false })}
           />
         </label>
-      )}
-      {markets.length === 0 ? (
-        <Empty title={wanted === '' ? 'No market yet' : 'No market has such an id'}>
-          {wanted === '' ? 'No block so far had a data point or a liquidity provider in it.' : null}
-        </Empty>
-      ) : (
-        <ul class="markets">
-          {markets.slice(0, count).map((id) => (
-            <MarketRow key={id} marketId={id} coverage={coverage} />
-          ))}
-        </ul>
-      )}
-      {markets.length > count && (
-        <button type="button" class="button" onClick={() => setParams({ all: '1' })}>
-          Show all {markets.length}
-        </button>
-      )}
+        <span class="bar-actions">
+          <CopyLink />
+        </span>
+      </div>
+      {compared.length > 0 && <Compare marketIds={compared} />}
+      <section class="panel" aria-label="Markets">
+        {error !== null && <Failure error={error} onRetry={reload} />}
+        {data === null && error === null && <Skeleton what="markets" />}
+        {data !== null && found.length === 0 && (
+          <Empty title={data.length === 0 ? 'No market yet' : 'No market has that code, name or id'}>
+            {data.length === 0 ? 'No block so far named a market, or had figures of one.' : undefined}
+          </Empty>
+        )}
+        {found.length > 0 && (
+          <MarketsTable
+            summaries={found}
+            compared={compared}
+            onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
+          />
+        )}
+        {found.some(
+          ({ instrument, lastExternalPoint }) => lastExternalPoint && unitOf(instrument) === null,
+        ) && (
+          <p class="quiet">
+            Some prices are whole numbers as sent: no event with the asset of their market is held.
+          </p>
+        )}
+        {found.length > 1 && compared.length === 0 && (
+          <p class="quiet">Tick markets under "Compare" to see their funding rates in one chart.</p>
+        )}
+        <Request url={SUMMARIES_URL} csv={() => summariesCsv(found)} />
+      </section>
     </>
   )
 }

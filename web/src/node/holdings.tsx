@@ -1,22 +1,22 @@
 import type { Coverage } from 'lyra-client'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
-import { Id } from '../parts/id.tsx'
-import { knownMarkets } from '../parts/market-picker.tsx'
+import { csvOf } from '../parts/csv.ts'
+import { MarketName } from '../parts/market-name.tsx'
 import { Request } from '../parts/request.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import { pointsOf } from './rates.ts'
+import { knownMarkets } from '../service/markets.ts'
+import { pointsOf, sumOf } from './rates.ts'
 
 /** What is held of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
-  const { checkpoints, fundingPeriodDataPoints, liquidityProviders } = coverage
-  const providers = liquidityProviders.reduce((sum, { count }) => sum + BigInt(count), 0n)
+  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, liquidityProviders, instruments } = coverage
   return (
     <section class="panel" aria-labelledby="holdings-title">
       <div class="panel-head">
         <h2 id="holdings-title">Rows held</h2>
       </div>
-      <Request url={`${location.origin}/api/v2/coverage`} />
+      <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
       <dl class="facts wide">
         <div>
           <dt>Checkpoints</dt>
@@ -28,7 +28,15 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
         </div>
         <div>
           <dt>Liquidity providers</dt>
-          <dd>{groupDigits(providers.toString())}</dd>
+          <dd>{groupDigits(sumOf(liquidityProviders).toString())}</dd>
+        </div>
+        <div>
+          <dt>Funding periods</dt>
+          <dd>{groupDigits(sumOf(fundingPeriods).toString())}</dd>
+        </div>
+        <div>
+          <dt>Instruments</dt>
+          <dd>{groupDigits(instruments.count)}</dd>
         </div>
       </dl>
       <TablePlace name="Table of rows held, by market">
@@ -36,6 +44,9 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
           <thead>
             <tr>
               <th scope="col">Market</th>
+              <th scope="col" class="figure-column">
+                Periods
+              </th>
               <th scope="col" class="figure-column">
                 Data points
               </th>
@@ -56,8 +67,11 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
               return (
                 <tr key={id}>
                   <th scope="row">
-                    <Id id={id} what="the market id" link={{ view: 'funding', params: { market: id } }} />
+                    <MarketName marketId={id} link={{ view: 'funding', params: { market: id } }} />
                   </th>
+                  <td class="figure-column">
+                    {groupDigits(fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '0')}
+                  </td>
                   <td class="figure-column">{groupDigits(points?.count ?? '0')}</td>
                   <td class="less">{points === undefined ? '–' : formatTime(points.firstTimestamp)}</td>
                   <td class="less">{points === undefined ? '–' : formatTime(points.lastTimestamp)}</td>
@@ -71,5 +85,24 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
         </table>
       </TablePlace>
     </section>
+  )
+}
+
+function holdingsCsv({ fundingPeriods, fundingPeriodDataPoints, liquidityProviders }: Coverage): string {
+  const countOf = (list: { marketId: string; count: string }[], id: string) =>
+    list.find(({ marketId }) => marketId === id)?.count ?? '0'
+  return csvOf(
+    ['marketId', 'fundingPeriods', 'dataPoints', 'firstTimestamp', 'lastTimestamp', 'providers'],
+    knownMarkets().map((id) => {
+      const points = fundingPeriodDataPoints.find(({ marketId }) => marketId === id)
+      return [
+        id,
+        countOf(fundingPeriods, id),
+        points?.count ?? '0',
+        points?.firstTimestamp,
+        points?.lastTimestamp,
+        countOf(liquidityProviders, id),
+      ]
+    }),
   )
 }

@@ -1,40 +1,33 @@
-import type { Coverage, Readiness } from 'lyra-client'
+import type { Coverage } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { printable } from '../../../src/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
-import { formatSpan, formatTime } from '../figures/format-time.ts'
+import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
-import { Failure, Loading } from '../parts/states.tsx'
-import { coverageError, coverageSamples, lastHeight, latestCoverage } from '../service/coverage.ts'
-import { lyra } from '../service/lyra.ts'
-import { useQuery } from '../service/use-query.ts'
+import { FreshnessText } from '../parts/freshness-text.tsx'
+import { CopyLink } from '../parts/request.tsx'
+import { beforeCoverage } from '../parts/states.tsx'
+import { coverageSamples, lastHeight, latestCoverage, readiness } from '../service/coverage.ts'
+import { freshness } from '../service/freshness.ts'
 import { BlocksBar } from './blocks-bar.tsx'
 import { Holdings } from './holdings.tsx'
 import { perMinute, ratesOf } from './rates.ts'
 
-/** How the service stands: where it is, what it holds and lacks, how fast it goes. */
+/** How the service stands: how current it is, what it holds and lacks, how fast it goes. */
 export function NodeView() {
   const coverage = latestCoverage()
-  const samples = coverageSamples.value
-  const ready = useQuery(
-    `ready ${samples.length} ${samples.at(-1)?.at ?? ''}`,
-    (signal) => lyra.ready({ signal }),
-    {
-      keep: true,
-    },
-  )
-  const error = coverageError.value
+  const before = beforeCoverage('the state of the service')
   return (
     <>
-      {ready.data !== null && <Ready readiness={ready.data} />}
-      {coverage === null && error === null && <Loading what="the state of the service" />}
-      {coverage === null && error !== null && <Failure error={error} onRetry={() => location.reload()} />}
-      {coverage !== null && (
+      <Ready />
+      {before}
+      {coverage !== null && before === null && (
         <>
           <Tiles coverage={coverage} />
           <section class="panel" aria-labelledby="blocks-title">
             <div class="panel-head">
               <h2 id="blocks-title">Blocks held</h2>
+              <CopyLink />
             </div>
             <BlocksBar blocks={coverage.blocks} />
           </section>
@@ -45,28 +38,34 @@ export function NodeView() {
   )
 }
 
-function Ready({ readiness }: { readiness: Readiness }) {
-  if (readiness.status === 'ready') {
-    return (
-      <p class="readiness good">
-        <span class="dot up" aria-hidden="true" /> Ready: it serves current data.
-      </p>
-    )
-  }
+/** How current the data are, with every reason for which the service is not ready. */
+function Ready() {
+  const { state, more } = freshness.value
+  const ready = readiness.value
+  const reasons = ready?.status === 'not ready' && state !== 'down' ? ready.reasons : []
   return (
-    <div class="readiness not-good">
+    <div
+      class={`readiness ${state === 'live' || state === 'static' || state === 'connecting' ? 'good' : 'not-good'}`}
+    >
       <p>
-        <span class="dot faulty" aria-hidden="true" /> Not ready
+        <FreshnessText /> <span class="quiet">{more}</span>
       </p>
-      <ul>
-        {readiness.reasons.map(({ reason, message }) => (
-          <li key={`${reason} ${message}`}>
-            <strong>{reason}</strong>: {message}
-          </li>
-        ))}
-      </ul>
+      {reasons.length > 0 && (
+        <ul>
+          {reasons.map(({ reason, message }) => (
+            <li key={`${reason} ${message}`}>
+              <strong>{reason}</strong>: {forPeople(message)}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   )
+}
+
+/** The message of a reason, with a number of seconds as people say it. */
+function forPeople(message: string): string {
+  return message.replace(/(\d+) seconds/, (_, seconds: string) => formatAge(BigInt(seconds) * 1_000_000_000n))
 }
 
 function Tiles({ coverage }: { coverage: Coverage }) {
@@ -84,7 +83,7 @@ function Tiles({ coverage }: { coverage: Coverage }) {
         {groupDigits(lastHeight(coverage))}
       </Tile>
       <Tile name="Age of the last block" more="by this browser's clock">
-        {formatSpan(age - (age % 1_000_000_000n))}
+        {formatAge(age)}
       </Tile>
       <Tile name="Blocks coming in" more={over}>
         {rate(rates?.blocks)}
@@ -92,7 +91,7 @@ function Tiles({ coverage }: { coverage: Coverage }) {
       <Tile name="Data points coming in" more={over}>
         {rate(rates?.points)}
       </Tile>
-      <Tile name="Taken out before" more={prunedHeight(coverage)}>
+      <Tile name="Pruned before" more={prunedHeight(coverage)}>
         {coverage.prunedBefore === null
           ? 'nothing'
           : coverage.prunedBefore.timestamp === null
@@ -104,7 +103,7 @@ function Tiles({ coverage }: { coverage: Coverage }) {
 }
 
 function prunedHeight({ prunedBefore }: Coverage): string {
-  if (prunedBefore === null) return 'all that came is kept'
+  if (prunedBefore === null) return 'everything is kept'
   if (prunedBefore.timestamp === null || prunedBefore.height === null) return 'older rows are pruned'
   return `and below block ${groupDigits(prunedBefore.height)}`
 }

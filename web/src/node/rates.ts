@@ -28,7 +28,12 @@ export function ratesOf(samples: readonly CoverageSample[]): Rates | null {
 
 /** The data points of all markets. */
 export function pointsOf({ fundingPeriodDataPoints }: Coverage): bigint {
-  return fundingPeriodDataPoints.reduce((sum, { count }) => sum + BigInt(count), 0n)
+  return sumOf(fundingPeriodDataPoints)
+}
+
+/** The rows of all markets. */
+export function sumOf(list: readonly { count: string }[]): bigint {
+  return list.reduce((sum, { count }) => sum + BigInt(count), 0n)
 }
 
 /** So many in a time, as so many a minute, to a tenth: `12.3`. */

@@ -1,11 +1,7 @@
+import { shortId } from '../figures/short-id.ts'
 import type { Params, View } from '../location.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Link } from './link.tsx'
-
-/** The beginning and the end of an id or a hash. */
-export function shortId(id: string): string {
-  return id.length <= 18 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`
-}
 
 export type IdProps = {
   id: string

@@ -1,7 +1,15 @@
+import { view } from '../location.ts'
 import { CopyButton } from './copy-button.tsx'
+import { saveText } from './save-text.ts'
 
-/** The request that what is shown comes from, to copy as an address or as a command. */
-export function Request({ url }: { url: string }) {
+export type RequestProps = {
+  url: string
+  /** The address of the rows as CSV, or what makes the file of what is shown. */
+  csv?: string | (() => string) | undefined
+}
+
+/** The request that what is shown comes from, to copy as an address or as a command, and its rows as a CSV file. */
+export function Request({ url, csv }: RequestProps) {
   return (
     <div class="request">
       <span class="request-method">GET</span>
@@ -9,7 +17,26 @@ export function Request({ url }: { url: string }) {
       <span class="request-actions">
         <CopyButton text={url} what="the request's URL" label="URL" />
         <CopyButton text={`curl '${url}'`} what="the request as a curl command" label="curl" />
+        {typeof csv === 'string' && (
+          <a class="copy csv" href={csv} download="">
+            CSV
+          </a>
+        )}
+        {typeof csv === 'function' && (
+          <button
+            type="button"
+            class="copy csv"
+            onClick={() => saveText(csv(), `${view.value}.csv`, 'text/csv')}
+          >
+            CSV
+          </button>
+        )}
       </span>
     </div>
   )
+}
+
+/** Copies the address of the view as it is: whoever opens it sees the same. */
+export function CopyLink() {
+  return <CopyButton text={() => location.href} what="a link to this view" label="Link" />
 }

@@ -1,12 +1,25 @@
 import { LyraApiError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
+import { coverageError, latestCoverage } from '../service/coverage.ts'
+import { freshness } from '../service/freshness.ts'
+import { CopyButton } from './copy-button.tsx'
 
-/** Stands where figures will be once they are there. */
-export function Loading({ what }: { what: string }) {
+/** Grey lines where figures will be once they are there: as much room as they will need. */
+export function Skeleton({
+  what,
+  lines = 6,
+  tall = false,
+}: {
+  what: string
+  lines?: number
+  tall?: boolean
+}) {
   return (
-    <div class="state loading" role="status">
-      <span class="spinner" aria-hidden="true" />
-      Loading {what} …
+    <div class={`skeleton ${tall ? 'tall' : ''}`} role="status">
+      <span class="visually-hidden">Loading {what} …</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class="skeleton-line" aria-hidden="true" />
+      ))}
     </div>
   )
 }
@@ -16,7 +29,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   return (
     <div class="state empty">
       <strong>{title}</strong>
-      {children !== undefined && <p>{children}</p>}
+      {children !== undefined && <div class="state-more">{children}</div>}
     </div>
   )
 }
@@ -28,7 +41,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
       <strong>
         {error instanceof LyraApiError ? 'The service refused the request' : 'The service does not answer'}
       </strong>
-      <p>{error.message}</p>
+      <div class="state-more">{error.message}</div>
       {error instanceof LyraApiError && error.requestId !== null && (
         <p class="quiet">
           Request id <code>{error.requestId}</code>
@@ -38,5 +51,49 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
         Try again
       </button>
     </div>
+  )
+}
+
+/** What a view shows before the service has said what it holds; null once it has. */
+export function beforeCoverage(what: string): preact.JSX.Element | null {
+  if (latestCoverage() !== null) return null
+  if (freshness.value.state === 'empty') return <Greeting />
+  const error = coverageError.value
+  return error === null ? (
+    <section class="panel">
+      <Skeleton what={what} tall />
+    </section>
+  ) : (
+    <Failure error={error} onRetry={() => location.reload()} />
+  )
+}
+
+const COMMANDS = [
+  ['Ingest event files of a network', 'lyra ingest --store lyra.db events.evts.gz'],
+  ['Follow a running core', 'lyra serve --store lyra.db --listen 127.0.0.1:3005'],
+] as const
+
+/** An empty store is where everyone begins: says how it is filled. */
+function Greeting() {
+  return (
+    <section class="panel greeting" aria-labelledby="greeting-title">
+      <h2 id="greeting-title">This store is empty</h2>
+      <p>The service runs, and holds no block yet. Fill its store in one of two ways:</p>
+      <dl>
+        {COMMANDS.map(([what, command]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd class="command">
+              <code>{command}</code>
+              <CopyButton text={command} what={`the command: ${what}`} label="Copy" />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">
+        This page shows the data as soon as they arrive. The network's core sends events to the service where
+        its own configuration names that address.
+      </p>
+    </section>
   )
 }

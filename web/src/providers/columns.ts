@@ -1,6 +1,8 @@
 import type { LiquidityProvider } from 'lyra-client'
-import { compare, parseDecimal } from '../figures/decimal.ts'
+import { formatAmount, wholeUnits } from '../figures/amount.ts'
+import { compare, type Decimal, parseDecimal, round, trimZeros, writeDecimal } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import { marketUnit } from '../service/instruments.ts'
 
 /** A figure of a provider: how it is read, shown and explained. */
 export type Column = {
@@ -12,7 +14,10 @@ export type Column = {
   sla?: true
   /** The API's text; null where the provider has none. */
   read: (provider: LiquidityProvider) => string | null
-  show: (text: string) => string
+  /** A part of one, an amount of the settlement asset, or a plain number. */
+  kind: 'part' | 'amount' | 'plain'
+  /** Whether it is on the first screen; the others are a click away. */
+  first?: true
   /** Whether the figure is a part of one: shown with a bar. */
   bar?: true
   /** Whether anything but zero is bad news. */
@@ -24,47 +29,61 @@ export type Column = {
 export const COLUMNS: readonly Column[] = [
   {
     name: 'share',
-    title: 'Equity-like share',
+    first: true,
+    title: 'Share',
     meaning:
-      "The provider's part of the market's liquidity fees by what it has committed and for how long, before its score and penalties.",
+      "Equity-like share: the provider's part of the market's liquidity fees by what it has committed and for how long, before its score and penalties.",
     read: ({ feeShare }) => feeShare.equityLikeShare,
-    show: formatPercent,
+    kind: 'part',
     bar: true,
   },
   {
+    name: 'required',
+    first: true,
+    title: 'Required liquidity',
+    meaning: 'The volume that its commitment obliges it to keep on each side of the book.',
+    sla: true,
+    read: ({ sla }) => sla?.requiredLiquidity ?? null,
+    kind: 'amount',
+  },
+  {
     name: 'book',
+    first: true,
     title: 'Time on book, this epoch',
     meaning: 'The part of the epoch so far in which its orders met its commitment.',
     sla: true,
     read: ({ sla }) => sla?.currentEpochFractionOfTimeOnBook ?? null,
-    show: formatPercent,
+    kind: 'part',
     bar: true,
   },
   {
     name: 'lastBook',
+    first: true,
     title: 'Time on book, last epoch',
     meaning: 'The part of the last whole epoch in which its orders met its commitment.',
     sla: true,
     read: ({ sla }) => sla?.lastEpochFractionOfTimeOnBook ?? null,
-    show: formatPercent,
+    kind: 'part',
     bar: true,
   },
   {
     name: 'feePenalty',
+    first: true,
     title: 'Fee penalty, last epoch',
     meaning: 'The part of its fees that it lost for the last epoch, because its time on book was too short.',
     sla: true,
     read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
-    show: formatPercent,
+    kind: 'part',
     penalty: true,
   },
   {
     name: 'bondPenalty',
+    first: true,
     title: 'Bond penalty, last epoch',
     meaning: 'The part of its bond, the commitment it has put up, that was taken for the last epoch.',
     sla: true,
     read: ({ sla }) => sla?.lastEpochBondPenalty ?? null,
-    show: formatPercent,
+    kind: 'part',
     penalty: true,
   },
   {
@@ -75,16 +94,8 @@ export const COLUMNS: readonly Column[] = [
     // A list, which nothing is sorted by.
     sla: true,
     read: ({ sla }) => sla?.hysteresisPeriodFeePenalties.join(' ') ?? null,
-    show: (text) => text.split(' ').map(formatPercent).join(' · '),
+    kind: 'part',
     list: true,
-  },
-  {
-    name: 'required',
-    title: 'Required liquidity',
-    meaning: 'The volume that its commitment obliges it to keep on each side of the book.',
-    sla: true,
-    read: ({ sla }) => sla?.requiredLiquidity ?? null,
-    show: groupDigits,
   },
   {
     name: 'buys',
@@ -92,7 +103,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'The notional volume of its buy orders that counts towards the commitment.',
     sla: true,
     read: ({ sla }) => sla?.notionalVolumeBuys ?? null,
-    show: groupDigits,
+    kind: 'amount',
   },
   {
     name: 'sells',
@@ -100,14 +111,14 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'The notional volume of its sell orders that counts towards the commitment.',
     sla: true,
     read: ({ sla }) => sla?.notionalVolumeSells ?? null,
-    show: groupDigits,
+    kind: 'amount',
   },
   {
     name: 'stake',
     title: 'Virtual stake',
     meaning: "Its commitment, grown with the market's trading since it was made.",
     read: ({ feeShare }) => feeShare.virtualStake,
-    show: groupDigits,
+    kind: 'amount',
   },
   {
     name: 'valuation',
@@ -115,7 +126,7 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       'At what size of the market the provider committed, averaged over its commitments: earlier is lower.',
     read: ({ feeShare }) => feeShare.averageEntryValuation,
-    show: groupDigits,
+    kind: 'amount',
   },
   {
     name: 'score',
@@ -123,9 +134,45 @@ export const COLUMNS: readonly Column[] = [
     meaning:
       'How close to the middle of the order book its orders have been; the fee share is weighted with it.',
     read: ({ feeShare }) => feeShare.averageScore,
-    show: groupDigits,
+    kind: 'plain',
   },
 ]
+
+/** Digits behind the point of what is shown; the exact text is on hover. */
+const PLACES = 2
+
+/** Parts of one need two more where they are small: a penalty of 0.006 is not none. */
+const SMALL_PART_PLACES = 4
+
+/** A figure as it is read: two digits behind the point, in percent or in whole units of the asset where they are known. */
+export function showFigure({ kind, list }: Column, text: string, provider: LiquidityProvider): string {
+  if (list) return text.split(' ').map(showPart).join(' · ')
+  if (kind === 'part') return showPart(text)
+  const number = parseDecimal(text)
+  if (number === null) return text
+  if (kind === 'amount') return formatAmount(text, marketUnit(provider.marketId), { places: PLACES })
+  return groupDigits(trimZeros(writeDecimal(round(number, SMALL_PART_PLACES))))
+}
+
+function showPart(text: string): string {
+  const number = parseDecimal(text)
+  if (number === null) return text
+  const isSmall = compare(number, { digits: 1n, scale: 2 }) < 0
+  return formatPercent(writeDecimal(round(number, isSmall ? SMALL_PART_PLACES + 2 : SMALL_PART_PLACES)))
+}
+
+/** Whether a provider was penalised: for the last epoch, in fees or bond, or for one before. */
+export function isPenalised({ sla }: LiquidityProvider): boolean {
+  if (sla === null) return false
+  const penalties = [sla.lastEpochFeePenalty, sla.lastEpochBondPenalty, ...sla.hysteresisPeriodFeePenalties]
+  return penalties.some((text) => (parseDecimal(text)?.digits ?? 0n) !== 0n)
+}
+
+/** Whether a provider's share is below so many percent. */
+export function isBelow({ feeShare }: LiquidityProvider, percent: Decimal): boolean {
+  const share = parseDecimal(feeShare.equityLikeShare)
+  return share !== null && compare(share, { digits: percent.digits, scale: percent.scale + 2 }) < 0
+}
 
 /** How a list is sorted: by a column, or by id. */
 export type Sorting = { column: string; descending: boolean }
@@ -145,7 +192,9 @@ export function sortProviders(
   const numbers = new Map(
     providers.map((provider) => {
       const text = found.read(provider)
-      return [provider, text === null ? null : parseDecimal(text)]
+      const unit = found.kind === 'amount' ? marketUnit(provider.marketId) : null
+      // Amounts of markets whose assets have other decimals are compared in whole units.
+      return [provider, text === null ? null : unit === null ? parseDecimal(text) : wholeUnits(text, unit)]
     }),
   )
   return [...providers].sort((left, right) => {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 
-const PARTY_ID = /^(?:[0-9a-f]{64}|network)$/i
+/** A party: 64 hex digits, or the network itself. */
+export const PARTY_ID = /^(?:[0-9a-f]{64}|network)$/i
 
 /** Where a party's id is put in. */
 export function PartyField({ party, onPick }: { party: string | null; onPick: (partyId: string) => void }) {
@@ -16,7 +17,7 @@ export function PartyField({ party, onPick }: { party: string | null; onPick: (p
       }}
     >
       <label class="field grow">
-        <span class="field-label">or party</span>
+        <span class="field-label">Party</span>
         <input
           class="mono"
           value={text}

@@ -1,62 +1,100 @@
 import type { LiquidityProvider } from 'lyra-client'
+import type { Unit } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
+import { MarketName } from '../parts/market-name.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import { COLUMNS, type Sorting, sortProviders } from './columns.ts'
+import { COLUMNS, type Column, type Sorting, sortProviders } from './columns.ts'
+import { FilterControls } from './filters.tsx'
 import { ProviderFigure } from './provider-figure.tsx'
 import { SortField, SortHeader } from './sort-controls.tsx'
 
 const DEFAULT: Sorting = { column: 'share', descending: true }
 
-export type ProvidersTableProps = { providers: LiquidityProvider[]; by: 'party' | 'market' }
+export type ProvidersTableProps = {
+  providers: readonly LiquidityProvider[]
+  /** Whether each row names its party, and its market. */
+  names: { party: boolean; market: boolean }
+  /** What all amounts are in; null where markets differ, or it is not known. */
+  unit: Unit | null
+}
 
 /** Providers as a table that is sorted by its columns; on a phone one below the other. */
-export function ProvidersTable({ providers, by }: ProvidersTableProps) {
+export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) {
   const sorting = readSorting()
-  const onSort = (chosen: string) => setParams({ sort: chosen })
-  const idTitle = by === 'party' ? 'Party' : 'Market'
+  const onSort = (chosen: string) => setParams({ sort: chosen }, { push: false })
+  const idTitle = names.party ? 'Party' : 'Market'
+  const all = param('columns') === 'all'
+  const columns = all ? COLUMNS : COLUMNS.filter(({ first }) => first)
   const sorted = sortProviders(providers, sorting)
+  const rows = sorted.map((provider) => ({ provider, key: `${provider.marketId} ${provider.partyId}` }))
+  const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
     <>
-      <SortField idTitle={idTitle} sorting={sorting} onSort={onSort} />
+      <div class="table-bar">
+        <FilterControls />
+        <SortField idTitle={idTitle} columns={columns} sorting={sorting} onSort={onSort} />
+        <button
+          type="button"
+          class="button"
+          aria-pressed={all}
+          onClick={() => setParams({ columns: all ? null : 'all' }, { push: false })}
+        >
+          {all ? 'First columns only' : `All ${COLUMNS.length} figures`}
+        </button>
+      </div>
       <div class="wide-only">
         <TablePlace name="Providers, as a table">
-          <table class="providers">
+          <table class={all ? 'providers all' : 'providers'}>
             <thead>
               <tr>
+                {names.market && names.party && <th scope="col">Market</th>}
                 <SortHeader name="id" title={idTitle} sorting={sorting} onSort={onSort} />
-                {COLUMNS.map((column) => (
-                  <SortHeader key={column.name} {...column} sorting={sorting} figure onSort={onSort} />
+                {columns.map((column) => (
+                  <SortHeader
+                    key={column.name}
+                    {...column}
+                    title={column.kind === 'amount' ? `${column.title}${symbol}` : column.title}
+                    sorting={sorting}
+                    figure
+                    onSort={onSort}
+                  />
                 ))}
               </tr>
             </thead>
             <tbody>
-              {sorted.map((provider) => (
-                <Row key={`${provider.marketId} ${provider.partyId}`} provider={provider} by={by} />
+              {rows.map(({ provider, key }) => (
+                <Row key={key} provider={provider} names={names} columns={columns} />
               ))}
             </tbody>
           </table>
         </TablePlace>
       </div>
       <ul class="cards narrow-only" aria-label="Providers">
-        {sorted.map((provider) => (
-          <Card key={`${provider.marketId} ${provider.partyId}`} provider={provider} by={by} />
+        {rows.map(({ provider, key }) => (
+          <Card key={key} provider={provider} names={names} columns={columns} />
         ))}
       </ul>
     </>
   )
 }
 
-type RowProps = { provider: LiquidityProvider; by: 'party' | 'market' }
+type RowProps = Pick<ProvidersTableProps, 'names'> & {
+  provider: LiquidityProvider
+  columns: readonly Column[]
+}
 
-function Row({ provider, by }: RowProps) {
-  const slaColumns = COLUMNS.filter(({ sla }) => sla)
+function Row({ provider, names, columns }: RowProps) {
+  const slaColumns = columns.filter(({ sla }) => sla)
   return (
     <tr>
-      <th scope="row">
-        <ProviderId provider={provider} by={by} />
-      </th>
-      {COLUMNS.map((column) => {
+      {names.market && names.party && (
+        <td>
+          <Market provider={provider} />
+        </td>
+      )}
+      <th scope="row">{names.party ? <Party provider={provider} /> : <Market provider={provider} />}</th>
+      {columns.map((column) => {
         if (provider.sla !== null || !column.sla) {
           return (
             <td key={column.name} class="figure-column">
@@ -64,9 +102,12 @@ function Row({ provider, by }: RowProps) {
             </td>
           )
         }
-        if (column !== slaColumns[0]) return null
+        // Columns of the SLA stand in two groups, and each says so.
+        const index = columns.indexOf(column)
+        if (columns[index - 1]?.sla) return null
+        const group = columns.slice(index).findIndex(({ sla }) => !sla)
         return (
-          <td key="no-sla" class="no-sla" colSpan={slaColumns.length}>
+          <td key="no-sla" class="no-sla" colSpan={group === -1 ? slaColumns.length : group}>
             No SLA figures
           </td>
         )
@@ -75,32 +116,36 @@ function Row({ provider, by }: RowProps) {
   )
 }
 
-function Card({ provider, by }: RowProps) {
+function Card({ provider, names, columns }: RowProps) {
   return (
     <li class="card">
-      <ProviderId provider={provider} by={by} />
+      <span class="card-head">
+        {names.market && <Market provider={provider} />}
+        {names.party && <Party provider={provider} />}
+      </span>
       <dl>
-        {COLUMNS.filter(({ sla }) => provider.sla !== null || !sla).map((column) => (
-          <div key={column.name}>
-            <dt>{column.title}</dt>
-            <dd>
-              <ProviderFigure column={column} provider={provider} />
-            </dd>
-          </div>
-        ))}
+        {columns
+          .filter(({ sla }) => provider.sla !== null || !sla)
+          .map((column) => (
+            <div key={column.name}>
+              <dt>{column.title}</dt>
+              <dd>
+                <ProviderFigure column={column} provider={provider} />
+              </dd>
+            </div>
+          ))}
       </dl>
       {provider.sla === null && <p class="no-sla">No SLA figures</p>}
     </li>
   )
 }
 
-function ProviderId({ provider, by }: RowProps) {
-  const { partyId, marketId } = provider
-  return by === 'party' ? (
-    <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
-  ) : (
-    <Id id={marketId} what="the market id" link={{ view: 'providers', params: { market: marketId } }} />
-  )
+function Party({ provider: { partyId } }: Pick<RowProps, 'provider'>) {
+  return <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
+}
+
+function Market({ provider: { marketId } }: Pick<RowProps, 'provider'>) {
+  return <MarketName marketId={marketId} link={{ view: 'providers', params: { market: marketId } }} />
 }
 
 function readSorting(): Sorting {

@@ -1,4 +1,4 @@
-import { COLUMNS, type Sorting } from './columns.ts'
+import type { Column, Sorting } from './columns.ts'
 
 export type SortProps = {
   sorting: Sorting
@@ -6,13 +6,15 @@ export type SortProps = {
   onSort: (chosen: string) => void
 }
 
+export type SortFieldProps = SortProps & { idTitle: string; columns: readonly Column[] }
+
 /** Chooses the order where there is no room for headers. */
-export function SortField({ idTitle, sorting, onSort }: SortProps & { idTitle: string }) {
+export function SortField({ idTitle, columns, sorting, onSort }: SortFieldProps) {
   return (
     <label class="field inline sort-field">
       <span class="field-label">Sort by</span>
       <select value={nameOf(sorting)} onChange={(event) => onSort(event.currentTarget.value)}>
-        {[{ name: 'id', title: idTitle }, ...COLUMNS.filter(({ list }) => !list)].flatMap(
+        {[{ name: 'id', title: idTitle }, ...columns.filter(({ list }) => !list)].flatMap(
           ({ name, title }) => [
             <option key={`-${name}`} value={`-${name}`}>{`${title}, highest first`}</option>,
             <option key={name} value={name}>{`${title}, lowest first`}</option>,

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import type { Coverage } from 'lyra-client'
+import type { Coverage, Readiness } from 'lyra-client'
 import { recoveries } from './connection.ts'
-import { lyra } from './lyra.ts'
+import { watcher } from './lyra.ts'
 
 const POLL_MS = 3_000
 
@@ -17,6 +17,9 @@ export const coverageSamples = signal<readonly CoverageSample[]>([])
 /** Why the last question had no answer; null where it had. */
 export const coverageError = signal<Error | null>(null)
 
+/** Whether the service serves current data, as it last said; null before it has. */
+export const readiness = signal<Readiness | null>(null)
+
 /** What the service holds, as it last said; null before it has. */
 export function latestCoverage(): Coverage | null {
   return coverageSamples.value.at(-1)?.coverage ?? null
@@ -30,11 +33,19 @@ export function lastHeight({ blocks }: Coverage): string {
 
 async function poll(): Promise<void> {
   if (document.hidden && coverageSamples.peek().length > 0) return
+  const ready = watcher.ready().then(
+    (answer) => {
+      readiness.value = answer
+    },
+    () => {},
+  )
   try {
-    const coverage = await lyra.coverage()
+    const coverage = await watcher.coverage()
+    await ready
     coverageSamples.value = [...coverageSamples.peek().slice(1 - KEPT_SAMPLES), { coverage, at: Date.now() }]
     coverageError.value = null
   } catch (error) {
+    await ready
     coverageError.value = error as Error
   }
 }

@@ -3,3 +3,6 @@ import { watchedFetch } from './connection.ts'
 
 /** The service that has sent this page. Where it limits requests, a range of many points takes patience. */
 export const lyra = createLyraClient({ url: location.origin, fetch: watchedFetch, retries: 5 })
+
+/** The same, for questions that come again every few seconds: none is tried twice. */
+export const watcher = createLyraClient({ url: location.origin, fetch: watchedFetch, retries: 0 })

@@ -1,5 +1,5 @@
-import type { Range } from './tiles.ts'
-import { pan, zoom } from './view-range.ts'
+import { pan, zoom } from '../funding/view-range.ts'
+import type { Range } from '../series/series.ts'
 
 export type GestureTarget = {
   /** The range that is looked at. */

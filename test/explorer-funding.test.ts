@@ -1,0 +1,411 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import type { FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
+import type { Download, Page } from 'playwright-core'
+import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
+import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
+import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { formatTime } from '../web/src/figures/format-time.ts'
+import { annualised, cumulative, readPeriod, whoPays } from '../web/src/periods/period.ts'
+import { auctionsOf, momentsOf, readSeries } from '../web/src/series/series.ts'
+import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
+import {
+  ask,
+  BTC,
+  cellsOf,
+  ETH,
+  exactFigure,
+  FUNDING,
+  figure,
+  openExplorer,
+  SOL,
+  settled,
+  watchRequests,
+} from './fixtures/explorer.ts'
+import { getPage } from './fixtures/http.ts'
+import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const USD = { symbol: 'USD', decimals: 5 }
+
+const PERIODS = `/api/v2/funding-periods/${BTC}`
+const POINTS = `/api/v2/funding-periods/data-points/${BTC}`
+const SERIES = `/api/v2/series/funding-period-data-points/${BTC}`
+
+const percent = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
+
+/** All periods of a market, oldest first. */
+async function periodsOf(base: string, path = PERIODS): Promise<FundingPeriod[]> {
+  const { edges } = await getPage(base, path, [
+    ['pagination.first', '5000'],
+    ['pagination.newestFirst', 'false'],
+  ])
+  return edges.map(({ node }) => node as unknown as FundingPeriod)
+}
+
+/** Whether some pixel of a chart has a colour, given as the style sheet's variable. */
+function isDrawn(page: Page, chart: string, colour: string): Promise<boolean> {
+  return page.evaluate<boolean>(`(() => {
+    const chart = document.querySelector('[data-chart="${chart}"] canvas')
+    const canvas = document.createElement('canvas')
+    canvas.width = chart.width
+    canvas.height = chart.height
+    const context = canvas.getContext('2d', { willReadFrequently: true })
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--chart-${colour}').trim()
+    context.fillRect(0, 0, 1, 1)
+    const [r, g, b] = context.getImageData(0, 0, 1, 1).data
+    context.clearRect(0, 0, 1, 1)
+    context.drawImage(chart, 0, 0)
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
+    for (let at = 0; at < data.length; at += 4)
+      if (data[at] === r && data[at + 1] === g && data[at + 2] === b && data[at + 3] === 255) return true
+    return false
+  })()`)
+}
+
+async function bytesOf(download: Download): Promise<Buffer> {
+  return readFileSync(await download.path())
+}
+
+describe("the explorer's funding", () => {
+  test('shows rates, payments and who pays whom as the core sent them, in the asset of the market', async (t) => {
+    const setting = await openExplorer(t, 'perps-long-named.evts.gz')
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const asked = watchRequests(page)
+    await page.goto(FUNDING)
+    await settled(page)
+    const charts = asked.filter((path) => /series|funding-estimates/.test(path) || path === PERIODS)
+    assert.deepEqual(
+      charts.sort(),
+      [`/api/v2/funding-estimates/${BTC}`, PERIODS, SERIES],
+      'requests of the charts',
+    )
+
+    const periods = await periodsOf(base)
+    const paid = periods.filter(({ fundingRate }) => fundingRate !== undefined)
+    const last = paid.at(-1)!
+
+    await t.test('the last paid period, all that are shown, and the running one as an estimate', async () => {
+      assert.equal(await figure(page, 'last-rate'), percent(last.fundingRate!))
+      assert.equal(await exactFigure(page, 'last-rate'), last.fundingRate)
+      assert.equal(await exactFigure(page, 'last-payment'), last.fundingPayment!.replace('-', ''))
+      assert.equal(
+        await figure(page, 'last-payment'),
+        formatAmountWithUnit(last.fundingPayment!.replace('-', ''), USD),
+      )
+      const text = await page.locator('.now-figures').innerText()
+      assert.ok(text.includes(whoPays(last.fundingPayment!)), text)
+      const length = BigInt(last.end!) - BigInt(last.start)
+      assert.equal(
+        await figure(page, 'last-annualised'),
+        formatRate(annualised(last.fundingRate!, length)!, 2),
+      )
+      assert.equal(await exactFigure(page, 'cumulative'), writeDecimal(cumulative(paid.map(readPeriod))))
+      assert.match(text, new RegExp(`Cumulative, ${paid.length} shown`))
+
+      const { fundingEstimate } = await ask<{ fundingEstimate: FundingEstimate }>(
+        base,
+        `/api/v2/funding-estimates/${BTC}`,
+      )
+      assert.match(text, new RegExp(`Running #${fundingEstimate.seq}, estimate`))
+      assert.equal(await exactFigure(page, 'estimate-rate'), fundingEstimate.fundingRate)
+      assert.equal(
+        await exactFigure(page, 'estimate-payment'),
+        fundingEstimate.fundingPayment.replace('-', ''),
+      )
+      assert.match(await figure(page, 'time-left'), /^runs for 1 min 21 s; periods are not regular$/)
+      for (const colour of ['longs', 'shorts']) assert.ok(await isDrawn(page, 'rates', colour), colour)
+    })
+
+    await t.test('every period in the table: rates and payments equal the events, all of them', async () => {
+      await page.getByRole('button', { name: `All ${periods.length} periods of this range` }).click()
+      const rows = await eventually(
+        () => cellsOf(page, 'periods'),
+        (found) => found.length === periods.length,
+      )
+      for (const [index, period] of [...periods].reverse().entries()) {
+        const row = rows[index]!
+        assert.equal(row[0], groupDigits(period.seq))
+        assert.equal(row[1], formatTime(period.start))
+        if (period.fundingRate === undefined) {
+          if (period.end === undefined) assert.match(row[3]!, /^estimate/)
+          else assert.equal(row[3], 'no payment: it had no length', `period ${period.seq}`)
+          continue
+        }
+        assert.equal(row[3]!.trim(), percent(period.fundingRate), `period ${period.seq}`)
+        assert.equal(row[5], whoPays(period.fundingPayment!))
+        assert.equal(row[6], formatAmount(period.fundingPayment!, USD, { signed: true }))
+        assert.equal(row[7], formatAmount(period.internalTwap!, USD))
+        assert.equal(row[8], formatAmount(period.externalTwap!, USD))
+      }
+      const exact = await page
+        .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
+        .evaluateAll((found) => found.map((data) => data.getAttribute('value')))
+      assert.deepEqual(exact, paid.map(({ fundingRate }) => fundingRate).reverse())
+      for (const other of [ETH, SOL]) {
+        await page.goto(`/?view=funding&market=${other}&span=all&periods=all`)
+        const rates = (await periodsOf(base, `/api/v2/funding-periods/${other}`))
+          .flatMap(({ fundingRate }) => fundingRate ?? [])
+          .reverse()
+        await eventually(
+          () =>
+            page
+              .locator('table.periods tbody tr:not(.estimate) td:nth-child(4) data')
+              .evaluateAll((found) => found.map((data) => data.getAttribute('value'))),
+          (seen) => JSON.stringify(seen) === JSON.stringify(rates),
+        )
+      }
+      await page.goto(FUNDING)
+      await settled(page)
+    })
+
+    await t.test(
+      'prices at a time, by keys and by mouse, and the exact integer on hover and in copies',
+      async () => {
+        const newest = async (source: string) =>
+          (
+            await getPage(base, POINTS, [
+              ['source', source],
+              ['pagination.first', '1'],
+            ])
+          ).edges[0]!.node as unknown as FundingPeriodDataPoint
+        const [external, internal] = [await newest('SOURCE_EXTERNAL'), await newest('SOURCE_INTERNAL')]
+        assert.equal(await figure(page, 'external-twap'), formatAmountWithUnit(external.twap, USD))
+        assert.equal(await exactFigure(page, 'external-twap'), external.twap)
+        assert.equal(await exactFigure(page, 'internal-price'), internal.price)
+        const difference = `${BigInt(internal.twap) - BigInt(external.twap)}`
+        assert.equal(await exactFigure(page, 'difference'), difference)
+        const hover = await page.locator('data[data-figure="external-twap"]').getAttribute('title')
+        assert.equal(hover, `${external.twap} × 10⁻⁵ USD`)
+
+        await page.evaluate(`(() => {
+        const range = document.createRange()
+        range.selectNodeContents(document.querySelector('data[data-figure="external-twap"]'))
+        getSelection().removeAllRanges()
+        getSelection().addRange(range)
+      })()`)
+        await page.keyboard.press('Control+c')
+        assert.equal(await page.evaluate('navigator.clipboard.readText()'), external.twap)
+        await page.evaluate(`(() => {
+        const range = document.createRange()
+        range.selectNode(document.querySelector('table.points tbody tr'))
+        getSelection().removeAllRanges()
+        getSelection().addRange(range)
+      })()`)
+        await page.keyboard.press('Control+c')
+        const copied = (await page.evaluate<string>('navigator.clipboard.readText()')).split('\t')
+        const [first] = (await getPage(base, POINTS, [['pagination.first', '1']])).edges
+        assert.deepEqual(copied.slice(-2), [first!.node.price, first!.node.twap])
+
+        // The chart's place that the keys point at is told in full: what the series says of its bucket.
+        await page.getByRole('application').focus()
+        await page.keyboard.press('Home')
+        for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowRight')
+        const time = await page.locator('.time-value').innerText()
+        const start = BigInt(Date.parse(`${time.replace(' ', 'T')}Z`)) * 1_000_000n
+        const interval = /in steps of (\w+)/.exec(await page.locator('.figures').innerText())![1]!
+        const { series } = await ask<{ series: Parameters<typeof readSeries>[0] }>(
+          base,
+          `${SERIES}?interval=${interval}`,
+        )
+        const moments = momentsOf(readSeries(series), BigInt(series.bucketNanoseconds), [])
+        const moment = moments.findLast((one) => one.start <= start)!
+        for (const source of ['external', 'internal'] as const) {
+          assert.equal(await exactFigure(page, `${source}-twap`), moment[source]?.twap.last ?? null, time)
+          assert.equal(await exactFigure(page, `${source}-price`), moment[source]?.price.last ?? null, time)
+        }
+        assert.match(
+          await page.locator('.charts [aria-live]').innerText(),
+          /UTC, period \d+; external price [\d,.]+ USD/,
+        )
+        await page.keyboard.press('Escape')
+
+        const plot = (await page.locator('[data-chart="rates"] .u-over').boundingBox())!
+        await page.mouse.move(plot.x + plot.width / 2, plot.y + 40)
+        await page.locator('.figures .figure-name', { hasText: /^At$/ }).waitFor()
+        const pointed = /period (\d+): (\S+ %)/.exec(await figure(page, 'period'))!
+        const period = periods.find(({ seq }) => seq === pointed[1])!
+        assert.equal(pointed[2], percent(period.fundingRate!))
+        await page.mouse.move(0, 0)
+      },
+    )
+
+    await t.test('annualised and cumulative bars, lines to hide, and both in the address', async () => {
+      await page.getByRole('button', { name: 'Cumulative' }).click()
+      await page.waitForURL(/bars=cumulative/)
+      await page.getByRole('button', { name: 'Internal price' }).click()
+      await page.waitForURL(/hide=internal-price/)
+      await page.reload()
+      await settled(page)
+      assert.equal(
+        await page.getByRole('button', { name: 'Cumulative' }).getAttribute('aria-pressed'),
+        'true',
+      )
+      await page.getByRole('button', { name: 'Internal price' }).click()
+    })
+
+    await t.test('a drag zooms in, the tables and their requests follow, back goes back', async () => {
+      const plot = (await page.locator('[data-chart="prices"] .u-over').boundingBox())!
+      await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 60)
+      await page.mouse.down()
+      await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 60, { steps: 5 })
+      await page.mouse.up()
+      await page.waitForURL(/from=\d+&to=\d+/)
+      const params = new URL(page.url()).searchParams
+      const [from, to] = [params.get('from')!, params.get('to')!]
+      const request = page.locator('.request-url').last()
+      await eventually(
+        () => request.innerText(),
+        (text) =>
+          text.includes(`dateRange.startTimestamp=${from}`) && text.includes(`dateRange.endTimestamp=${to}`),
+      )
+      const { edges } = await getPage(base, POINTS, [
+        ['dateRange.startTimestamp', from],
+        ['dateRange.endTimestamp', to],
+      ])
+      const expected = (rows: typeof edges) =>
+        rows
+          .slice(0, 25)
+          .map(({ node }) => [
+            formatTime(node.timestamp as string),
+            formatAmount(node.price as string, USD),
+            formatAmount(node.twap as string, USD),
+          ])
+      const rows = async () =>
+        (await cellsOf(page, 'points')).map((row) => [0, 3, 4].map((cell) => row[cell]!))
+      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges)))
+      await page.getByRole('button', { name: 'Older' }).click()
+      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges.slice(25))))
+      const shown = (await periodsOf(base)).filter(
+        ({ start, end }) => BigInt(start) < BigInt(to) && (end === undefined || BigInt(end) > BigInt(from)),
+      )
+      assert.match(
+        await page.locator('.now-figures').innerText(),
+        new RegExp(
+          `Cumulative, ${shown.filter(({ fundingRate }) => fundingRate !== undefined).length} shown`,
+        ),
+      )
+      await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
+      assert.equal(
+        await page.evaluate('navigator.clipboard.readText()'),
+        `curl '${base}${await request.innerText()}'`,
+      )
+      await page.reload()
+      await settled(page)
+      await eventually(rows, (seen) => JSON.stringify(seen) === JSON.stringify(expected(edges.slice(25))))
+      await page.goBack()
+      await page.goBack()
+      await page.waitForURL((url) => !url.searchParams.has('from'))
+    })
+
+    await t.test('goes home: a link, CSV of each table, PNG of each chart', async () => {
+      await page.goto(FUNDING)
+      await settled(page)
+      await page.getByRole('button', { name: /a link to this view$/ }).click()
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), page.url())
+      const saved = async (click: () => Promise<void>) =>
+        (await Promise.all([page.waitForEvent('download'), click()]))[0]
+      for (const name of ['funding rates', 'prices and TWAPs', 'premium']) {
+        const download = await saved(() => page.getByRole('button', { name: `Save as PNG: ${name}` }).click())
+        assert.match(download.suggestedFilename(), /^BTC-PERP.*\.png$/)
+        const png = await bytesOf(download)
+        assert.equal(png.subarray(1, 4).toString(), 'PNG')
+        assert.ok(png.readUInt32BE(16) > 500 && png.length > 4_000, `${png.length} bytes`)
+      }
+      const chart = await saved(() => page.locator('.chart-panel .csv').click())
+      const lines = (await bytesOf(chart)).toString().trim().split('\r\n')
+      assert.match(lines[0]!, /^start,intervalNanoseconds,externalCount,externalPriceFirst/)
+      assert.ok(lines.length > 100)
+      const points = await ask<{ series: Parameters<typeof readSeries>[0] }>(base, `${SERIES}?buckets=1`)
+      const count = (column: number) =>
+        lines.slice(1).reduce((sum, line) => sum + BigInt(line.split(',')[column] || 0), 0n)
+      const internal = points.series.sources.find(({ dataPointType }) => dataPointType === 'SOURCE_INTERNAL')!
+      const column = lines[0]!.split(',').indexOf('internalCount')
+      assert.equal(
+        count(column),
+        internal.buckets.reduce((sum, bucket) => sum + BigInt(bucket.count), 0n),
+      )
+      const csv = await saved(() => page.locator('section[aria-labelledby="periods-title"] .csv').click())
+      const rows = (await bytesOf(csv)).toString().trim().split(/\r?\n/)
+      assert.equal(rows.length - 1, periods.length)
+    })
+    assert.deepEqual(faults, [])
+  })
+
+  test('does not draw a difference in auction, shades it, and says why a period paid nothing', async (t) => {
+    const setting = await openExplorer(t, 'perps-long-named.evts.gz')
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base)
+    await page.goto(`/?view=funding&market=${ETH}&span=all`)
+    await settled(page)
+    const { series } = await ask<{ series: Parameters<typeof readSeries>[0] }>(
+      base,
+      `/api/v2/series/funding-period-data-points/${ETH}?interval=2s`,
+    )
+    const read = readSeries(series)
+    const moments = momentsOf(read, read.bucket, [])
+    const [auction] = auctionsOf(moments, read.bucket)
+    assert.ok(auction !== undefined, 'the recording has an auction from a period on')
+    assert.match(await page.locator('.notes').innerText(), /No TWAP: the market had been in auction/)
+    await page.goto(
+      `/?view=funding&market=${ETH}&from=${auction.from - 5_000_000_000n}&to=${auction.from + 1_000_000_000n}`,
+    )
+    await settled(page)
+    assert.equal(await figure(page, 'difference'), '–')
+    assert.match(await figure(page, 'basis-points'), /in auction since the period began/)
+    assert.deepEqual(faults, [])
+  })
+
+  test('says when a regular period ends, and shows integers with a word why where no asset is known', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    const great = '1234567890123456789012345678'
+    const period = (seq: number, end: number | null) => ({
+      kind: 'funding-period' as const,
+      marketId: LIVE_MARKET,
+      seq: BigInt(seq),
+      start: timeOf(seq * 10),
+      end: end === null ? null : timeOf(end),
+      fundingPayment: end === null ? null : '12345',
+      fundingRate: end === null ? null : '0.0001',
+      internalTwap: great,
+      externalTwap: great,
+    })
+    for (let height = 1; height <= 114; height++) {
+      const seq = Math.floor(height / 10)
+      await live.commit(height, [
+        ...(height % 10 === 0 && seq > 1 ? [period(seq - 1, seq * 10)] : []),
+        ...(height % 10 === 0 ? [period(seq, null)] : []),
+        { ...pointAt(height), seq: BigInt(seq), twap: `${BigInt(great) + 1n}` },
+        { ...pointAt(height, { source: 1 }), seq: BigInt(seq), twap: great },
+      ])
+    }
+    const base = await serve(t, store)
+    const { page, faults } = await openPage(browser, base)
+    await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
+    await settled(page)
+    assert.equal(await figure(page, 'time-left'), 'ends in 6 s')
+    assert.match(
+      await page.locator('.now-figures').innerText(),
+      /no estimate: a TWAP or the parameters are missing/,
+    )
+    assert.equal(await figure(page, 'external-twap'), '1,234,567,890,123,456,789,012,345,678')
+    assert.equal(await figure(page, 'difference'), '+1')
+    assert.match(
+      await page.locator('.notes').innerText(),
+      /Prices are whole numbers as sent: no event with the name and the asset of this market is held/,
+    )
+    // 10 seconds in 365 days.
+    assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')
+    assert.deepEqual(faults, [])
+  })
+})

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from 'lyra-client'
+import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
+import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
+import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { annualised } from '../web/src/periods/period.ts'
+import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
+import {
+  ask,
+  BTC,
+  cellsOf,
+  ETH,
+  FUNDING,
+  openExplorer,
+  SOL,
+  settled,
+  watchRequests,
+} from './fixtures/explorer.ts'
+import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { runLyra } from './fixtures/program.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const RECORDING = 'perps-long-named.evts.gz'
+
+async function summariesOf(base: string): Promise<Summary[]> {
+  type Body = { marketSummaries: { edges: { node: Summary }[] } }
+  const { marketSummaries } = await ask<Body>(base, '/api/v2/market-summaries?pagination.first=1000')
+  return marketSummaries.edges.map(({ node }) => node)
+}
+
+const number = (text: string) => parseDecimal(text)!
+
+/** An event file of a generated network. */
+async function generate(t: Parameters<typeof temporaryFolder>[0], args: string[]): Promise<string> {
+  const path = join(temporaryFolder(t), 'generated.evts')
+  const { code, stderr } = await runLyra(t, ['generate', ...args], {
+    stdio: ['ignore', openSync(path, 'w'), 'pipe'],
+  })
+  assert.equal(code, 0, stderr)
+  return path
+}
+
+describe("the explorer's markets", () => {
+  test('are a table of the rates, premiums and prices that the API has, sorted by any column', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base)
+    const asked = watchRequests(page)
+    await page.goto('/')
+    await page.waitForSelector('table.markets')
+    const summaries = await summariesOf(base)
+    assert.equal(summaries.length, 3)
+    for (const summary of summaries) {
+      const row = page.locator(`tr[data-market="${summary.marketId}"]`)
+      const value = (name: string) => row.locator(`data[data-figure="${name}"]`).getAttribute('value')
+      const text = (name: string) => row.locator(`data[data-figure="${name}"]`).innerText()
+      const { instrument, estimate, lastPaidPeriod, lastExternalPoint, lastInternalPoint } = summary
+      assert.equal(await value('rate'), estimate!.fundingRate)
+      assert.equal(await text('rate'), formatRate(number(estimate!.fundingRate), 4))
+      assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
+      const length = BigInt(lastPaidPeriod!.end!) - BigInt(lastPaidPeriod!.start)
+      assert.equal(await text('annualised'), formatRate(annualised(estimate!.fundingRate, length)!, 2))
+      const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
+      assert.equal(
+        await text('premium'),
+        formatRate(ratio(subtract(internal, external), external, 0, 12)!, 2),
+      )
+      assert.equal(await value('price'), lastExternalPoint!.price)
+      assert.equal(
+        await text('price'),
+        formatAmountWithUnit(lastExternalPoint!.price, { symbol: 'USD', decimals: 5 }),
+      )
+      const shown = await row.innerText()
+      assert.ok(shown.includes(instrument!.code) && shown.includes(instrument!.name), shown)
+      assert.match(shown, /Active/)
+      assert.equal(await row.getByRole('link', { name: summary.providers, exact: true }).count(), 1)
+      await row.locator('.sparkline svg').waitFor()
+    }
+    // One request for the table, one for each line that is seen.
+    assert.equal(asked.filter((path) => path === '/api/v2/market-summaries').length, 1)
+    assert.equal(asked.filter((path) => path.includes('/series/')).length, 3)
+
+    const order = () =>
+      page
+        .locator('table.markets tbody tr')
+        .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-market')))
+    assert.deepEqual(await order(), [BTC, ETH, SOL])
+    const by = (read: (summary: Summary) => number) =>
+      [...summaries].sort((a, b) => read(b) - read(a)).map(({ marketId }) => marketId)
+    for (const [name, read] of [
+      ['Rate now', ({ estimate }: Summary) => Number(estimate!.fundingRate)],
+      ['Last paid', ({ lastPaidPeriod }: Summary) => Number(lastPaidPeriod!.fundingRate)],
+      ['Providers', ({ providers }: Summary) => Number(providers)],
+    ] as const) {
+      await page.getByRole('button', { name }).click()
+      assert.deepEqual(await order(), by(read), name)
+      await page.getByRole('button', { name }).click()
+      assert.deepEqual(await order(), by(read).reverse(), name)
+    }
+    await page.getByLabel('Find a market by code, name or id').fill('solana')
+    await eventually(order, (seen) => JSON.stringify(seen) === JSON.stringify([SOL]))
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.csv').click()])
+    const csv = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    assert.equal(csv.length, 2)
+    const sol = summaries.find(({ marketId }) => marketId === SOL)!
+    assert.ok(csv[1]!.startsWith(`${SOL},SOL/PERP,STATE_ACTIVE,${sol.estimate!.fundingRate},true,`), csv[1]!)
+    await page.getByRole('link', { name: 'SOL/PERP' }).click()
+    await page.waitForURL(new RegExp(`view=funding&market=${SOL}`))
+    assert.deepEqual(faults, [])
+  })
+
+  test('are compared by their rates in one chart, which the address names', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/')
+    await page.getByLabel('Compare BTC/PERP').check()
+    await page.getByLabel('Compare SOL/PERP').check()
+    await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
+    await page.goto(page.url())
+    for (const marketId of [BTC, SOL]) {
+      const { fundingPeriods } = await ask<{ fundingPeriods: { edges: { node: FundingPeriod }[] } }>(
+        base,
+        `/api/v2/funding-periods/${marketId}?pagination.first=5000`,
+      )
+      const last = fundingPeriods.edges.find(({ node }) => node.fundingRate !== undefined)!.node
+      const line = page.locator(`[data-compared="${marketId}"]`)
+      const length = BigInt(last.end!) - BigInt(last.start)
+      const year = formatRate(annualised(last.fundingRate!, length)!, 2)
+      await eventually(
+        () => line.innerText(),
+        (text) => text.includes(year) && text.includes(`period ${last.seq},`),
+      )
+      const lines = page.getByRole('group', { name: 'What the lines show' })
+      await lines.getByRole('button', { name: 'Rate' }).click()
+      await eventually(
+        () => line.innerText(),
+        (text) => text.includes(formatRate(number(last.fundingRate!), 4)),
+      )
+      await lines.getByRole('button', { name: 'Annualised' }).click()
+    }
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as PNG: funding rates compared' }).click(),
+    ])
+    assert.equal(
+      readFileSync(await download.path())
+        .subarray(1, 4)
+        .toString(),
+      'PNG',
+    )
+    await page.getByLabel('Compare BTC/PERP').uncheck()
+    await page.waitForURL(new RegExp(`compare=${SOL}$`))
+    assert.deepEqual(faults, [])
+  })
+
+  test('are forty, with 20 requests a second: every view answers, nothing is refused for good', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    await ingestWhole(store, await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20']))
+    const base = await serve(t, store, { rateLimit: 20 })
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/')
+    await eventually(
+      () => page.locator('table.markets tbody tr').count(),
+      (count) => count === 40,
+    )
+    await page.getByText('Some prices are whole numbers as sent').waitFor()
+    await page.locator('table.markets tbody tr').last().scrollIntoViewIfNeeded()
+    await page.locator('table.markets tbody tr').last().locator('.sparkline svg').waitFor()
+    await page.goto('/?view=providers')
+    const { coverage } = await ask<{ coverage: Coverage }>(base, '/api/v2/coverage')
+    await eventually(
+      () => page.locator('[data-figure="markets"]').innerText(),
+      (shown) => shown === `${coverage.liquidityProviders.filter(({ count }) => count !== '0').length}`,
+    )
+    await page.goto('/?view=funding&span=all')
+    await settled(page)
+    await page.goto('/?view=node')
+    await page.waitForSelector('.holdings')
+    assert.equal((await cellsOf(page, 'holdings')).length, 40)
+    assert.equal(await page.locator('.failure').count(), 0)
+    // Browsers report a request that is asked again later.
+    assert.deepEqual(
+      faults.filter((fault) => !fault.includes('429')),
+      [],
+    )
+  })
+})
+
+/** Points of one market, and the blocks that bring them. */
+const POINTS = scaled(100_000, 1_000_000)
+const BLOCKS = scaled(100, 1_000)
+
+describe("the explorer's requests", () => {
+  test('of a chart are at most four, and none again for what is there, whatever it holds', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    for (let height = 1; height <= BLOCKS; height++) {
+      await live.commit(
+        height,
+        Array.from({ length: POINTS / BLOCKS }, (_, index) => ({
+          ...pointAt(height, { source: index % 4 === 0 ? 1 : 2 }),
+          timestamp: timeOf(height * 600) + BigInt(index) * 500_000_000n,
+          price: String(1_000_000 + ((height * 7_919 + index * 104_729) % 50_000)),
+        })),
+      )
+    }
+    const base = await serve(t, store, { rateLimit: 20 })
+    const { page, faults } = await openPage(browser, base)
+    const asked = watchRequests(page)
+    const drawn = async () => {
+      await settled(page)
+      const charts = asked.filter(
+        (path) =>
+          path.includes('/series/') ||
+          path.includes('/funding-estimates/') ||
+          /\/funding-periods\/[0-9a-f]{64}$/.test(path),
+      )
+      asked.length = 0
+      return charts
+    }
+    await page.goto('/?view=funding&span=all')
+    const first = await drawn()
+    assert.ok(first.length <= 4, first.join())
+    assert.equal(first.filter((path) => path.includes('/series/')).length, 1)
+    const { series } = await ask<{ series: Series }>(
+      base,
+      `${first.find((path) => path.includes('/series/'))}?buckets=1`,
+    )
+    const counted = series.sources.flatMap(({ buckets }) => buckets.map(({ count }) => Number(count)))
+    assert.equal(
+      counted.reduce((sum, each) => sum + each, 0),
+      POINTS,
+    )
+    const said = await page.locator('.notes').innerText()
+    const [, external, internal] = /from ([\d,]+) external and ([\d,]+) internal points/.exec(said)!
+    assert.deepEqual(
+      [external, internal],
+      [POINTS / 4, (POINTS * 3) / 4].map((each) => groupDigits(`${each}`)),
+    )
+    // Moved a little, all is there.
+    await page.getByRole('application').focus()
+    await page.keyboard.press('Shift+ArrowLeft')
+    await page.waitForURL(/from=/)
+    await page.waitForTimeout(500)
+    assert.deepEqual(await drawn(), [])
+    // Closer, the finer series alone is asked for.
+    for (let step = 0; step < 3; step++) await page.keyboard.press('+')
+    await page.waitForTimeout(500)
+    const closer = await drawn()
+    assert.ok(closer.length >= 1 && closer.length <= 3, closer.join())
+    assert.ok(
+      closer.every((path) => path.includes('/series/')),
+      closer.join(),
+    )
+    await page.goto(FUNDING.replace(BTC, ETH))
+    await page.getByText('No funding of this market').waitFor()
+    assert.deepEqual(faults, [])
+  })
+})

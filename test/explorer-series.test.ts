@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { writeDecimal } from '../web/src/figures/decimal.ts'
+import { auctionsOf, drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
+import { seriesCsv } from '../web/src/series/series-csv.ts'
+
+const bucket = (start: number, price: string, twap: string, count = 1) => {
+  const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
+  return { start: `${start}`, count: `${count}`, price: same(price), twap: same(twap) }
+}
+
+type Buckets = ReturnType<typeof bucket>[]
+
+const seriesOf = (external: Buckets, internal: Buckets) =>
+  readSeries({
+    marketId: 'a',
+    from: '0',
+    to: '100',
+    interval: '1s',
+    bucketNanoseconds: '10',
+    sources: [
+      { dataPointType: 'SOURCE_UNSPECIFIED', buckets: [bucket(0, '9', '9')] },
+      { dataPointType: 'SOURCE_EXTERNAL', buckets: external },
+      { dataPointType: 'SOURCE_INTERNAL', buckets: internal },
+    ],
+  })
+
+describe("the explorer's series", () => {
+  test('say at each bucket what both sources said last, exactly', () => {
+    const great = '123456789012345678901234567890'
+    const series = seriesOf(
+      [bucket(0, great, great), bucket(30, '5', '4')],
+      [bucket(10, '1', `${great}.5`), bucket(30, '6', '6')],
+    )
+    const moments = momentsOf(series, series.bucket, [])
+    assert.deepEqual(
+      moments.map(({ start, external, internal, difference }) => [
+        Number(start),
+        external?.twap.last ?? null,
+        internal?.twap.last ?? null,
+        difference === null ? null : writeDecimal(difference),
+      ]),
+      [
+        [0, great, null, null],
+        [10, great, `${great}.5`, '0.5'],
+        [30, '4', '6', '2'],
+      ],
+    )
+    assert.equal(writeDecimal(moments[2]!.premium!), '0.500000000000')
+    assert.deepEqual(
+      [-1n, 0n, 29n, 30n].map((time) => lastAtOrBefore(moments, time)),
+      [-1, 0, 1, 2],
+    )
+  })
+
+  test('have no difference across funding periods, nor while a TWAP is 0, where an auction is', () => {
+    const series = seriesOf(
+      [bucket(0, '10', '10'), bucket(50, '10', '0'), bucket(70, '10', '10')],
+      [bucket(20, '11', '11'), bucket(40, '11', '11'), bucket(60, '11', '11'), bucket(80, '11', '11')],
+    )
+    // A period begins at 35: what the external source said before it is of the one before.
+    const moments = momentsOf(series, series.bucket, [0n, 35n])
+    assert.deepEqual(
+      moments.map(({ start, difference }) => [
+        Number(start),
+        difference === null ? null : writeDecimal(difference),
+      ]),
+      [
+        [0, null],
+        [20, '1'],
+        [40, null],
+        [50, null],
+        [60, null],
+        [70, '1'],
+        [80, '1'],
+      ],
+    )
+    assert.deepEqual(auctionsOf(moments, series.bucket), [{ from: 50n, to: 70n }])
+  })
+
+  test('go home as CSV of the range, texts as sent', () => {
+    const series = seriesOf([bucket(0, '10', '9')], [bucket(0, '12', '11', 3), bucket(50, '1', '1')])
+    const csv = seriesCsv(momentsOf(series, series.bucket, []), series.bucket, { from: 5n, to: 50n })
+    const [head, ...lines] = csv.trim().split('\r\n')
+    assert.equal(head!.split(',').length, 20)
+    assert.deepEqual(lines, ['0,10,1,10,10,10,10,9,9,9,9,3,12,12,12,12,11,11,11,11'])
+  })
+
+  test('have places on the screen in whole units', () => {
+    assert.equal(drawn('2947093000', 5), 29_470.93)
+    assert.equal(drawn('x', 5), null)
+    assert.equal(drawn(undefined, 0), null)
+  })
+})

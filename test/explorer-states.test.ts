@@ -1,0 +1,560 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
+import { formatTime } from '../web/src/figures/format-time.ts'
+import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
+import { dial } from './fixtures/core.ts'
+import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import {
+  ask,
+  BTC,
+  cellsOf,
+  ETH,
+  exactFigure,
+  FUNDING,
+  figure,
+  openExplorer,
+  SOL,
+  settled,
+} from './fixtures/explorer.ts'
+import { getPage } from './fixtures/http.ts'
+import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
+import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { startLyra } from './fixtures/program.ts'
+import { LONG } from './fixtures/scale.ts'
+import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const RECORDING = 'perps-calm-named.evts.gz'
+
+/** Where the recording is cut for what comes while a page is open, and the blocks left out before. */
+const FIRST_PART = 600
+const GAP = [301, 310] as const
+
+const POINTS = `/api/v2/funding-periods/data-points/${ETH}`
+
+const VIEWS = {
+  markets: ['/', 'table.markets'],
+  compare: [`/?view=markets&compare=${BTC},${ETH}`, '[data-chart="compare"] canvas'],
+  funding: [FUNDING, '.notes'],
+  providers: ['/?view=providers', '.request'],
+  party: [`/?view=providers&market=${SOL}&columns=all`, '.request'],
+  checkpoints: ['/?view=checkpoints', 'table.checkpoints'],
+  node: ['/?view=node', '.holdings'],
+} as const
+
+/** Widths at which every view is whole. */
+const WIDTHS = [320, 375, 768, 820, 1024, 1440]
+
+/** The first part of the recording, with a gap, as an event file. */
+function writeFirstPart(t: TestContext): string {
+  const records = recordsOf(readRecording(recordingPath(RECORDING)!)).filter(
+    ({ height }) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]),
+  )
+  const path = join(temporaryFolder(t), 'first-part.evts')
+  writeFileSync(path, joinRecords(records))
+  return path
+}
+
+/** Makes a page believe that it is not seen, as one in another tab is. */
+async function setHidden(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate(
+    `Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} })
+     document.dispatchEvent(new Event('visibilitychange'))`,
+  )
+}
+
+/** What the page says of how current the data are, wherever it says so. */
+async function freshnessOf(page: Page): Promise<{ state: string | null; text: string }[]> {
+  return page.locator('[data-freshness]').evaluateAll((found) =>
+    found.map((element) => ({
+      state: element.getAttribute('data-freshness'),
+      text: (element as unknown as { innerText: string }).innerText.trim(),
+    })),
+  )
+}
+
+/** Waits until header, button and Node page say the same of a state, and returns it. */
+async function oneTruth(page: Page, state: string, places: number, ms = 15_000): Promise<string> {
+  const found = await eventually(
+    () => freshnessOf(page),
+    (said) => said.length === places && said.every((one) => one.state === state),
+    ms,
+  )
+  assert.equal(new Set(found.map(({ text }) => text)).size, 1, JSON.stringify(found))
+  return found[0]!.text
+}
+
+/** Faults but for the 503 with which the service says that it is not ready: browsers report each. */
+function besideNotReady(faults: readonly string[]): string[] {
+  return faults.filter((fault) => !/503 .*\/(ready|api\/v2\/coverage)$/.test(fault))
+}
+
+describe('the explorer says how current the data are', () => {
+  test('static as of a date, in the header, on the button and on the Node page alike', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { page, faults } = await openPage(setting.browser, setting.base)
+    await page.goto(FUNDING)
+    assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15')
+    await page.goto('/?view=node')
+    assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15')
+    await page
+      .getByText(/^Static: no blocks come in\. The last one is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/)
+      .waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('live with the age, lagging by a span of people, and not ready with the reason', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    // Heights are seconds since the fixture's epoch.
+    const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
+    await live.commit(now() - 7_200, [pointAt(now() - 7_200)])
+    const ingestion = { failure: null as string | null, live: null, maxBehindSeconds: null }
+    const base = await serve(t, store, { ingestion })
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/?view=node')
+    assert.match(await oneTruth(page, 'static', 2), /^static as of \d{4}-\d\d-\d\d \d\d:\d\d$/)
+    // A block comes that is old: the service catches up.
+    await live.commit(live.height + 1, [pointAt(live.height + 1)])
+    assert.match(await oneTruth(page, 'lagging', 2), /^lagging by (2 h|1 h 59 min)/)
+    const next = live.height + 1
+    for (let height = next; height <= next; height++) await live.commit(height, [])
+    ingestion.failure = 'the disk is full'
+    await oneTruth(page, 'not-ready', 2)
+    assert.match(
+      await page.locator('.readiness').innerText(),
+      /not ready: intake stopped[\s\S]*the disk is full/,
+    )
+    ingestion.failure = null
+    await oneTruth(page, 'lagging', 2)
+    assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('lagging while a core sends old blocks, whose periods and points come up by themselves', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const blocks = await blocksOf(recordingPath(RECORDING)!)
+    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
+    const { page, faults } = await openPage(browser, service.base)
+    await page.goto(`/?view=funding&market=${ETH}&span=all`)
+    await page.getByText('This store is empty').waitFor()
+    const core = await dial(service.corePort)
+    await core.send(blocks.slice(0, 400).flat())
+    await settled(page)
+    await core.send(blocks.slice(400, 700).flat())
+    assert.match(await oneTruth(page, 'lagging', 2), /^lagging by \d+ y \d+ d$/)
+    await untilHeight(service, 700)
+    const { edges } = await getPage(service.base, `/api/v2/funding-periods/${ETH}`, [
+      ['pagination.first', '5'],
+    ])
+    const paid = edges.find(({ node }) => node.fundingRate !== undefined)!.node
+    await eventually(
+      () => exactFigure(page, 'last-rate'),
+      (rate) => rate === paid.fundingRate,
+    )
+    const { fundingEstimate } = await ask<{ fundingEstimate: { fundingRate: string } }>(
+      service.base,
+      `/api/v2/funding-estimates/${ETH}`,
+    )
+    await eventually(
+      () => exactFigure(page, 'estimate-rate'),
+      (rate) => rate === fundingEstimate.fundingRate,
+    )
+    await core.close()
+    assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('live while blocks come in, and by which point', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
+    await live.commit(now() - 2, [pointAt(now() - 2)])
+    const base = await serve(t, store)
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/?view=funding')
+    assert.match(await oneTruth(page, 'live', 2), /^live · \d+ s$/)
+    const height = live.height + 1
+    await settled(page)
+    await live.commit(height, [pointAt(height), pointAt(height, { source: 1 })])
+    await eventually(
+      () => figure(page, 'internal-price'),
+      (text) => text === formatAmountWithUnit(pointAt(height).price, null),
+    )
+    assert.deepEqual(faults, [])
+  })
+
+  test('not ready: an empty store greets with the two commands that fill it, and fills without a reload', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const base = await serve(t, store)
+    const { page, faults } = await openPage(browser, base, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    for (const [path] of Object.values(VIEWS)) {
+      await page.goto(path)
+      await page.getByText('This store is empty').waitFor()
+      assert.deepEqual(await page.locator('.command code').allInnerTexts(), [
+        'lyra ingest --store lyra.db events.evts.gz',
+        'lyra serve --store lyra.db --listen 127.0.0.1:3005',
+      ])
+    }
+    assert.equal(await oneTruth(page, 'empty', 2), 'not ready: empty')
+    await page.getByRole('button', { name: /Ingest event files/ }).click()
+    assert.equal(
+      await page.evaluate('navigator.clipboard.readText()'),
+      'lyra ingest --store lyra.db events.evts.gz',
+    )
+    await ingestWhole(store, recordingPath(RECORDING)!)
+    await page.waitForSelector('.holdings')
+    await oneTruth(page, 'static', 2)
+    assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('a gap: why, when it was on the chart, and that it is filled', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    await ingest(store, writeFirstPart(t), { allowGap: true })
+    const base = await serve(t, store)
+    const open = async (path: string) => {
+      const opened = await openPage(browser, base)
+      await opened.page.goto(path)
+      return opened
+    }
+    const funding = await open(`/?view=funding&market=${ETH}&span=all`)
+    const checkpoints = await open('/?view=checkpoints')
+    const node = await open('/?view=node')
+    await settled(funding.page)
+    assert.equal(await oneTruth(funding.page, 'not-ready', 2), 'not ready: gap')
+    await checkpoints.page.waitForSelector('table.checkpoints')
+    await node.page.getByText(`blocks ${GAP[0]} to ${GAP[1]}`).first().waitFor()
+    assert.match(await node.page.locator('.readiness').innerText(), /not ready: gap[\s\S]*301 to 310 missing/)
+    // The shaded time: from the last point before the gap to the first behind it, as the recording has them.
+    const said = await eventually(
+      () => funding.page.locator('.notes').innerText(),
+      (text) => text.includes('Blocks are missing between'),
+    )
+    const [, from, to] = /missing between (\S+ \S+) and (\S+ \S+)\./.exec(said)!
+    const times = (await getPage(base, POINTS, [['pagination.first', '5000']])).edges
+      .map(({ node: point }) => point as Record<string, string>)
+      .sort((a, b) => (BigInt(a.timestamp!) < BigInt(b.timestamp!) ? -1 : 1))
+    const after = times.findIndex(
+      ({ timestamp, dataPointType }) =>
+        formatTime(timestamp!).slice(0, 19) === to && dataPointType === 'SOURCE_INTERNAL',
+    )
+    const last = times.slice(0, after).findLast(({ timestamp }) => timestamp !== times[after]!.timestamp)
+    assert.equal(from, formatTime(last!.timestamp!).slice(0, 19))
+
+    // A page that is not seen follows nothing, and catches up when it is seen.
+    await setHidden(checkpoints.page, true)
+    await ingestWhole(store, recordingPath(RECORDING)!)
+    const { edges } = await getPage(base, POINTS, [
+      ['source', 'SOURCE_INTERNAL'],
+      ['pagination.first', '1'],
+    ])
+    const usd = { symbol: 'USD', decimals: 5 }
+    await eventually(
+      () => figure(funding.page, 'internal-twap'),
+      (text) => text === formatAmountWithUnit(edges[0]!.node.twap as string, usd),
+    )
+    await eventually(
+      () => funding.page.locator('.notes').innerText(),
+      (text) => !text.includes('Blocks are missing'),
+    )
+    await setHidden(checkpoints.page, false)
+    const newest = (await getPage(base, '/api/v2/checkpoints', [['pagination.first', '1']])).edges[0]!.node
+      .atBlock as string
+    await eventually(
+      () => cellsOf(checkpoints.page, 'checkpoints'),
+      (rows) => rows[0]?.[0] === newest,
+    )
+    await node.page.getByText('Every block from 1 to 905').waitFor()
+    // Blocks came in: it is static once none have for a while.
+    await oneTruth(node.page, 'static', 2, 60_000)
+    for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('down: keeps what it knows, and goes on when the service is back', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    await ingest(store, writeFirstPart(t), { allowGap: true })
+    const start = async (port: string) => {
+      const program = startLyra(t, ['serve', '--store', store, '--port', port])
+      const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+      return { program, base: base! }
+    }
+    const first = await start('0')
+    const { page } = await openPage(browser, first.base)
+    await page.goto(`/?view=funding&market=${ETH}&span=all`)
+    await settled(page)
+    const before = await figure(page, 'internal-twap')
+
+    first.program.child.kill('SIGKILL')
+    await first.program.outcome
+    await page.getByText('The service does not answer.').waitFor()
+    assert.equal(await oneTruth(page, 'down', 2), 'down')
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByText('Next try in').waitFor()
+    assert.equal(await figure(page, 'internal-twap'), before)
+    await ingestWhole(store, recordingPath(RECORDING)!)
+
+    const again = await start(new URL(first.base).port)
+    await eventually(
+      () => page.locator('.banner').count(),
+      (count) => count === 0,
+    )
+    const { edges } = await getPage(again.base, POINTS, [
+      ['source', 'SOURCE_INTERNAL'],
+      ['pagination.first', '1'],
+    ])
+    const usd = { symbol: 'USD', decimals: 5 }
+    await eventually(
+      () => figure(page, 'internal-twap'),
+      (text) => text === formatAmountWithUnit(edges[0]!.node.twap as string, usd),
+    )
+  })
+})
+
+describe('the explorer is right in each state', () => {
+  test('an empty range says where the data are and goes there; a wrong date or id gets words', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base)
+    const ends = async (newestFirst: string) =>
+      formatTime(
+        (
+          await getPage(base, `/api/v2/funding-periods/data-points/${BTC}`, [
+            ['pagination.first', '1'],
+            ['pagination.newestFirst', newestFirst],
+          ])
+        ).edges[0]!.node.timestamp as string,
+      ).slice(0, 19)
+    const [first, last] = [await ends('false'), await ends('true')]
+    await page.goto(`/?view=funding&market=${BTC}&from=2023-09-01&to=2023-09-02`)
+    await page.getByText('No data points in this range').waitFor()
+    await page.getByText(`This market's data are from ${first} to ${last} (UTC).`).waitFor()
+    await page.getByRole('button', { name: `First after: ${first}` }).click()
+    await settled(page)
+    await eventually(
+      () => page.getByText('No data points in this range').count(),
+      (count) => count === 0,
+    )
+    await page.goto(`/?view=funding&market=${BTC}&from=2024-01-01&to=2024-01-02`)
+    await page.getByRole('button', { name: `Last before: ${last}` }).click()
+    await eventually(
+      async () => (await cellsOf(page, 'points')).length,
+      (count) => count > 0,
+    )
+
+    await page.goto(`/?view=funding&market=${BTC}&from=2023-02-30&to=2023-03-01`)
+    await page.getByText('There is no 2023-02-30. Showing: all.').waitFor()
+    await settled(page)
+    await page.getByLabel('From, UTC').fill('tomorrow')
+    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await page.getByText('"tomorrow" is not a time. Write 2026-01-31').waitFor()
+    await page.getByLabel('From, UTC').fill('10w')
+    await page.getByLabel('To, UTC').fill('2023-10-05 10:01')
+    await page.getByRole('button', { name: 'Go', exact: true }).click()
+    await page.waitForURL(/to=1696500060000000000/)
+
+    await page.goto('/?view=funding&market=BTC')
+    await page.getByText("That is not a market's id").waitFor()
+    await page.goto(`/?view=funding&market=${'0'.repeat(64)}`)
+    await page.getByText('No funding of this market').waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('a market is picked by code, name or id, by keys alone', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { page, faults } = await openPage(setting.browser, setting.base)
+    await page.goto(FUNDING)
+    const picker = page.getByRole('combobox', { name: 'Market' })
+    await picker.waitFor()
+    assert.equal(await picker.inputValue(), 'BTC/PERP')
+    for (const [typed, id, code] of [
+      ['eth/', ETH, 'ETH/PERP'],
+      ['solana', SOL, 'SOL/PERP'],
+      [BTC.slice(20, 40), BTC, 'BTC/PERP'],
+      [ETH.toUpperCase(), ETH, 'ETH/PERP'],
+    ] as const) {
+      await picker.focus()
+      await page.keyboard.type(typed)
+      assert.equal(await page.locator('.choice').count(), 1, typed)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(new RegExp(`market=${id}`))
+      assert.equal(await picker.inputValue(), code)
+    }
+    await picker.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Escape')
+    assert.equal(await picker.inputValue(), 'ETH/PERP')
+    await page.keyboard.type('nothing')
+    await page.getByText('No market has that code, name or id.').waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('shows skeletons, not "no point", while an answer is on its way', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { page, faults } = await openPage(setting.browser, setting.base)
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    await page.route(/\/(series|funding-periods|market-summaries|liquidity|checkpoints)/, async (route) => {
+      await held
+      await route.continue()
+    })
+    for (const path of ['/', '/?view=providers', '/?view=checkpoints', FUNDING]) {
+      await page.goto(path)
+      await page.waitForSelector('.skeleton')
+      assert.doesNotMatch(
+        await page.locator('main').innerText(),
+        /\bno\b.*(point|market|provider|checkpoint)/i,
+      )
+    }
+    letGo()
+    await settled(page)
+    await eventually(
+      () => page.locator('.skeleton').count(),
+      (count) => count === 0,
+    )
+    assert.deepEqual(faults, [])
+  })
+
+  test('is whole at every width, in both themes, and nothing is held against it by axe-core', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base)
+    for (const [index, [name, [path, ready]]] of Object.entries(VIEWS).entries()) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      if (name === 'funding') await settled(page)
+      for (const [place, width] of WIDTHS.entries()) {
+        await page.setViewportSize({ width, height: 812 })
+        for (const colorScheme of ['light', 'dark'] as const) {
+          // One theme of each width, and the other one of the next view, unless the full numbers are asked for.
+          if (!LONG && (index + place) % 2 === (colorScheme === 'light' ? 0 : 1)) continue
+          await page.emulateMedia({ colorScheme })
+          await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
+          await eventually(
+            () => overflow(page),
+            (pixels) => pixels === 0,
+          ).catch((error) => {
+            throw new Error(`${name}, ${width}: ${error.message}`)
+          })
+          if (![375, 1440].includes(width) && !LONG) continue
+          assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
+        }
+      }
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  test('every view has a link to itself, and its rows as CSV', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    for (const [name, [path, ready]] of Object.entries(VIEWS)) {
+      await page.goto(path)
+      await page.waitForSelector(ready)
+      await page.getByRole('button', { name: /a link to this view$/ }).click()
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${base}${path}`, name)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.locator('.csv').last().click(),
+      ])
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split(/\r?\n/)
+      const rows = lines.map((line) => line.replaceAll(/"[^"]*"/g, '').split(',').length)
+      assert.ok(lines.length > 2, `${name}: ${lines.length} lines`)
+      assert.ok(new Set(rows).size === 1, `${name}: ${lines[0]}`)
+    }
+    assert.deepEqual(faults, [])
+  })
+
+  test('a phone has the chart in the upper half of its first screen, says gestures, and scrolls wide tables', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { base, browser } = setting
+    const { page, faults } = await openPage(browser, base, {
+      viewport: { width: 375, height: 812 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    await page.goto(FUNDING)
+    await settled(page)
+    const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
+    assert.ok(y < 812 / 2, `the chart begins at ${y}`)
+    await page.getByText('Tap to read, one finger moves, two zoom.').waitFor()
+    const table = page.locator('.table-frame', { has: page.locator('table.periods') })
+    await table.getByText('Scroll sideways for more columns').waitFor()
+    await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
+    await table.getByText('Scroll back').waitFor()
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.getByText('Tap to read').waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('is reached and read by keys alone', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { page, faults } = await openPage(setting.browser, setting.base)
+    await page.goto('/')
+    await page.waitForSelector('table.markets')
+    const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(), 'Skip to the content')
+    const tabTo = async (wanted: string) => {
+      for (let pressed = 0; (await focused()) !== wanted; pressed++) {
+        assert.ok(pressed < 60, `${wanted} is never reached`)
+        await page.keyboard.press('Tab')
+      }
+    }
+    await tabTo('Funding')
+    await page.keyboard.press('Enter')
+    await settled(page)
+    assert.equal(await page.evaluate('document.activeElement?.id'), 'main')
+    await tabTo('all')
+    await page.keyboard.press('Enter')
+    for (
+      let pressed = 0;
+      !(await page.evaluate("document.activeElement?.getAttribute('role') === 'application'"));
+      pressed++
+    ) {
+      assert.ok(pressed < 40, 'the chart is never reached')
+      await page.keyboard.press('Tab')
+    }
+    await page.keyboard.press('+')
+    await page.waitForURL(/from=\d+/)
+    await page.keyboard.press('End')
+    assert.match(
+      await page.locator('.charts [aria-live]').innerText(),
+      /UTC, period \d+; external price [\d,.]+ USD, TWAP/,
+    )
+    await tabTo('Older')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/after=/)
+    assert.deepEqual(faults, [])
+  })
+})

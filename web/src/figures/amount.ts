@@ -1,0 +1,74 @@
+import type { Instrument } from 'lyra-client'
+import { type Decimal, parseDecimal, round, trimZeros, writeDecimal } from './decimal.ts'
+import { groupDigits } from './format-figure.ts'
+
+/** How the whole numbers of a market are read: they count the smallest parts of its settlement asset. */
+export type Unit = {
+  symbol: string
+  /** Digits behind the point. */
+  decimals: number
+}
+
+/** More decimals than this are a mistake in the event, and are not applied. */
+const MAX_DECIMALS = 100
+
+/** Digits behind the point that are shown of a price, where the asset has more; the exact number is on hover. */
+export const PRICE_PLACES = 8
+
+/** The unit of a market's prices, TWAPs, payments and commitments; null where it is not known. */
+export function unitOf(instrument: Instrument | null | undefined): Unit | null {
+  const { symbol, decimals } = instrument?.settlementAsset ?? {}
+  if (symbol == null || decimals == null || !/^\d{1,3}$/.test(decimals)) return null
+  return Number(decimals) > MAX_DECIMALS ? null : { symbol, decimals: Number(decimals) }
+}
+
+/** Why a market's numbers are shown as they were sent; null where their unit is known. */
+export function whyNoUnit(instrument: Instrument | null | undefined): string | null {
+  if (unitOf(instrument) !== null) return null
+  if (instrument == null) return 'no event with the name and the asset of this market is held'
+  if (instrument.settlementAsset === null) return 'this market names no settlement asset'
+  return "no event with the decimals of this market's settlement asset is held"
+}
+
+export type AmountStyle = {
+  /** Digits behind the point at most; the rest is rounded half away from zero. */
+  places?: number
+  /** Whether a positive number has a sign. */
+  signed?: boolean
+}
+
+/** A number of smallest parts as the number of whole ones, exact; null for a text that is not a number. */
+export function wholeUnits(text: string, unit: Unit): Decimal | null {
+  const number = parseDecimal(text)
+  return number === null ? null : { digits: number.digits, scale: number.scale + unit.decimals }
+}
+
+/**
+ * A number of an asset's smallest parts, as people read it: `2947093000` with 5 decimals is `29,470.93`. Zeros at the
+ * end are left out behind the second place. Without a unit the number is as sent, in groups of three; a text that is
+ * not a number stays as it is.
+ */
+export function formatAmount(text: string, unit: Unit | null, style: AmountStyle = {}): string {
+  const { places = PRICE_PLACES, signed = false } = style
+  const number = unit === null ? parseDecimal(text) : wholeUnits(text, unit)
+  if (number === null) return text
+  const shown = unit === null ? number : round(number, places)
+  const written = writeDecimal(shown)
+  const sign = signed && shown.digits > 0n ? '+' : ''
+  return sign + groupDigits(unit === null ? written : trimZeros(written, Math.min(2, places, unit.decimals)))
+}
+
+/** As {@link formatAmount}, with the asset's symbol behind it: `29,470.93 USD`. */
+export function formatAmountWithUnit(text: string, unit: Unit | null, style: AmountStyle = {}): string {
+  const amount = formatAmount(text, unit, style)
+  return unit === null || unit.symbol === '' ? amount : `${amount} ${unit.symbol}`
+}
+
+/** What the exact number is, for who points at a shown one: `2947093000 × 10⁻⁵ USD`. */
+export function describeExact(text: string, unit: Unit | null): string {
+  return unit === null || unit.decimals === 0 ? text : `${text} × 10⁻${raised(unit.decimals)} ${unit.symbol}`
+}
+
+function raised(number: number): string {
+  return String(number).replace(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]!)
+}

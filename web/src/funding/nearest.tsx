@@ -1,0 +1,53 @@
+import { formatTime } from '../figures/format-time.ts'
+import { Empty } from '../parts/states.tsx'
+import type { Range } from '../series/series.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+
+export type NearestProps = {
+  marketId: string
+  range: Range
+  held: Range
+  onRange: (range: Range) => void
+  onAll: () => void
+}
+
+/** Says that a range holds no points, where the next ones are, and goes there. */
+export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps) {
+  const { data } = useQuery(`${marketId} ${range.from} ${range.to}`, async (signal) => {
+    const [before, after] = await Promise.all([
+      lyra.fundingPeriodDataPointsPage({ marketId, to: range.from }, { first: 1, signal }),
+      lyra.fundingPeriodDataPointsPage(
+        { marketId, from: range.to },
+        { first: 1, newestFirst: false, signal },
+      ),
+    ])
+    return { before: before.rows[0]?.node.timestamp, after: after.rows[0]?.node.timestamp }
+  })
+  const length = range.to - range.from
+  const jump = (time: bigint) => onRange({ from: time - length / 2n, to: time + length / 2n })
+  return (
+    <Empty title="No data points in this range">
+      <p>
+        From {formatTime(range.from).slice(0, 19)} to {formatTime(range.to).slice(0, 19)} there are none. This
+        market's data are from {formatTime(held.from).slice(0, 19)} to {formatTime(held.to).slice(0, 19)}{' '}
+        (UTC).
+      </p>
+      <p class="jumps">
+        {data?.before !== undefined && (
+          <button type="button" class="button" onClick={() => jump(BigInt(data.before!))}>
+            ← Last before: {formatTime(data.before).slice(0, 19)}
+          </button>
+        )}
+        {data?.after !== undefined && (
+          <button type="button" class="button" onClick={() => jump(BigInt(data.after!))}>
+            First after: {formatTime(data.after).slice(0, 19)} →
+          </button>
+        )}
+        <button type="button" class="button" onClick={onAll}>
+          Show all
+        </button>
+      </p>
+    </Empty>
+  )
+}

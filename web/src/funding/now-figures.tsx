@@ -1,0 +1,178 @@
+import type { FundingEstimate } from 'lyra-client'
+import type { ComponentChildren } from 'preact'
+import type { Unit } from '../figures/amount.ts'
+import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
+import { formatRate } from '../figures/format-figure.ts'
+import { formatAge, formatTime } from '../figures/format-time.ts'
+import { Amount, Rounded } from '../parts/amount.tsx'
+import {
+  annualised,
+  cumulative,
+  expectedLength,
+  lengthOf,
+  type Period,
+  regularLength,
+  whoPays,
+} from '../periods/period.ts'
+import { runningPeriod } from './reading.ts'
+
+/** Places behind the point of a rate, and of an annualised one, in percent. */
+export const RATE_PLACES = 4
+export const ANNUAL_PLACES = 2
+
+export type NowFiguresProps = {
+  periods: readonly Period[] | null
+  /** Those that the charts show. */
+  shown: readonly Period[]
+  estimate: FundingEstimate | null
+  unit: Unit | null
+  /** The time of the last block, Unix nanoseconds. */
+  last: bigint
+}
+
+/** How funding runs: what the running period would pay, what the last one paid, and what all that are shown did. */
+export function NowFigures({ periods, shown, estimate, unit, last }: NowFiguresProps) {
+  const list = periods ?? []
+  const running = runningPeriod(list)
+  const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
+  const paidShown = shown.filter(({ rate }) => rate !== null)
+  return (
+    <div class="now-figures">
+      <Running periods={list} running={running} estimate={estimate} unit={unit} last={last} />
+      <Figure
+        name="Last paid"
+        main={paid === null ? null : <Rate text={paid.rate!} name="last-rate" />}
+        none={periods === null ? '' : 'no period was paid yet'}
+      >
+        {paid !== null && (
+          <>
+            <Payment text={paid.payment!} unit={unit} name="last-payment" />
+            <Annual rate={paid.rate} length={lengthOf(paid)} name="last-annualised" />
+          </>
+        )}
+      </Figure>
+      <Figure
+        name={`Cumulative, ${paidShown.length} shown`}
+        main={
+          paidShown.length === 0 ? null : (
+            <Rate text={writeDecimal(cumulative(paidShown))} name="cumulative" />
+          )
+        }
+        none={periods === null ? '' : 'no paid period in this range'}
+      >
+        {paidShown.length > 0 && <Mean periods={paidShown} />}
+      </Figure>
+    </div>
+  )
+}
+
+type RunningProps = Omit<NowFiguresProps, 'shown' | 'periods'> & {
+  periods: readonly Period[]
+  running: Period | null
+}
+
+function Running({ periods, running, estimate, unit, last }: RunningProps) {
+  const fits = running !== null && estimate !== null && estimate.seq === `${running.seq}`
+  const regular = regularLength(periods)
+  const left = running === null || regular === null ? null : running.start + regular - last
+  return (
+    <Figure
+      name={running === null ? 'Running period' : `Running #${running.seq}, estimate`}
+      main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
+      none={
+        running === null
+          ? 'no period runs'
+          : 'no estimate: a TWAP or the parameters are missing, or blocks of this period are not held'
+      }
+    >
+      {fits && (
+        <>
+          <Payment text={estimate.fundingPayment} unit={unit} name="estimate-payment" />
+          <Annual rate={estimate.fundingRate} length={expectedLength(periods)} name="estimate-annualised" />
+        </>
+      )}
+      {running !== null && (
+        <span class="figure-more" data-figure="time-left">
+          {left !== null && left > 0n
+            ? `ends in ${formatAge(left)}`
+            : `runs for ${formatAge(last - running.start)}`}
+          {regular === null && <span class="aside">; periods are not regular</span>}
+        </span>
+      )}
+    </Figure>
+  )
+}
+
+/** A rate in percent, exact on hover. */
+export function Rate({ text, name }: { text: string; name?: string | undefined }) {
+  const number = parseDecimal(text)
+  return <Rounded text={text} shown={number === null ? text : formatRate(number, RATE_PLACES)} name={name} />
+}
+
+/** An annualised rate in percent, exact on hover. */
+export function AnnualRate({
+  rate,
+  length,
+  name,
+}: {
+  rate: string | null
+  length: bigint | null
+  name?: string | undefined
+}) {
+  const year = annualised(rate, length)
+  if (year === null) return <>–</>
+  return <Rounded text={writeDecimal(year)} shown={formatRate(year, ANNUAL_PLACES)} name={name} />
+}
+
+function Annual(props: { rate: string | null; length: bigint | null; name: string }) {
+  return (
+    <span class="figure-more">
+      <AnnualRate {...props} /> a year
+    </span>
+  )
+}
+
+/** What one whole unit of position pays, and who pays it. */
+function Payment({ text, unit, name }: { text: string; unit: Unit | null; name: string }) {
+  return (
+    <span class={`figure-more pays ${whoPays(text).split(' ')[0]}`}>
+      {whoPays(text)} <Amount text={text.replace('-', '')} unit={unit} name={name} />
+    </span>
+  )
+}
+
+/** What the shown periods come to a year: their rates by their time. */
+function Mean({ periods }: { periods: readonly Period[] }) {
+  const length = periods.reduce((sum, period) => sum + (lengthOf(period) ?? 0n), 0n)
+  return (
+    <>
+      <span class="figure-more">
+        <AnnualRate rate={writeDecimal(cumulative(periods))} length={length} name="cumulative-annualised" /> a
+        year
+      </span>
+      <span class="figure-more">since {formatTime(periods[0]!.start).slice(0, 16)}</span>
+    </>
+  )
+}
+
+type FigureProps = {
+  name: string
+  main: ComponentChildren
+  /** What is said where there is no figure. */
+  none: string
+  children?: ComponentChildren
+}
+
+function Figure({ name, main, none, children }: FigureProps) {
+  return (
+    <div class="figure">
+      <span class="figure-name">{name}</span>
+      {main === null ? (
+        <span class="figure-more none">{none}</span>
+      ) : (
+        <span class="figure-value">{main}</span>
+      )}
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,134 @@
+import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
+import { writeDecimal } from '../figures/decimal.ts'
+import { formatBasisPoints } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { Amount } from '../parts/amount.tsx'
+import { whoPays, whyUnpaid } from '../periods/period.ts'
+import type { Bucket, Moment } from '../series/series.ts'
+import { Rate } from './now-figures.tsx'
+import type { Reading } from './reading.ts'
+
+export type ReadoutProps = {
+  reading: Reading | null
+  pointed: boolean
+  unit: Unit | null
+  /** The length of a bucket: `5m`. */
+  interval: string
+}
+
+/** The exact figures of a time: what both sources say there, and what its funding period pays. */
+export function Readout({ reading, pointed, unit, interval }: ReadoutProps) {
+  const moment = reading?.moment ?? null
+  const period = reading?.period ?? null
+  return (
+    <div class="figures">
+      <div class="figure">
+        <span class="figure-name">{pointed ? 'At' : 'Latest in the range'}</span>
+        <span class="figure-value time-value">{moment === null ? '–' : formatTime(moment.start)}</span>
+        <span class="figure-more" data-figure="period">
+          {period === null ? (
+            'no funding period'
+          ) : (
+            <>
+              period {`${period.seq}`}:{' '}
+              {period.rate === null ? (
+                whyUnpaid(period, reading!.latest)
+              ) : (
+                <>
+                  <Rate text={period.rate} name="period-rate" />, {whoPays(period.payment)}
+                </>
+              )}
+            </>
+          )}
+        </span>
+        <span class="figure-more">{interval === '' ? '' : `in steps of ${interval}`}</span>
+      </div>
+      <SourceFigure kind="external" name="External" bucket={moment?.external ?? null} unit={unit} />
+      <SourceFigure kind="internal" name="Internal" bucket={moment?.internal ?? null} unit={unit} />
+      <div class="figure difference">
+        <span class="figure-name">TWAP difference</span>
+        <span class="figure-value">
+          {moment?.difference == null ? (
+            <span data-figure="difference">–</span>
+          ) : (
+            <Amount text={writeDecimal(moment.difference)} unit={unit} signed name="difference" />
+          )}
+        </span>
+        <span class="figure-more" data-figure="basis-points">
+          {moment?.difference == null
+            ? whyNoDifference(moment)
+            : `internal − external, ${formatBasisPoints(moment.internal!.twap.last, moment.external!.twap.last) ?? ''}`}
+        </span>
+      </div>
+    </div>
+  )
+}
+
+function whyNoDifference(moment: Moment | null): string {
+  if (moment === null) return 'no point'
+  if (moment.external?.twap.last === '0' || moment.internal?.twap.last === '0') {
+    return 'in auction since the period began: no TWAP'
+  }
+  return 'one source has no point in this period yet'
+}
+
+type SourceFigureProps = {
+  kind: 'external' | 'internal'
+  name: string
+  bucket: Bucket | null
+  unit: Unit | null
+}
+
+function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
+  return (
+    <div class={`figure ${kind}`}>
+      <span class="figure-name">
+        <span class="swatch" aria-hidden="true" />
+        {name} TWAP
+      </span>
+      <span class="figure-value">
+        {bucket === null ? '–' : <Amount text={bucket.twap.last} unit={unit} name={`${kind}-twap`} />}
+      </span>
+      <span class="figure-more">
+        {bucket === null ? (
+          'no point so far'
+        ) : (
+          <>
+            price <Amount text={bucket.price.last} unit={unit} name={`${kind}-price`} />
+          </>
+        )}
+      </span>
+      {bucket !== null && bucket.count > 1n && (
+        <span class="figure-more">
+          <Amount text={bucket.price.minimum} unit={unit} bare name={`${kind}-minimum`} /> –{' '}
+          <Amount text={bucket.price.maximum} unit={unit} bare name={`${kind}-maximum`} />,{' '}
+          {`${bucket.count}`} points
+        </span>
+      )}
+    </div>
+  )
+}
+
+/** A time in words, for who hears the page. */
+export function describeReading({ moment, period, latest }: Reading, unit: Unit | null): string {
+  if (moment === null) return 'no point'
+  const of = (name: string, bucket: Bucket | null) =>
+    bucket === null
+      ? `no ${name} point`
+      : `${name} price ${formatAmountWithUnit(bucket.price.last, unit)}, TWAP ${formatAmountWithUnit(bucket.twap.last, unit)}`
+  return [
+    `${formatTime(moment.start)} UTC, ${period === null ? 'no period' : `period ${period.seq}`}`,
+    of('external', moment.external),
+    of('internal', moment.internal),
+    moment.difference === null
+      ? 'no difference'
+      : `difference ${formatAmountWithUnit(writeDecimal(moment.difference), unit, { signed: true })}`,
+    ...(period === null
+      ? []
+      : [
+          period.rate === null
+            ? whyUnpaid(period, latest)!
+            : `rate ${period.rate}, ${whoPays(period.payment)}`,
+        ]),
+  ].join('; ')
+}

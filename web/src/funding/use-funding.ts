@@ -1,0 +1,110 @@
+import type { Coverage, FundingEstimate } from 'lyra-client'
+import { useEffect, useState } from 'preact/hooks'
+import { askPeriods, type Periods } from '../periods/period.ts'
+import { type Range, readSeries, type Series } from '../series/series.ts'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { lyra } from '../service/lyra.ts'
+import { type Query, useQuery } from '../service/use-query.ts'
+
+/** A range that changes quickly, as when it is dragged, is asked for once it rests. */
+const REST_MS = 120
+
+/** Buckets of a chart: half as many again as are seen, since a quarter of the range is loaded on either side too. */
+const BUCKETS = 1_000
+
+/** How many times as long as the shown range the loaded one may be: beyond, its buckets are seen. */
+const COARSEST = 3n
+
+/** Periods that are asked for at first; a range of more gets as many as a page has. */
+const FIRST_PERIODS = 1_000
+const MOST_PERIODS = 5_000
+
+/** What a chart of funding is drawn from: three requests. */
+export type Funding = {
+  series: Query<Series>
+  periods: Query<Periods>
+  /** Null where nothing runs, or what would be needed is not known. */
+  estimate: Query<FundingEstimate | null>
+}
+
+/**
+ * A market's points and periods about a range.
+ *
+ * @param version changes when there may be new ones
+ */
+export function useFunding(held: { marketId: string }, range: Range, version: string): Funding {
+  const { marketId } = held
+  const loaded = useWindow(range)
+  const coverage = latestCoverage()
+  const height = coverage === null ? '' : lastHeight(coverage)
+  const series = useQuery(
+    `${marketId} ${loaded.from} ${loaded.to} ${version}`,
+    async (signal) => readSeries(await lyra.series(marketId, { ...loaded, buckets: BUCKETS, signal })),
+    { keep: true },
+  )
+  const counted = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
+  // A period ends in the block in which the next one begins; or its end comes with blocks that were missing.
+  const changes = `${counted?.count} ${counted?.lastTimestamp} ${coverage?.blocks.gaps.length}`
+  const known = useQuery(
+    `${marketId} ${changes}`,
+    (signal) => askPeriods(lyra, { marketId }, FIRST_PERIODS, signal),
+    { keep: true },
+  )
+  const [oldest] = known.data?.list ?? []
+  const older = known.data?.more === true && oldest !== undefined && loaded.from < oldest.start
+  const wider = useQuery(
+    older ? `${marketId} ${loaded.from} ${loaded.to}` : null,
+    (signal) => askPeriods(lyra, { marketId, ...loaded }, MOST_PERIODS, signal),
+    { keep: true },
+  )
+  const estimate = useQuery(`${marketId} ${height}`, (signal) => lyra.fundingEstimate(marketId, { signal }), {
+    keep: true,
+  })
+  return {
+    series,
+    periods: older ? { ...wider, data: merge(wider.data, known.data) } : known,
+    estimate,
+  }
+}
+
+/** The range that is loaded: the shown one with a quarter of its length on either side, kept while the shown one moves in it. */
+function useWindow(shown: Range): Range {
+  const [loaded, setLoaded] = useState(() => widened(shown))
+  const length = shown.to - shown.from
+  const fits =
+    loaded.from <= shown.from && shown.to <= loaded.to && loaded.to - loaded.from <= length * COARSEST
+  useEffect(() => {
+    if (fits) return
+    const timer = setTimeout(() => setLoaded(widened({ from: shown.from, to: shown.to })), REST_MS)
+    return () => clearTimeout(timer)
+  }, [fits, shown.from, shown.to])
+  return loaded
+}
+
+function widened({ from, to }: Range): Range {
+  const quarter = (to - from) / 4n
+  return { from: from - quarter, to: to + quarter }
+}
+
+/** Periods of a range and the newest ones, each once. */
+function merge(older: Periods | null, newest: Periods | null): Periods | null {
+  if (older === null || newest === null) return newest
+  const first = newest.list[0]
+  return {
+    list: [...older.list.filter(({ seq }) => first === undefined || seq < first.seq), ...newest.list],
+    more: older.more,
+  }
+}
+
+/** Where a market's data are: from its first point or period to its last. */
+export function heldRange(coverage: Coverage, marketId: string): Range | null {
+  const found = [coverage.fundingPeriodDataPoints, coverage.fundingPeriods].flatMap(
+    (list) => list.find((entry) => entry.marketId === marketId) ?? [],
+  )
+  if (found.length === 0) return null
+  const times = (name: 'firstTimestamp' | 'lastTimestamp') => found.map((entry) => BigInt(entry[name]))
+  return {
+    from: times('firstTimestamp').reduce((least, time) => (time < least ? time : least)),
+    to: times('lastTimestamp').reduce((most, time) => (time > most ? time : most)),
+  }
+}

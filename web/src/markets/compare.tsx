@@ -1,0 +1,139 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { readColours } from '../charts/chart-options.ts'
+import { savePng } from '../charts/save-png.ts'
+import { add, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import { formatRate } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { param, setParams } from '../location.ts'
+import { MarketName } from '../parts/market-name.tsx'
+import { Failure, Skeleton } from '../parts/states.tsx'
+import { annualised, askPeriods, lengthOf, type Period } from '../periods/period.ts'
+import { nanosecondsOf } from '../series/series.ts'
+import { latestCoverage } from '../service/coverage.ts'
+import { marketLabel } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+import { isDark } from '../theme.ts'
+import { createCompareChart, DASHES } from './compare-chart.ts'
+
+/** Markets that are compared at most: more lines are not told apart. */
+export const MOST_COMPARED = 6
+
+/** Periods of each market that are compared at most. */
+const PERIODS = 1_000
+
+const KINDS = { annualised: 'Annualised', rate: 'Rate', cumulative: 'Cumulative' } as const
+
+export type CompareKind = keyof typeof KINDS
+
+/** The funding rates of several markets in one chart. */
+export function Compare({ marketIds }: { marketIds: readonly string[] }) {
+  const coverage = latestCoverage()
+  const version = marketIds
+    .map((id) => coverage?.fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '')
+    .join(' ')
+  const kind: CompareKind = Object.hasOwn(KINDS, param('bars') ?? '')
+    ? (param('bars') as CompareKind)
+    : 'annualised'
+  const { data, error, reload } = useQuery(
+    `${marketIds.join(' ')} ${version}`,
+    (signal) =>
+      Promise.all(
+        marketIds.map(async (marketId) => ({
+          marketId,
+          periods: (await askPeriods(lyra, { marketId }, PERIODS, signal)).list.filter(
+            (period) => period.rate !== null && (lengthOf(period) ?? 0n) > 0n,
+          ),
+        })),
+      ),
+    { keep: true },
+  )
+  const place = useRef<HTMLDivElement>(null)
+  const chart = useRef<uPlot | null>(null)
+  const [at, setAt] = useState<bigint | null>(null)
+  const dark = isDark()
+  const lines = useMemo(() => data ?? [], [data])
+  useEffect(() => {
+    if (place.current === null || lines.length === 0) return
+    const made = createCompareChart(place.current, lines, kind, (x) =>
+      setAt(x === null ? null : nanosecondsOf(x)),
+    )
+    chart.current = made.chart
+    return () => {
+      chart.current = null
+      made.destroy()
+    }
+  }, [lines, kind, dark])
+  return (
+    <section class="panel" aria-labelledby="compare-title">
+      <div class="chart-head">
+        <h2 id="compare-title" class="chart-title">
+          Funding rates compared
+        </h2>
+        <fieldset class="segments small" aria-label="What the lines show">
+          {Object.entries(KINDS).map(([name, text]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={kind === name}
+              onClick={() => setParams({ bars: name === 'annualised' ? null : name }, { push: false })}
+            >
+              {text}
+            </button>
+          ))}
+        </fieldset>
+        <button
+          type="button"
+          class="copy"
+          aria-label="Save as PNG: funding rates compared"
+          onClick={() => {
+            if (chart.current === null || place.current === null) return
+            const { paper, text } = readColours(place.current)
+            const title = `Funding rates, ${KINDS[kind].toLowerCase()}: ${marketIds.map(marketLabel).join(', ')}`
+            void savePng(chart.current, { title, name: title, paper, ink: text })
+          }}
+        >
+          PNG
+        </button>
+      </div>
+      {error !== null && <Failure error={error} onRetry={reload} />}
+      {data === null && error === null && <Skeleton what="funding periods" tall />}
+      <div ref={place} class="chart" data-chart="compare" />
+      <p class="gestures by-mouse">Point to read. Drag to zoom in, double click to see all again.</p>
+      <ul class="compare-legend" aria-label="Markets compared">
+        {lines.map(({ marketId, periods }, index) => (
+          <li key={marketId} data-compared={marketId}>
+            <svg viewBox="0 0 24 4" width="24" height="4" aria-hidden="true">
+              <path class={`line-${index}`} d="M0 2H24" stroke-dasharray={DASHES[index]!.join(' ')} />
+            </svg>
+            <MarketName marketId={marketId} link={{ view: 'funding', params: { market: marketId } }} />
+            <span class="quiet">{describe(periods, kind, at)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** What a market's line says at a time, or at its end. */
+function describe(periods: readonly Period[], kind: CompareKind, at: bigint | null): string {
+  const index = at === null ? periods.length - 1 : periods.findLastIndex(({ start }) => start <= at)
+  const period = periods[index]
+  if (period === undefined) return 'no paid period'
+  const value = valuesOf(periods, kind)[index]
+  const text = value == null ? '–' : formatRate(value, kind === 'rate' ? 4 : 2)
+  return `${text} · period ${period.seq}, ${formatTime(period.start).slice(0, 16)}`
+}
+
+/** The value of each period, exact. */
+export function valuesOf(periods: readonly Period[], kind: CompareKind): (Decimal | null)[] {
+  let sum: Decimal = { digits: 0n, scale: 0 }
+  return periods.map((period) => {
+    const rate = parseDecimal(period.rate ?? '')
+    if (rate === null) return null
+    if (kind === 'annualised') return annualised(period.rate, lengthOf(period))
+    sum = add(sum, rate)
+    return kind === 'rate' ? rate : sum
+  })
+}

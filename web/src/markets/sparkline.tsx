@@ -1,0 +1,85 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { drawn, readSeries, type Series } from '../series/series.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+
+const DAY = 86_400n * 1_000_000_000n
+
+/** Steps of a line, and how often it is asked for again. */
+const BUCKETS = 60
+const REFRESH_NS = 300n * 1_000_000_000n
+
+const [WIDTH, HEIGHT] = [120, 30]
+
+export type SparklineProps = {
+  marketId: string
+  name: string
+  /** When the market's points begin; null where it has none. */
+  first: bigint | null
+  /** The time of the last block. */
+  last: bigint
+}
+
+/** The last 24 hours of a market's internal price; asked for once the row is seen. */
+export function Sparkline({ marketId, name, first, last }: SparklineProps) {
+  const place = useRef<HTMLSpanElement>(null)
+  const [seen, setSeen] = useState(false)
+  useEffect(() => {
+    const watch = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true)
+    })
+    watch.observe(place.current!)
+    return () => watch.disconnect()
+  }, [])
+  const begin = last - DAY
+  const from = first !== null && first > begin ? first : begin
+  const { data } = useQuery(
+    seen && first !== null ? `${marketId} ${first} ${last / REFRESH_NS}` : null,
+    async (signal) =>
+      readSeries(await lyra.series(marketId, { from, to: last + 1n, buckets: BUCKETS, signal })),
+    { keep: true },
+  )
+  const path = data === null ? null : pathOf(data)
+  return (
+    <span class="sparkline" ref={place}>
+      {path !== null && (
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          width={WIDTH}
+          height={HEIGHT}
+          role="img"
+          aria-label={path.label(name)}
+        >
+          <path d={path.d} class={path.change < 0 ? 'fell' : 'rose'} />
+        </svg>
+      )}
+      {path !== null && <span class="sparkline-change">{path.text}</span>}
+    </span>
+  )
+}
+
+/** A line of the prices, external where there is no internal one, and the change from first to last. */
+function pathOf({ external, internal }: Series) {
+  const buckets = internal.length > 0 ? internal : external
+  const [begin, end] = [buckets[0], buckets.at(-1)]
+  const from = drawn(begin?.price.first, 0)
+  const to = drawn(end?.price.last, 0)
+  if (begin === undefined || end === undefined || from === null || to === null) return null
+  const prices = buckets.map(({ price }) => drawn(price.last, 0) ?? from)
+  const [least, most] = [Math.min(...prices), Math.max(...prices)]
+  const length = Number(end.start - begin.start) || 1
+  const points = buckets.map(({ start }, index) => {
+    const x = (Number(start - begin.start) / length) * (WIDTH - 2) + 1
+    const y =
+      most === least ? HEIGHT / 2 : HEIGHT - 2 - ((prices[index]! - least) / (most - least)) * (HEIGHT - 4)
+    return `${x.toFixed(1)} ${y.toFixed(1)}`
+  })
+  const change = from === 0 ? 0 : to / from - 1
+  const text = `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %`
+  return {
+    d: points.length === 1 ? `M1 ${HEIGHT / 2}H${WIDTH - 1}` : `M${points.join('L')}`,
+    change,
+    text,
+    label: (name: string) => `${name}: price in the last 24 hours, ${text}`,
+  }
+}

@@ -1,0 +1,52 @@
+import type { MarketSummary } from 'lyra-client'
+import { writeDecimal } from '../figures/decimal.ts'
+import { csvOf } from '../parts/csv.ts'
+import { annualised } from '../periods/period.ts'
+import { currentRate, paidLength, premiumOf } from './summary.ts'
+
+const HEAD = [
+  'marketId',
+  'code',
+  'state',
+  'rate',
+  'rateIsEstimate',
+  'annualisedRate',
+  'lastPaidRate',
+  'lastPaidPayment',
+  'premium',
+  'externalPrice',
+  'internalPrice',
+  'settlementAssetSymbol',
+  'settlementAssetDecimals',
+  'providers',
+]
+
+/** The table of markets as CSV: exact texts as sent, and what is reckoned from them. */
+export function summariesCsv(summaries: readonly MarketSummary[]): string {
+  return csvOf(
+    HEAD,
+    summaries.map((summary) => {
+      const { marketId, instrument, lastPaidPeriod, lastExternalPoint, lastInternalPoint, providers } =
+        summary
+      const rate = currentRate(summary)
+      const year = rate === null ? null : annualised(rate.text, paidLength(summary))
+      const premium = premiumOf(summary)
+      return [
+        marketId,
+        instrument?.code,
+        instrument?.state,
+        rate?.text,
+        rate === null ? undefined : `${rate.estimate}`,
+        year === null ? undefined : writeDecimal(year),
+        lastPaidPeriod?.fundingRate,
+        lastPaidPeriod?.fundingPayment,
+        premium === null ? undefined : writeDecimal(premium),
+        lastExternalPoint?.price,
+        lastInternalPoint?.price,
+        instrument?.settlementAsset?.symbol,
+        instrument?.settlementAsset?.decimals,
+        providers,
+      ]
+    }),
+  )
+}

@@ -1,0 +1,108 @@
+import type { MarketSummary } from 'lyra-client'
+import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
+import { annualised, lengthOf, readPeriod } from '../periods/period.ts'
+import { marketLabel } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+
+/** Markets are read so many at a time, so many times at most. */
+const PAGE_ROWS = 1_000
+const MAX_PAGES = 5
+
+/** The address of the first page of summaries. */
+export const SUMMARIES_URL = `${location.origin}/api/v2/market-summaries?pagination.first=${PAGE_ROWS}`
+
+export async function askSummaries(signal: AbortSignal): Promise<MarketSummary[]> {
+  const summaries: MarketSummary[] = []
+  let after: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { rows, pageInfo } = await lyra.marketSummariesPage({}, { first: PAGE_ROWS, after, signal })
+    summaries.push(...rows.map(({ node }) => node))
+    if (!pageInfo.hasNextPage) break
+    after = pageInfo.endCursor
+  }
+  return summaries
+}
+
+/** The rate that counts now: the running period's estimate, or what was paid last. */
+export function currentRate({ estimate, lastPaidPeriod }: MarketSummary): {
+  text: string
+  estimate: boolean
+} | null {
+  if (estimate !== null) return { text: estimate.fundingRate, estimate: true }
+  return lastPaidPeriod?.fundingRate === undefined
+    ? null
+    : { text: lastPaidPeriod.fundingRate, estimate: false }
+}
+
+/** The length by which the current rate is annualised: that of the last paid period, nanoseconds. */
+export function paidLength({ lastPaidPeriod }: MarketSummary): bigint | null {
+  return lastPaidPeriod === null ? null : lengthOf(readPeriod(lastPaidPeriod))
+}
+
+/** Places behind the point of a premium. */
+const PREMIUM_PLACES = 12
+
+/** Last internal by last external price, less 1; null where one is missing. */
+export function premiumOf({ lastExternalPoint, lastInternalPoint }: MarketSummary): Decimal | null {
+  const [external, internal] = [lastExternalPoint, lastInternalPoint].map((point) =>
+    point === null ? null : parseDecimal(point.price),
+  )
+  if (external == null || internal == null) return null
+  return ratio(subtract(internal, external), external, 0, PREMIUM_PLACES)
+}
+
+/** What markets are sorted by. */
+export const SORTS = [
+  'market',
+  'rate',
+  'annualised',
+  'paid',
+  'premium',
+  'price',
+  'providers',
+  'state',
+] as const
+
+export type Sort = (typeof SORTS)[number]
+
+/** What a column sorts by: a number, or a text; null goes last. */
+function keyOf(summary: MarketSummary, sort: Sort): Decimal | string | null {
+  const rate = currentRate(summary)
+  switch (sort) {
+    case 'market':
+      return marketLabel(summary.marketId)
+    case 'rate':
+      return rate === null ? null : parseDecimal(rate.text)
+    case 'annualised':
+      return rate === null ? null : annualised(rate.text, paidLength(summary))
+    case 'paid':
+      return parseDecimal(summary.lastPaidPeriod?.fundingRate ?? '')
+    case 'premium':
+      return premiumOf(summary)
+    case 'price':
+      return parseDecimal(summary.lastExternalPoint?.price ?? '')
+    case 'providers':
+      return parseDecimal(summary.providers)
+    case 'state':
+      return summary.instrument === null
+        ? null
+        : `${summary.instrument.state} ${summary.instrument.tradingMode}`
+  }
+}
+
+/** Markets in the order of a column; those without its figure last, equal ones by name and id. */
+export function sortSummaries(
+  summaries: readonly MarketSummary[],
+  { sort, descending }: { sort: Sort; descending: boolean },
+): MarketSummary[] {
+  const keys = new Map(summaries.map((summary) => [summary, keyOf(summary, sort)]))
+  const nameOf = ({ marketId }: MarketSummary) => `${marketLabel(marketId)} ${marketId}`
+  return [...summaries].sort((left, right) => {
+    const [a, b] = [keys.get(left) ?? null, keys.get(right) ?? null]
+    const byName = nameOf(left) < nameOf(right) ? -1 : 1
+    if (a === null || b === null) return a === b ? byName : a === null ? 1 : -1
+    const order =
+      typeof a === 'string' || typeof b === 'string' ? (a === b ? 0 : a < b ? -1 : 1) : compare(a, b)
+    return order === 0 ? byName : descending ? -order : order
+  })
+}

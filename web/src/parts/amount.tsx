@@ -1,0 +1,30 @@
+import { type AmountStyle, describeExact, formatAmount, type Unit } from '../figures/amount.ts'
+
+export type AmountProps = AmountStyle & {
+  /** The API's text. */
+  text: string
+  unit: Unit | null
+  /** Whether the asset's symbol stands behind it; not where a column's header names it. */
+  bare?: boolean
+  /** For tests and styles: which figure it is. */
+  name?: string | undefined
+}
+
+/** A number of an asset's smallest parts, as people read it; what was sent is on hover, and in copies. */
+export function Amount({ text, unit, bare = false, name, ...style }: AmountProps) {
+  return (
+    <data class="amount" value={text} title={describeExact(text, unit)} data-figure={name}>
+      {formatAmount(text, unit, style)}
+      {!bare && unit !== null && unit.symbol !== '' && <span class="unit"> {unit.symbol}</span>}
+    </data>
+  )
+}
+
+/** A number that is rounded for reading; the text that was sent is on hover, and in copies. */
+export function Rounded({ text, shown, name }: { text: string; shown: string; name?: string | undefined }) {
+  return (
+    <data class="amount" value={text} title={text} data-figure={name}>
+      {shown}
+    </data>
+  )
+}

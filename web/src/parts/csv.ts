@@ -1,0 +1,9 @@
+/** Rows as CSV by RFC 4180; what is not there is nothing between the commas. */
+export function csvOf(
+  head: readonly string[],
+  rows: readonly (readonly (string | null | undefined)[])[],
+): string {
+  const cell = (text: string | null | undefined) =>
+    text == null ? '' : /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return [head, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('')
+}

@@ -1,0 +1,114 @@
+import type { FundingPeriod, LyraClient } from 'lyra-client'
+import { add, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
+
+/** A year as rates are annualised by, nanoseconds. */
+const YEAR = 365n * 86_400n * 1_000_000_000n
+
+/** Periods of equal length, one after another, that make a market's periods regular. */
+const REGULAR = 10
+
+/** Places behind the point of an annualised rate. */
+const ANNUAL_PLACES = 18
+
+/** A funding period as views show it; texts are the API's. */
+export type Period = {
+  seq: bigint
+  /** Unix nanoseconds. */
+  start: bigint
+  /** Null while it runs, or where the blocks of its end are missing. */
+  end: bigint | null
+  payment: string | null
+  rate: string | null
+  internalTwap: string | null
+  externalTwap: string | null
+}
+
+export function readPeriod(row: FundingPeriod): Period {
+  return {
+    seq: BigInt(row.seq),
+    start: BigInt(row.start),
+    end: row.end === undefined ? null : BigInt(row.end),
+    payment: row.fundingPayment ?? null,
+    rate: row.fundingRate ?? null,
+    internalTwap: row.internalTwap ?? null,
+    externalTwap: row.externalTwap ?? null,
+  }
+}
+
+/** What a market's loaded periods say together. */
+export type Periods = {
+  /** In order of time, oldest first. */
+  list: readonly Period[]
+  /** Whether the market has older ones than the first. */
+  more: boolean
+}
+
+/** Reads the last periods that begin before a time, newest `rows` of them. */
+export async function askPeriods(
+  lyra: Pick<LyraClient, 'fundingPeriodsPage'>,
+  filters: { marketId: string; from?: bigint; to?: bigint },
+  rows: number,
+  signal?: AbortSignal,
+): Promise<Periods> {
+  const page = await lyra.fundingPeriodsPage(filters, { first: rows, newestFirst: true, signal })
+  return { list: page.rows.map(({ node }) => readPeriod(node)).reverse(), more: page.pageInfo.hasNextPage }
+}
+
+/** How long a period was; null where its end is not known. */
+export function lengthOf({ start, end }: Pick<Period, 'start' | 'end'>): bigint | null {
+  return end === null ? null : end - start
+}
+
+/** A rate as it would be for a year of periods of this length; null where there is none. */
+export function annualised(rate: string | null, length: bigint | null): Decimal | null {
+  const number = rate === null ? null : parseDecimal(rate)
+  return number === null || length === null ? null : scaleBy(number, YEAR, length, ANNUAL_PLACES)
+}
+
+/** The sum of the rates of periods that were paid. */
+export function cumulative(periods: readonly Period[]): Decimal {
+  return periods.reduce<Decimal>(
+    (sum, { rate }) => add(sum, (rate === null ? null : parseDecimal(rate)) ?? { digits: 0n, scale: 0 }),
+    { digits: 0n, scale: 0 },
+  )
+}
+
+/** The length of a market's periods where they are regular: the last ten of some length are equally long. */
+export function regularLength(periods: readonly Period[]): bigint | null {
+  const lengths = periods.map(lengthOf).filter((length) => length !== null && length > 0n)
+  const last = lengths.slice(-REGULAR)
+  return last.length === REGULAR && last.every((length) => length === last[0]) ? last[0]! : null
+}
+
+/** What a period is annualised by while it runs: the length that it will have, or that of the last one paid. */
+export function expectedLength(periods: readonly Period[]): bigint | null {
+  const paid = periods.filter(({ rate }) => rate !== null).at(-1)
+  return regularLength(periods) ?? (paid === undefined ? null : lengthOf(paid))
+}
+
+/** Who pays whom, by the sign of a payment or a rate. */
+export function whoPays(text: string | null): string {
+  const number = text === null ? null : parseDecimal(text)
+  if (number === null) return 'no payment'
+  if (number.digits === 0n) return 'nobody pays'
+  return number.digits > 0n ? 'longs pay shorts' : 'shorts pay longs'
+}
+
+/** Why a period was not paid; null where it was. */
+export function whyUnpaid({ start, end, payment }: Period, isLast: boolean): string | null {
+  if (payment !== null) return null
+  if (end === null) return isLast ? 'running' : 'its end lies in missing blocks'
+  return end === start ? 'no payment: it had no length' : 'no payment: a source had no price before its end'
+}
+
+/** When a period ended, as far as is known; the next one's start, or a limit, where its own end is not. */
+export function endOf(periods: readonly Period[], index: number, limit: bigint): bigint {
+  return periods[index]!.end ?? periods[index + 1]?.start ?? limit
+}
+
+/** Periods that overlap a range. */
+export function within(periods: readonly Period[], { from, to }: { from: bigint; to: bigint }): Period[] {
+  return periods.filter(
+    ({ start }, index) => start < to && (start >= from || endOf(periods, index, to) > from),
+  )
+}

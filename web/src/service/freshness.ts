@@ -1,0 +1,79 @@
+import { computed } from '@preact/signals'
+import { LyraApiError } from 'lyra-client'
+import { formatAge, formatTime } from '../figures/format-time.ts'
+import { now } from '../parts/clock.ts'
+import { connection } from './connection.ts'
+import { coverageError, coverageSamples, lastHeight, latestCoverage, readiness } from './coverage.ts'
+
+/** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
+const LIVE_MS = 60_000
+
+/** Blocks that came within this time make a service one that follows the network, however old they are. */
+const WATCHED_MS = 20_000
+
+/** How current the data are: the one place that says so, for the header, the Node page and the button. */
+export type Freshness = {
+  state: 'connecting' | 'live' | 'lagging' | 'static' | 'not-ready' | 'empty' | 'down'
+  /** In one or two words, with the age, the lag, the date or the reason. */
+  text: string
+  /** The whole of it. */
+  more: string
+}
+
+export const freshness = computed<Freshness>(() => {
+  if (connection.value.state === 'down') {
+    const since = formatTime(BigInt(connection.value.since) * 1_000_000n).slice(11, 19)
+    return { state: 'down', text: 'down', more: `The service has not answered since ${since} UTC.` }
+  }
+  const ready = readiness.value
+  const reasons = ready?.status === 'not ready' ? ready.reasons : []
+  if (reasons.some(({ reason }) => reason === 'empty store')) {
+    return { state: 'empty', text: 'not ready: empty', more: 'The store holds no block yet.' }
+  }
+  const other = reasons.filter(({ reason }) => reason !== 'behind')
+  if (other.length > 0) {
+    const [first] = other
+    return {
+      state: 'not-ready',
+      text: `not ready: ${first!.reason}`,
+      more: `Not ready: ${other.map(({ message }) => message).join('; ')}.`,
+    }
+  }
+  const coverage = latestCoverage()
+  const error = coverageError.value
+  if (coverage === null || ready === null) {
+    return error instanceof LyraApiError
+      ? { state: 'not-ready', text: 'not ready', more: error.message }
+      : { state: 'connecting', text: 'connecting', more: 'The service has not answered yet.' }
+  }
+  const last = BigInt(coverage.blocks.lastTimestamp)
+  const age = BigInt(now.value) * 1_000_000n - last
+  const asOf = `${formatTime(last - (last % 1_000_000_000n))} UTC`
+  const behind = reasons.length > 0
+  if (!behind && age <= BigInt(LIVE_MS) * 1_000_000n) {
+    return {
+      state: 'live',
+      text: `live · ${formatAge(age)}`,
+      more: `Live: the last block is ${formatAge(age)} old.`,
+    }
+  }
+  if (behind || hasGrown()) {
+    return {
+      state: 'lagging',
+      text: `lagging by ${formatAge(age)}`,
+      more: `Blocks come in, but the last one is ${formatAge(age)} old, of ${asOf}.`,
+    }
+  }
+  return {
+    state: 'static',
+    text: `static as of ${asOf.slice(0, 16)}`,
+    more: `Static: no blocks come in. The last one is of ${asOf}, ${formatAge(age)} ago.`,
+  }
+})
+
+/** Whether blocks came in lately, as far as this page has watched. */
+function hasGrown(): boolean {
+  const samples = coverageSamples.value.filter(({ at }) => at > now.value - WATCHED_MS)
+  const [first, last] = [samples[0], samples.at(-1)]
+  return first !== undefined && last !== undefined && lastHeight(last.coverage) !== lastHeight(first.coverage)
+}

@@ -1,0 +1,61 @@
+import { LyraApiError, type StreamOptions, type StreamRow } from 'lyra-client'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { lastHeight, latestCoverage } from './coverage.ts'
+import { followStream } from './follow-stream.ts'
+
+/** Rows come one by one, many at a time: they are shown together, so often at most. */
+const SHOW_MS = 1_500
+
+/** What has changed on the service since a view was opened. */
+export type Changes = {
+  /** Changes whenever there may be something new to ask for. */
+  version: string
+  /** How many rows the stream has brought. */
+  rows: number
+}
+
+/**
+ * Counts what a stream brings, for a view that asks again then. Where the service has no stream for it, each new block
+ * counts.
+ *
+ * @param key names the stream; null follows none
+ */
+export function useChanges<Node>(
+  key: string | null,
+  open: (options: StreamOptions) => AsyncIterable<StreamRow<Node>>,
+): Changes {
+  const [seen, setSeen] = useState({ rows: 0, resumed: 0 })
+  const [streams, setStreams] = useState(true)
+  const latest = useRef(open)
+  latest.current = open
+  const coverage = latestCoverage()
+  useEffect(() => {
+    setSeen({ rows: 0, resumed: 0 })
+    if (key === null) return
+    const stop = new AbortController()
+    let waiting = 0
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const show = () => {
+      timer = undefined
+      const rows = waiting
+      waiting = 0
+      setSeen((known) => ({ ...known, rows: known.rows + rows }))
+    }
+    followStream((options) => latest.current(options), {
+      signal: stop.signal,
+      onRow: () => {
+        waiting++
+        timer ??= setTimeout(show, SHOW_MS)
+      },
+      onResume: () => setSeen((known) => ({ ...known, resumed: known.resumed + 1 })),
+    }).catch((error) => {
+      if (error instanceof LyraApiError) setStreams(false)
+    })
+    return () => {
+      stop.abort()
+      clearTimeout(timer)
+    }
+  }, [key])
+  const height = streams || coverage === null ? '' : lastHeight(coverage)
+  return { version: `${seen.rows} ${seen.resumed} ${height}`, rows: seen.rows }
+}
