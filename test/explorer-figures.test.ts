@@ -20,7 +20,6 @@ import {
 } from '../web/src/figures/decimal.ts'
 import {
   formatBasisPoints,
-  formatDifference,
   formatPercent,
   formatRate,
   groupDigits,
@@ -60,10 +59,6 @@ describe("the explorer's figures", () => {
       [formatPercent('0.5'), '50 %'],
       [formatPercent('10.10'), '1,010 %'],
       [formatPercent(''), ''],
-      [formatDifference('9007199254740993', '9007199254740992'), '+1'],
-      [formatDifference('1.5', '2.25'), '-0.75'],
-      [formatDifference('7', '7'), '0'],
-      [formatDifference('x', '7'), null],
       [formatBasisPoints('10001', '10000'), '+1.00 bp'],
       [formatBasisPoints('9999', '10000'), '-1.00 bp'],
       [formatBasisPoints('1', '3'), '-6,666.66 bp'],

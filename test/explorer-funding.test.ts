@@ -250,6 +250,32 @@ describe("the explorer's funding", () => {
       await page.getByRole('button', { name: 'Internal price' }).click()
     })
 
+    await t.test('labels of periods keep their place after a zoom', async () => {
+      await page.evaluate(`(() => {
+        const { fillText } = CanvasRenderingContext2D.prototype
+        window.labels = []
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          if (/^#\\d+$/.test(text)) window.labels.push(this.textAlign + ' ' + text)
+          return fillText.call(this, text, x, y)
+        }
+      })()`)
+      for (const name of ['Zoom in', 'Zoom out', 'Earlier', 'Later']) {
+        await page.evaluate('window.labels.length = 0')
+        await page.getByRole('button', { name, exact: true }).click()
+        const labels = await eventually(
+          () => page.evaluate<string[]>('window.labels'),
+          (drawn) => drawn.length > 2,
+        )
+        assert.deepEqual(
+          labels.filter((label) => !label.startsWith('left ')),
+          [],
+          name,
+        )
+      }
+      await page.goto(FUNDING)
+      await settled(page)
+    })
+
     await t.test('a drag zooms in, the tables and their requests follow, back goes back', async () => {
       const plot = (await page.locator('[data-chart="prices"] .u-over').boundingBox())!
       await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 60)

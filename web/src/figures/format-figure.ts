@@ -36,12 +36,6 @@ function inHundredths({ digits, scale }: Decimal): Decimal {
   return scale >= 2 ? { digits, scale: scale - 2 } : { digits: digits * 10n ** BigInt(2 - scale), scale: 0 }
 }
 
-/** `left - right`, grouped and with its sign; null where one of them is no number. */
-export function formatDifference(left: string, right: string): string | null {
-  const [a, b] = [parseDecimal(left), parseDecimal(right)]
-  return a === null || b === null ? null : groupSigned(subtract(a, b))
-}
-
 /** `left - right` in hundredths of a percent of `right`, cut to two places; null where there is none. */
 export function formatBasisPoints(left: string, right: string): string | null {
   const [a, b] = [parseDecimal(left), parseDecimal(right)]

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Bar } from '../charts/draw.ts'
 import type { Unit } from '../figures/amount.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
@@ -14,6 +15,7 @@ const KEYS_TEXT =
 
 export type ChartPanelProps = {
   data: FundingData | null
+  bars: readonly Bar[]
   range: Range
   hidden: ReadonlySet<string>
   unit: Unit | null
@@ -29,6 +31,7 @@ export type ChartPanelProps = {
 /** The charts, moved and read by mouse, by touch and by keyboard. */
 export function ChartPanel({
   data,
+  bars,
   range,
   hidden,
   unit,
@@ -44,8 +47,8 @@ export function ChartPanel({
   const charts = useRef<Charts | null>(null)
   const pointed = useRef<number | null>(null)
   const [spoken, setSpoken] = useState('')
-  const latest = useRef({ data, range, hidden, onRange, onPoint })
-  latest.current = { data, range, hidden, onRange, onPoint }
+  const latest = useRef({ data, bars, range, hidden, onRange, onPoint })
+  latest.current = { data, bars, range, hidden, onRange, onPoint }
   const dark = isDark()
   const narrow = useNarrow()
   const long = unit === null
@@ -63,12 +66,14 @@ export function ChartPanel({
     made.setRange(latest.current.range)
     made.setHidden(latest.current.hidden)
     if (latest.current.data !== null) made.setData(latest.current.data)
+    made.setBars(latest.current.bars)
     return () => made.destroy()
   }, [dark, narrow, long])
   useEffect(() => charts.current?.setRange(range), [range.from, range.to])
   useEffect(() => {
     if (data !== null) charts.current?.setData(data)
   }, [data])
+  useEffect(() => charts.current?.setBars(bars), [bars])
   useEffect(() => charts.current?.setHidden(hidden), [hidden])
 
   const pointAt = (index: number | null) => {

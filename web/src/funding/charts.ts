@@ -30,7 +30,6 @@ export type FundingData = {
   /** The length of a bucket, nanoseconds. */
   bucket: bigint
   periods: readonly Period[]
-  bars: readonly Bar[]
   shades: readonly Shade[]
   /** Decimals of prices; 0 where they are not known. */
   decimals: number
@@ -51,6 +50,7 @@ export type ChartsOptions = {
 /** The charts of the funding view, one beneath the other, that move together. */
 export type Charts = {
   setData(data: FundingData): void
+  setBars(bars: readonly Bar[]): void
   setRange(range: Range): void
   setHidden(hidden: ReadonlySet<string>): void
   /** Points at a time as the mouse would; null points at none. */
@@ -75,6 +75,7 @@ const SERIES: Record<Line, number[]> = {
 export function createCharts({ places, narrow, long, onRange, onHover }: ChartsOptions): Charts {
   const colours = readColours(places.rates)
   let data: FundingData | null = null
+  let bars: readonly Bar[] = []
   let range: Range = { from: 0n, to: 1n }
   const heights = HEIGHTS[narrow ? 'narrow' : 'wide']
   const axisSize = narrow ? 62 : long ? 118 : 84
@@ -128,7 +129,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
     rates: make('rates', {
       // A bar that is wider than the range has its middle outside, and is to be seen all the same.
       zero: () => {
-        const shown = (data?.bars ?? []).filter(({ from, to }) => from < range.to && to > range.from)
+        const shown = bars.filter(({ from, to }) => from < range.to && to > range.from)
         const values = shown.flatMap(({ value }) => value ?? [])
         return [Math.min(0, ...values), Math.max(0, ...values)]
       },
@@ -136,7 +137,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
         drawClear: [background(false)],
-        draw: [(chart) => data !== null && drawBars(chart, data.bars, colours)],
+        draw: [(chart) => drawBars(chart, bars, colours)],
         setSelect: [select],
       },
     }),
@@ -184,9 +185,13 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
   return {
     setData: (next) => {
       data = next
-      charts.rates.setData(barColumns(next.bars), false)
       charts.prices.setData(priceColumns(next), false)
       charts.premium.setData(premiumColumns(next), false)
+      place()
+    },
+    setBars: (next) => {
+      bars = next
+      charts.rates.setData(barColumns(bars), false)
       place()
     },
     setRange: (next) => {

@@ -64,11 +64,14 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
       moments,
       bucket: series.data.bucket,
       periods: list,
-      bars: barsOf(list, range, estimate.data, kind),
       shades: [...auctions, ...gaps],
       decimals: unit?.decimals ?? 0,
     }
-  }, [series.data, periods.data, estimate.data, gaps, kind, unit?.decimals, range.from, range.to])
+  }, [series.data, periods.data, gaps, unit?.decimals])
+  const bars = useMemo(
+    () => barsOf(list, range, estimate.data, kind),
+    [periods.data, estimate.data, kind, range.from, range.to],
+  )
 
   const look = ({ from, to }: Range, settled: boolean) =>
     setParams({ from: `${from}`, to: `${to}`, span: null, after: null, before: null }, { push: settled })
@@ -116,6 +119,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           {data === null && series.error === null && <Skeleton what="charts" tall />}
           <ChartPanel
             data={data}
+            bars={bars}
             range={range}
             hidden={hidden}
             unit={unit}

@@ -20,18 +20,16 @@ export function barsOf(
   estimate: FundingEstimate | null,
   kind: BarKind,
 ): Bar[] {
-  const overlapping = within(periods, shown)
   let sum: Decimal = { digits: 0n, scale: 0 }
   const placeOf = (rate: string | null, length: bigint | null): number | null => {
     const number = rate === null ? null : parseDecimal(rate)
     if (number === null) return null
-    sum = add(sum, number)
-    const value = { rate: number, cumulative: sum, annualised: annualised(rate, length) }[kind]
+    if (kind === 'cumulative') sum = add(sum, number)
+    const value = { rate: number, cumulative: sum, annualised: null }[kind] ?? annualised(rate, length)
     return value === null ? null : approximate(value) * 100
   }
-  const bars = overlapping.flatMap((period): Bar[] => {
-    const index = periods.indexOf(period)
-    const to = endOf(periods, index, shown.to)
+  const bars = within(periods, shown).flatMap((period, index, all): Bar[] => {
+    const to = endOf(all, index, shown.to)
     return to === period.start
       ? []
       : [{ from: period.start, to, value: placeOf(period.rate, lengthOf(period)), estimate: false }]
