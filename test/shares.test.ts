@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -77,6 +78,41 @@ test('Turns go round the addresses that wait: one that asks for everything waits
   for (const end of ends) end()
   await Promise.all(all)
   assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
+})
+
+test('One whose connection is closed while it waits leaves the queue, and takes nobody a turn', async () => {
+  const turns = createTurns()
+  const ends: (() => void)[] = []
+  let left = 0
+  const ask = (connection: PassThrough) =>
+    turns(
+      async () => {
+        if (connection.destroyed) left++
+        else await new Promise<void>((resolve) => ends.push(resolve))
+      },
+      'a',
+      connection,
+    )
+  const connections = Array.from({ length: 1_000 }, () => new PassThrough())
+  const all = connections.map(ask)
+  await delay(30)
+  assert.equal(ends.length, 8)
+  for (const connection of connections.slice(8, 998)) connection.destroy()
+  await Promise.all(all.slice(8, 998))
+  assert.equal(left, 990)
+  assert.deepEqual(
+    connections.slice(8, 998).filter((connection) => connection.listenerCount('close') > 0),
+    [],
+  )
+  for (const end of ends.splice(0)) end()
+  await delay(30)
+  assert.equal(ends.length, 2)
+  for (const end of ends) end()
+  await Promise.all(all)
+  assert.deepEqual(
+    connections.filter((connection) => connection.listenerCount('close') > 0),
+    [],
+  )
 })
 
 test('A reader is slow that takes less than the pace over the whole time while bytes wait for it', () => {

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import { unavailable } from './errors.ts'
 
 /** Pages that are in the making at the same time. */
@@ -10,12 +11,13 @@ const SLICE_MS = 20
 const MAX_WAIT_MS = 10_000
 
 /**
- * Runs `work` once it is its turn.
+ * Runs `work` once it is its turn. One whose connection is closed while it waits is run at once, and is to see that
+ * nobody is left to answer: what waits is never more than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 where its turn does not come in time.
  */
-export type Turns = <T>(work: () => Promise<T>, address?: string) => Promise<T>
+export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Duplex) => Promise<T>
 
 /** Turns of pages of the usual size, and of long ones: neither wait for the others. */
 export type PageTurns = { usual: Turns; long: Turns }
@@ -30,7 +32,7 @@ export type PageTurns = { usual: Turns; long: Turns }
  */
 export function createTurns(onAlone: (address: string) => void = () => {}): Turns {
   /** What waits, by address; the address whose turn is next comes first. */
-  const waiting = new Map<string, (() => void)[]>()
+  const waiting = new Map<string, Set<() => void>>()
   let running = 0
   /** When the first page of this round of the event loop was begun; null before. */
   let roundSince: number | null = null
@@ -54,29 +56,44 @@ export function createTurns(onAlone: (address: string) => void = () => {}): Turn
     if (next === undefined || !hasRoom()) return
     const [address, queue] = next
     begin()
-    const wake = queue.shift()!
+    const wake = queue.values().next().value!
+    queue.delete(wake)
     // Last in the map is last to have its turn again.
     waiting.delete(address)
-    if (queue.length > 0) waiting.set(address, queue)
+    if (queue.size > 0) waiting.set(address, queue)
     wake()
   }
 
-  async function wait(address: string): Promise<void> {
-    const since = performance.now()
-    await new Promise<void>((resolve) => {
-      const queue = waiting.get(address)
-      if (queue === undefined) waiting.set(address, [resolve])
-      else queue.push(resolve)
-    })
+  /** Waits for a turn, which has begun then; tells whether it came before the connection was closed. */
+  async function wait(address: string, connection: Duplex | undefined): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const wake = () => resolve(true)
+    const queue = waiting.get(address) ?? new Set()
+    queue.add(wake)
+    waiting.set(address, queue)
+    const leave = () => {
+      queue.delete(wake)
+      if (queue.size === 0 && waiting.get(address) === queue) waiting.delete(address)
+      resolve(false)
+    }
+    connection?.once('close', leave)
+    const hasTurn = await promise
+    connection?.off('close', leave)
+    return hasTurn
+  }
+
+  function refuseIfLate(address: string, since: number): void {
     if (performance.now() - since < MAX_WAIT_MS) return
     if ([...waiting.keys()].every((other) => other === address)) onAlone(address)
     throw unavailable('the service is overloaded; try again')
   }
 
-  return async (work, address = '') => {
+  return async (work, address = '', connection = undefined) => {
+    const since = performance.now()
+    if (waiting.size === 0 && hasRoom()) begin()
+    else if (!(await wait(address, connection))) return work()
     try {
-      if (waiting.size === 0 && hasRoom()) begin()
-      else await wait(address)
+      refuseIfLate(address, since)
       return await work()
     } finally {
       running -= 1

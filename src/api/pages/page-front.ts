@@ -147,16 +147,20 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   ): Promise<void> {
     const startedAt = performance.now()
     const inTurn = isLong(asked) ? turns.long : turns.usual
-    await inTurn(async () => {
-      if (request.socket.destroyed) return
-      const page = await pages.make(asked)
-      if (page === null) throw emptyStore()
-      const status = await sendMade(request, response, page, { route, limits })
-      metrics.requestSeconds.observe(
-        { route, method: 'GET', status: String(status) },
-        (performance.now() - startedAt) / 1000,
-      )
-    }, addressOf(request))
+    await inTurn(
+      async () => {
+        if (request.socket.destroyed) return
+        const page = await pages.make(asked)
+        if (page === null) throw emptyStore()
+        const status = await sendMade(request, response, page, { route, limits })
+        metrics.requestSeconds.observe(
+          { route, method: 'GET', status: String(status) },
+          (performance.now() - startedAt) / 1000,
+        )
+      },
+      addressOf(request),
+      request.socket,
+    )
   }
 
   /** Makes the page that is asked for; false where the request is not one for here, and nothing has been done. */

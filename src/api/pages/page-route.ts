@@ -26,21 +26,25 @@ export function pageHandler(resource: Resource, { pages, turns, cache, addressOf
     const { marketId = null } = request.params as { marketId?: string }
     const asked = pageRequest(resource, marketId, values)
     const inTurn = isLong(asked) ? turns.long : turns.usual
-    await inTurn(async () => {
-      if (request.raw.socket.destroyed) return reply.hijack()
-      const page = await pages.make(asked)
-      if (page === null) throw emptyStore()
-      const { json, checkSum, scope, position, version, release } = page
-      reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
-      const sent = await sendJson(request, reply, json, checkSum)
-      if (sent !== null && cache !== null && request.method === 'GET') {
-        // Not waited for: the answer is sent, and others wait for the turn.
-        void cache.put(pageKey(request.raw), { ...sent, scope, route: resource.path, version })
-      }
-      if (release === undefined) return
-      if (sent?.body === json) reply.raw.once('close', release)
-      else release()
-    }, addressOf(request.raw))
+    await inTurn(
+      async () => {
+        if (request.raw.socket.destroyed) return reply.hijack()
+        const page = await pages.make(asked)
+        if (page === null) throw emptyStore()
+        const { json, checkSum, scope, position, version, release } = page
+        reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+        const sent = await sendJson(request, reply, json, checkSum)
+        if (sent !== null && cache !== null && request.method === 'GET') {
+          // Not waited for: the answer is sent, and others wait for the turn.
+          void cache.put(pageKey(request.raw), { ...sent, scope, route: resource.path, version })
+        }
+        if (release === undefined) return
+        if (sent?.body === json) reply.raw.once('close', release)
+        else release()
+      },
+      addressOf(request.raw),
+      request.raw.socket,
+    )
     return reply
   }
 }

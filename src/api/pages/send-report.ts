@@ -18,14 +18,18 @@ export async function sendReport(
   { turns, addressOf }: ReportTurns,
   make: () => Promise<MadeReport | null>,
 ): Promise<FastifyReply> {
-  await turns(async () => {
-    if (request.raw.socket.destroyed) return reply.hijack()
-    const made = await make()
-    if (made === null) throw emptyStore()
-    const { json, position, refusal } = made
-    if (refusal !== undefined) throw invalidParameter(refusal)
-    reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
-    await sendJson(request, reply, json)
-  }, addressOf(request.raw))
+  await turns(
+    async () => {
+      if (request.raw.socket.destroyed) return reply.hijack()
+      const made = await make()
+      if (made === null) throw emptyStore()
+      const { json, position, refusal } = made
+      if (refusal !== undefined) throw invalidParameter(refusal)
+      reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+      await sendJson(request, reply, json)
+    },
+    addressOf(request.raw),
+    request.raw.socket,
+  )
   return reply
 }
