@@ -34,7 +34,10 @@ async function answer(
     const made = await report(asked)
     if (made === null) return { answer: null }
     const { json, ...others } = made
-    return { answer: { ...others, bytes: new Uint8Array(json) } }
+    // Short texts share a block of memory with others.
+    const isAlone = json.byteLength === json.buffer.byteLength
+    const bytes = isAlone ? new Uint8Array(json.buffer as ArrayBuffer) : new Uint8Array(json)
+    return { answer: { ...others, bytes }, bytes: [bytes.buffer as ArrayBuffer] }
   }
   const { resource, query, backward } = asked
   const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })
