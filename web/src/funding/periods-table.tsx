@@ -33,7 +33,10 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
   const newest = list.at(-1)
   const rows = [...shown].reverse()
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS
-  const filters = { marketId, from: shown[0]?.start ?? range.from, to: range.to }
+  // The date range of the operation looks at starts alone: the first one shown may have begun before the range.
+  const first = shown[0]
+  const from = first !== undefined && first.start < range.from ? first.start : range.from
+  const filters = { marketId, from, to: range.to }
   return (
     <section class="panel" aria-labelledby="periods-title">
       <div class="panel-head">
@@ -45,6 +48,12 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
       />
       {periods.error !== null && <Failure error={periods.error} onRetry={periods.reload} />}
       {periods.data === null && periods.error === null && <Skeleton what="funding periods" />}
+      {periods.data?.more && !periods.loading && list[0] !== undefined && list[0].start > range.from && (
+        <p class="notice">
+          This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
+          {formatTime(list[0].start).slice(0, 16)} are not drawn, listed or added up. Choose a shorter range.
+        </p>
+      )}
       {periods.data !== null && rows.length === 0 && (
         <p class="quiet">No funding period overlaps this range.</p>
       )}
