@@ -163,6 +163,15 @@ describe("the explorer's funding", () => {
       }
       await page.goto(FUNDING)
       await settled(page)
+      // A period's number shows that period alone.
+      await page.locator('table.periods').getByRole('link', { name: last.seq, exact: true }).click()
+      await page.waitForURL(new RegExp(`from=${last.start}&to=${last.end}`))
+      await eventually(
+        () => cellsOf(page, 'periods'),
+        (found) => found.length === 1 && found[0]![0] === last.seq,
+      )
+      await page.goto(FUNDING)
+      await settled(page)
     })
 
     await t.test(

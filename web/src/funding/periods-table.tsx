@@ -4,6 +4,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
@@ -91,6 +92,7 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
               {rows.slice(0, count).map((period) => (
                 <Row
                   key={`${period.seq}`}
+                  marketId={marketId}
                   period={period}
                   isLast={period === newest}
                   estimate={estimate?.seq === `${period.seq}` && period.end === null ? estimate : null}
@@ -122,6 +124,7 @@ export function inUnit(unit: Unit | null): string {
 }
 
 type RowProps = {
+  marketId: string
   period: Period
   isLast: boolean
   estimate: FundingEstimate | null
@@ -129,7 +132,7 @@ type RowProps = {
   unit: Unit | null
 }
 
-function Row({ period, isLast, estimate, expected, unit }: RowProps) {
+function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
   const { seq, start } = period
   const length = lengthOf(period)
   const twap = (text: string | null) =>
@@ -145,7 +148,17 @@ function Row({ period, isLast, estimate, expected, unit }: RowProps) {
   return (
     <tr class={estimate === null ? '' : 'estimate'}>
       <th scope="row" class="figure-column">
-        {groupDigits(`${seq}`)}
+        {length === null || length === 0n ? (
+          groupDigits(`${seq}`)
+        ) : (
+          <Link
+            view="funding"
+            params={{ market: marketId, from: `${start}`, to: `${start + length}` }}
+            title="Show this period alone"
+          >
+            {groupDigits(`${seq}`)}
+          </Link>
+        )}
       </th>
       <td title={`${start} ns`}>{formatTime(start)}</td>
       <td class="figure-column" title={length === null ? undefined : `${length} ns`}>
