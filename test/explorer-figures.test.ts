@@ -71,7 +71,7 @@ describe("the explorer's figures", () => {
     for (const [shown, expected] of cases) assert.equal(shown, expected)
   })
 
-  test('are reckoned with exactly, whatever their scales', () => {
+  test('are calculated exactly, whatever their scales', () => {
     assert.equal(writeDecimal(subtract(of('0.1'), of('0.0000000000000000001'))), '0.0999999999999999999')
     assert.equal(writeDecimal(subtract(of('-0.5'), of('+0.25'))), '-0.75')
     assert.equal(writeDecimal(add(of('0.1'), of('0.20'))), '0.30')
@@ -173,7 +173,7 @@ describe("the explorer's times", () => {
     assert.equal(formatTime(2n ** 63n - 1n), '2262-04-11 23:47:16.854775807')
   })
 
-  test('that are none are refused in words', () => {
+  test('that cannot be read are refused in words', () => {
     const cases: [text: string, words: RegExp][] = [
       ['yesterday', /"yesterday" is not a time\. Write 2026-01-31/],
       ['5', /is not a time/],
@@ -209,15 +209,16 @@ describe("the explorer's ranges", () => {
   test('follow the latest point unless from or to is named', () => {
     const held = { from: 0n, to: 1_000n * HOUR }
     const none = { from: null, to: null, span: null }
-    assert.deepEqual([viewRange(none, held).span, viewRange(none, held).follows], ['1d', true])
-    assert.equal(viewRange(none, { from: 0n, to: HOUR }).span, 'all')
-    const hourly = viewRange({ ...none, span: '1h' }, held)
+    const last = held.to + HOUR
+    assert.deepEqual([viewRange(none, held, last).span, viewRange(none, held, last).follows], ['1d', true])
+    assert.equal(viewRange(none, { from: 0n, to: HOUR }, last).span, 'all')
+    const hourly = viewRange({ ...none, span: '1h' }, held, last)
     assert.equal(hourly.from, held.to - HOUR)
     assert.ok(hourly.to > held.to)
-    const named = viewRange({ from: '1970-01-01', to: '1970-01-02', span: '1h' }, held)
+    const named = viewRange({ from: '1970-01-01', to: '1970-01-02', span: '1h' }, held, last)
     assert.deepEqual([named.from, named.to, named.follows, named.fault], [0n, 24n * HOUR, false, null])
-    const aged = viewRange({ from: '2d', to: null, span: null }, held)
-    assert.deepEqual([aged.from, aged.to], [held.to - 48n * HOUR, held.to + 1n])
+    const aged = viewRange({ from: '2d', to: null, span: null }, held, last)
+    assert.deepEqual([aged.from, aged.to], [last - 48n * HOUR, held.to + 1n])
     const range = { from: 0n, to: 1000n }
     assert.deepEqual(pan(range, 0.5), { from: 500n, to: 1500n })
     const near = zoom({ from: 0n, to: 8n * HOUR }, 0.5, 0.25)
@@ -233,7 +234,7 @@ describe("the explorer's ranges", () => {
       ['1970-01-02', '1970-01-02', /ends before it begins/],
       ['-9000000000000000000', '9000000000000000000', null],
     ] as const) {
-      const { fault, follows } = viewRange({ from, to, span: null }, held)
+      const { fault, follows } = viewRange({ from, to, span: null }, held, held.to)
       if (words === null) assert.equal(fault, null)
       else assert.match(fault ?? '', words)
       assert.equal(follows, words !== null, from)

@@ -163,6 +163,15 @@ describe("the explorer's funding", () => {
       }
       await page.goto(FUNDING)
       await settled(page)
+      // A period's number shows that period alone.
+      await page.locator('table.periods').getByRole('link', { name: last.seq, exact: true }).click()
+      await page.waitForURL(new RegExp(`from=${last.start}&to=${last.end}`))
+      await eventually(
+        () => cellsOf(page, 'periods'),
+        (found) => found.length === 1 && found[0]![0] === last.seq,
+      )
+      await page.goto(FUNDING)
+      await settled(page)
     })
 
     await t.test(
@@ -203,7 +212,7 @@ describe("the explorer's funding", () => {
         const [first] = (await getPage(base, POINTS, [['pagination.first', '1']])).edges
         assert.deepEqual(copied.slice(-2), [first!.node.price, first!.node.twap])
 
-        // The chart's place that the keys point at is told in full: what the series says of its bucket.
+        // What the keys point at is shown in full: what the series says of its bucket.
         await page.getByRole('application').focus()
         await page.keyboard.press('Home')
         for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowRight')

@@ -19,7 +19,7 @@ import {
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
-import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -268,6 +268,51 @@ describe("the explorer's requests", () => {
     )
     await page.goto(FUNDING.replace(BTC, ETH))
     await page.getByText('No funding of this market').waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('of more funding periods than a page has are four, and what is left out is said', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    const count = 5_200
+    const periods = Array.from({ length: count }, (_, seq) => ({
+      kind: 'funding-period' as const,
+      marketId: LIVE_MARKET,
+      seq: BigInt(seq),
+      start: timeOf(seq * 3_600),
+      end: timeOf((seq + 1) * 3_600),
+      fundingPayment: '100',
+      fundingRate: '0.0001',
+      internalTwap: '1',
+      externalTwap: '1',
+    }))
+    await live.commit(1, [pointAt(1), ...periods])
+    const base = await serve(t, store)
+    const { page, faults } = await openPage(browser, base)
+    const asked = watchRequests(page)
+    await page.goto('/?view=funding&span=all')
+    await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
+    const charts = asked.filter((path) => /\/series\/|estimates|funding-periods\/[0-9a-f]{64}$/.test(path))
+    assert.equal(charts.length, 4, charts.join())
+    await page.getByText('Cumulative, 5000 shown').waitFor()
+    assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.5000')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('section[aria-labelledby="periods-title"] .csv').click(),
+    ])
+    assert.equal(
+      readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split(/\r?\n/).length,
+      count + 1,
+    )
+    // In the past, a short range has all of its own.
+    await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
+    await page.getByText('Cumulative, 10 shown').waitFor()
+    assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
+    assert.equal(await page.getByText('more than 5,000').count(), 0)
     assert.deepEqual(faults, [])
   })
 })

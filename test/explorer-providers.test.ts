@@ -106,7 +106,7 @@ describe("the explorer's providers", () => {
       await page.getByLabel('Share below, %').fill('0.0')
       await page.getByText('A share is a number of percent above zero').waitFor()
       await page.getByLabel('Share below, %').fill('0.000001')
-      await page.getByRole('button', { name: 'Take the filters off' }).click()
+      await page.getByRole('button', { name: 'Clear the filters' }).click()
       await eventually(
         () => rowsOf(page),
         (rows) => rows.length === all.length,

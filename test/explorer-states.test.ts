@@ -240,7 +240,7 @@ describe('the explorer says how current the data are', () => {
     await checkpoints.page.waitForSelector('table.checkpoints')
     await node.page.getByText(`blocks ${GAP[0]} to ${GAP[1]}`).first().waitFor()
     assert.match(await node.page.locator('.readiness').innerText(), /not ready: gap[\s\S]*301 to 310 missing/)
-    // The shaded time: from the last point before the gap to the first behind it, as the recording has them.
+    // The shaded time: from the last point before the gap to the first after it, as the recording has them.
     const said = await eventually(
       () => funding.page.locator('.notes').innerText(),
       (text) => text.includes('Blocks are missing between'),
@@ -285,7 +285,7 @@ describe('the explorer says how current the data are', () => {
     for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('down: keeps what it knows, and goes on when the service is back', async (t) => {
+  test('down: keeps what it has, and continues when the service is back', async (t) => {
     const browser = await openBrowser(t)
     if (browser === null) return
     const store = STORE_KINDS[0]!.create(t)

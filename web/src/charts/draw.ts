@@ -69,7 +69,7 @@ export function drawBands(
   })
 }
 
-/** Shades times of which blocks are missing, or in which the market was in auction: told apart by their pattern too. */
+/** Shades times of which blocks are missing, or in which the market was in auction: different in pattern too. */
 export function drawShades(chart: uPlot, shades: readonly Shade[], colours: ChartColours): void {
   inPlot(chart, (boxOf) => {
     const { ctx, bbox } = chart

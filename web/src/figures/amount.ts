@@ -58,7 +58,7 @@ export function formatAmount(text: string, unit: Unit | null, style: AmountStyle
   return sign + groupDigits(unit === null ? written : trimZeros(written, Math.min(2, places, unit.decimals)))
 }
 
-/** As {@link formatAmount}, with the asset's symbol behind it: `29,470.93 USD`. */
+/** As {@link formatAmount}, followed by the asset's symbol: `29,470.93 USD`. */
 export function formatAmountWithUnit(text: string, unit: Unit | null, style: AmountStyle = {}): string {
   const amount = formatAmount(text, unit, style)
   return unit === null || unit.symbol === '' ? amount : `${amount} ${unit.symbol}`

@@ -36,7 +36,7 @@ export function formatSpan(ns: bigint): string {
   return rest === 0n ? text : `${text} ${rest} ${next![0]}`
 }
 
-/** A time that someone has written: Unix nanoseconds, or why it is none. */
+/** A time that someone has written: Unix nanoseconds, or why it is not a time. */
 export type ReadTime = { ns: bigint } | { fault: string }
 
 /** What is allowed where a time is written. */
@@ -78,7 +78,7 @@ export function readTime(text: string, last: bigint): ReadTime {
   return { ns: BigInt(wall.getTime() - offset) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) }
 }
 
-/** As {@link readTime}; null for what is none. */
+/** As {@link readTime}; null if it is not a time. */
 export function parseTime(text: string, last = 0n): bigint | null {
   const read = readTime(text, last)
   return 'ns' in read ? read.ns : null

@@ -222,7 +222,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
   }
 }
 
-/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick, one of them dashed: told apart without colours. */
+/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick, one of them dashed: distinguishable without colours. */
 function priceSeries(colours: ChartColours): uPlot.Series[] {
   const common = { spanGaps: true, points: { show: false } } as const
   const bound: uPlot.Series = { ...common, stroke: 'transparent', width: 0, paths: steps }

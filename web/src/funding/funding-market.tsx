@@ -39,7 +39,8 @@ export type FundingMarketProps = {
 export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const coverage = latestCoverage()!
   const [pointed, setPointed] = useState<bigint | null>(null)
-  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held)
+  const last = BigInt(coverage.blocks.lastTimestamp)
+  const range = viewRange({ from: param('from'), to: param('to'), span: param('span') }, held, last)
   const hiddenText = param('hide') ?? ''
   const hidden = useMemo(() => new Set(hiddenText.split(',').filter((name) => name !== '')), [hiddenText])
   const kind: BarKind = Object.hasOwn(BAR_KINDS, param('bars') ?? '') ? (param('bars') as BarKind) : 'rate'
@@ -92,11 +93,11 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             shown={shown}
             estimate={estimate.data}
             unit={unit}
-            last={BigInt(coverage.blocks.lastTimestamp)}
+            last={last}
           />
         )}
       </section>
-      <RangeBar range={range} held={held} onSpan={follow} onRange={(next) => look(next, true)}>
+      <RangeBar range={range} held={held} last={last} onSpan={follow} onRange={(next) => look(next, true)}>
         <LiveButton follows={range.follows} rows={changes.rows} onFollow={() => follow(null)} />
       </RangeBar>
       {range.fault !== null && (

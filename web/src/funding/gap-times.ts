@@ -6,15 +6,15 @@ import { lyra } from '../service/lyra.ts'
 /** Gaps of which the time is asked: the last ones. */
 const MOST_GAPS = 8
 
-/** How long the first row behind a gap is waited for. */
+/** How long to wait for the first row after a gap. */
 const WAIT_MS = 4_000
 
 /** Times that were found, by market and heights. */
 const known = new Map<string, Shade>()
 
 /**
- * When the blocks of a gap were: from the market's last point before it to its first one behind it. The coverage
- * names heights alone, so the stream is asked for the first row behind. Null where no point followed.
+ * When the blocks of a gap were: from the market's last point before it to its first one after it. The coverage
+ * names heights alone, so the stream is asked for the first row after it. Null where no point followed.
  */
 async function askGapTime(
   client: Pick<LyraClient, 'streamFundingPeriodDataPoints' | 'fundingPeriodDataPointsPage'>,
@@ -36,7 +36,7 @@ async function askGapTime(
   return null
 }
 
-/** The times of the gaps of a service, as a market's points tell of them. */
+/** The times of the gaps of a service, as a market's points show them. */
 export function useGapTimes(marketId: string, gaps: Coverage['blocks']['gaps']): readonly Shade[] {
   const [shades, setShades] = useState<readonly Shade[]>([])
   const last = gaps.slice(-MOST_GAPS)

@@ -29,9 +29,9 @@ export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps)
   return (
     <Empty title="No data points in this range">
       <p>
-        From {formatTime(range.from).slice(0, 19)} to {formatTime(range.to).slice(0, 19)} there are none. This
-        market's data are from {formatTime(held.from).slice(0, 19)} to {formatTime(held.to).slice(0, 19)}{' '}
-        (UTC).
+        From {formatTime(range.from).slice(0, 19)} to {formatTime(range.to).slice(0, 19)} there are no data
+        points. This market's data are from {formatTime(held.from).slice(0, 19)} to{' '}
+        {formatTime(held.to).slice(0, 19)} (UTC).
       </p>
       <p class="jumps">
         {data?.before !== undefined && (

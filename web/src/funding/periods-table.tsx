@@ -4,6 +4,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatSpan, formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import { Link } from '../parts/link.tsx'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
@@ -33,7 +34,10 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
   const newest = list.at(-1)
   const rows = [...shown].reverse()
   const count = param('periods') === 'all' ? MOST_ROWS : ROWS
-  const filters = { marketId, from: shown[0]?.start ?? range.from, to: range.to }
+  // The date range of the operation looks at starts alone: the first one shown may have begun before the range.
+  const first = shown[0]
+  const from = first !== undefined && first.start < range.from ? first.start : range.from
+  const filters = { marketId, from, to: range.to }
   return (
     <section class="panel" aria-labelledby="periods-title">
       <div class="panel-head">
@@ -45,6 +49,12 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
       />
       {periods.error !== null && <Failure error={periods.error} onRetry={periods.reload} />}
       {periods.data === null && periods.error === null && <Skeleton what="funding periods" />}
+      {periods.data?.more && !periods.loading && list[0] !== undefined && list[0].start > range.from && (
+        <p class="notice">
+          This range has more than {groupDigits(`${list.length}`)} funding periods: those before{' '}
+          {formatTime(list[0].start).slice(0, 16)} are not drawn, listed or added up. Choose a shorter range.
+        </p>
+      )}
       {periods.data !== null && rows.length === 0 && (
         <p class="quiet">No funding period overlaps this range.</p>
       )}
@@ -82,6 +92,7 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
               {rows.slice(0, count).map((period) => (
                 <Row
                   key={`${period.seq}`}
+                  marketId={marketId}
                   period={period}
                   isLast={period === newest}
                   estimate={estimate?.seq === `${period.seq}` && period.end === null ? estimate : null}
@@ -113,6 +124,7 @@ export function inUnit(unit: Unit | null): string {
 }
 
 type RowProps = {
+  marketId: string
   period: Period
   isLast: boolean
   estimate: FundingEstimate | null
@@ -120,7 +132,7 @@ type RowProps = {
   unit: Unit | null
 }
 
-function Row({ period, isLast, estimate, expected, unit }: RowProps) {
+function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
   const { seq, start } = period
   const length = lengthOf(period)
   const twap = (text: string | null) =>
@@ -136,7 +148,17 @@ function Row({ period, isLast, estimate, expected, unit }: RowProps) {
   return (
     <tr class={estimate === null ? '' : 'estimate'}>
       <th scope="row" class="figure-column">
-        {groupDigits(`${seq}`)}
+        {length === null || length === 0n ? (
+          groupDigits(`${seq}`)
+        ) : (
+          <Link
+            view="funding"
+            params={{ market: marketId, from: `${start}`, to: `${start + length}` }}
+            title="Show this period alone"
+          >
+            {groupDigits(`${seq}`)}
+          </Link>
+        )}
       </th>
       <td title={`${start} ns`}>{formatTime(start)}</td>
       <td class="figure-column" title={length === null ? undefined : `${length} ns`}>

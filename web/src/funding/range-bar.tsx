@@ -7,13 +7,15 @@ export type RangeBarProps = {
   range: ViewRange
   /** From when to when there are data, nanoseconds. */
   held: Range
+  /** The time of the last block, which ages are counted back from. */
+  last: bigint
   onSpan: (name: string) => void
   onRange: (range: Range) => void
   children: preact.ComponentChildren
 }
 
 /** What part of the time is looked at, by span, by buttons, by dates. */
-export function RangeBar({ range, held, onSpan, onRange, children }: RangeBarProps) {
+export function RangeBar({ range, held, last, onSpan, onRange, children }: RangeBarProps) {
   const [dates, setDates] = useState(false)
   const offered = SPANS.filter(([, ns], index) => ns === null || index === 0 || ns < held.to - held.from)
   return (
@@ -51,7 +53,7 @@ export function RangeBar({ range, held, onSpan, onRange, children }: RangeBarPro
       <Dates
         key={`${range.follows} ${range.follows ? '' : `${range.from} ${range.to}`}`}
         range={range}
-        held={held}
+        last={last}
         open={dates}
         onRange={onRange}
       />
@@ -59,23 +61,19 @@ export function RangeBar({ range, held, onSpan, onRange, children }: RangeBarPro
   )
 }
 
-type DatesProps = Pick<RangeBarProps, 'range' | 'held' | 'onRange'> & {
+type DatesProps = Pick<RangeBarProps, 'range' | 'last' | 'onRange'> & {
   /** Whether they are seen where there is little room. */
   open: boolean
 }
 
 /** From and to as text: dates of UTC, ages, or nanoseconds. What is wrong with them is said. */
-function Dates({ range, held, open, onRange }: DatesProps) {
+function Dates({ range, last, open, onRange }: DatesProps) {
   const [from, setFrom] = useState<string | null>(null)
   const [to, setTo] = useState<string | null>(null)
   const [tried, setTried] = useState(false)
   const texts = { from: from ?? shortTime(range.from), to: to ?? shortTime(range.to) }
   const changed = from !== null || to !== null
-  const [begin, end] = readRange(
-    from ?? `${range.from}`.padStart(11, '0'),
-    to ?? `${range.to}`.padStart(11, '0'),
-    held,
-  )
+  const [begin, end] = readRange(from, to, { from: range.from, to: range.to - 1n }, last)
   const fault = changed ? faultOf(begin, end) : null
   return (
     <form

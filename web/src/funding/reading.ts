@@ -13,7 +13,7 @@ export const BAR_KINDS = {
 
 export type BarKind = keyof typeof BAR_KINDS
 
-/** The bars of the periods of a range, in percent, with the estimate of the running one behind them. */
+/** The bars of the periods of a range, in percent, followed by the estimate of the running one. */
 export function barsOf(
   periods: readonly Period[],
   shown: Range,

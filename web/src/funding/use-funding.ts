@@ -10,7 +10,7 @@ import { type Query, useQuery } from '../service/use-query.ts'
 const REST_MS = 120
 
 /** Buckets of a chart: half as many again as are seen, since a quarter of the range is loaded on either side too. */
-const BUCKETS = 1_000
+const BUCKETS = 1_500
 
 /** How many times as long as the shown range the loaded one may be: beyond, its buckets are seen. */
 const COARSEST = 3n

@@ -41,8 +41,10 @@ export type GivenRange = { from: string | null; to: string | null; span: string 
 /**
  * The range that a view's state names: `from` and `to`, or a span up to the latest point. A day is shown where
  * nothing is named, or all where that is less. What cannot be read is said, and shows the span instead.
+ *
+ * @param last the time of the last block, which ages are counted back from
  */
-export function viewRange(given: GivenRange, held: Range): ViewRange {
+export function viewRange(given: GivenRange, held: Range, last: bigint): ViewRange {
   const whole = held.to - held.from
   const span =
     SPANS.find(([name]) => name === given.span) ??
@@ -56,7 +58,7 @@ export function viewRange(given: GivenRange, held: Range): ViewRange {
     fault: null,
   }
   if (given.from === null && given.to === null) return following
-  const [from, to] = readRange(given.from, given.to, held)
+  const [from, to] = readRange(given.from, given.to, held, last)
   const fault = faultOf(from, to)
   if (fault !== null) return { ...following, fault }
   const named = { from: (from as { ns: bigint }).ns, to: (to as { ns: bigint }).ns }
@@ -64,9 +66,14 @@ export function viewRange(given: GivenRange, held: Range): ViewRange {
 }
 
 /** Both ends of a range as someone wrote them; one that is left out is the end of what is held. */
-export function readRange(from: string | null, to: string | null, held: Range): [ReadTime, ReadTime] {
+export function readRange(
+  from: string | null,
+  to: string | null,
+  held: Range,
+  last: bigint,
+): [ReadTime, ReadTime] {
   const read = (text: string | null, otherwise: bigint) =>
-    text === null || text.trim() === '' ? { ns: otherwise } : readTime(text, held.to)
+    text === null || text.trim() === '' ? { ns: otherwise } : readTime(text, last)
   return [read(from, held.from), read(to, held.to + 1n)]
 }
 

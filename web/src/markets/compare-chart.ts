@@ -5,7 +5,7 @@ import type { Period } from '../periods/period.ts'
 import { secondsOf } from '../series/series.ts'
 import { type CompareKind, valuesOf } from './compare.tsx'
 
-/** How lines are told apart without colours. */
+/** What distinguishes the lines without colours. */
 export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 3, 2, 3], [5, 5], [1, 5]]
 
 const HEIGHT = 300

@@ -21,7 +21,7 @@ const HEAD = [
   'providers',
 ]
 
-/** The table of markets as CSV: exact texts as sent, and what is reckoned from them. */
+/** The table of markets as CSV: exact texts as sent, and what is calculated from them. */
 export function summariesCsv(summaries: readonly MarketSummary[]): string {
   return csvOf(
     HEAD,

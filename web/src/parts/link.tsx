@@ -6,6 +6,7 @@ export type LinkProps = {
   params?: Params
   children: ComponentChildren
   class?: string
+  title?: string
   'aria-current'?: 'page'
 }
 

@@ -47,7 +47,7 @@ export function ProvidersView() {
         )}
       </MarketBar>
       {fault !== null ? (
-        <Empty title="The address names nobody">{fault}</Empty>
+        <Empty title="The id in the address is not valid">{fault}</Empty>
       ) : (
         <Providers market={market} party={party} />
       )}
@@ -108,10 +108,10 @@ function Providers({ market, party }: { market: string | null; party: string | n
         </Empty>
       )}
       {data !== null && data.providers.length > 0 && listed.length === 0 && (
-        <Empty title="No provider passes the filters">
+        <Empty title="No provider matches the filters">
           {groupDigits(`${data.providers.length}`)} are held here.{' '}
           <button type="button" class="button" onClick={() => setParams({ penalised: null, below: null })}>
-            Take the filters off
+            Clear the filters
           </button>
         </Empty>
       )}
