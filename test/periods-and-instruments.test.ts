@@ -150,7 +150,6 @@ for (const kind of STORE_KINDS) {
       assert.match(head!, /,settlementAssetId,settlementAssetSymbol,.*,interestRate,.*,upperBound,cursor$/)
       assert.match(first!, /,BTC\/PERP,Bitcoin perpetual,.*,USD,US dollar \(test\),5,0\.1,-?/)
       for (const [args, message] of [
-        [['funding-periods'], /funding-periods: a market id must be given: --market/],
         [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be restricted by seq/],
         [['instruments', '--party', MARKET], /cannot be restricted by party .*allowed: --market/],
         [['instruments', '--market', 'abc'], /is not 64 hex digits/],
