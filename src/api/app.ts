@@ -263,7 +263,7 @@ export function createApp(options: AppOptions): App {
   server.route({
     method: READ_METHODS,
     url: SERIES_PATH,
-    handler: seriesHandler({ reports, turns: pageTurns.long, addressOf }),
+    handler: seriesHandler({ pages, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 
 /** Bytes that are kept for all clients together. */
-const MAX_BACKLOG_BYTES = 64 * 1024 * 1024
+const MAX_BACKLOG_BYTES = 32 * 1024 * 1024
 
 /** What is kept in memory for clients: answers that they have not taken yet, requests that they sent ahead. */
 export type Backlog = {

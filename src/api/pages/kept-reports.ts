@@ -12,6 +12,15 @@ type Kept = { commit: string; made: Promise<MadeReport | null> }
 /** Gives the report that a request asks for; `key` identifies it. */
 export type KeptReports = (key: string, asked: ReportRequest) => Promise<MadeReport | null>
 
+/** A report in memory that nobody takes back. */
+function ownMemory(made: MadeReport | null): MadeReport | null {
+  if (made?.release === undefined) return made
+  const { release, json, ...others } = made
+  const copy = Buffer.from(json)
+  release()
+  return { ...others, json: copy }
+}
+
 /** Makes reports that change with every commit, each once a commit, whoever asks; the last ones asked for are kept. */
 export function createKeptReports({ reader, pages }: { reader: Reader; pages: Pages }): KeptReports {
   const kept = new LRUCache<string, Kept>({ maxSize: MAX_BYTES })
@@ -25,7 +34,7 @@ export function createKeptReports({ reader, pages }: { reader: Reader; pages: Pa
     const commit = `${found.version.version} ${found.version.mark}`
     const known = kept.get(key)
     if (known?.commit === commit) return known.made
-    const report = { commit, made: pages.report(asked) }
+    const report = { commit, made: pages.report(asked).then(ownMemory) }
     keep(key, report, 0)
     report.made.then(
       (made) => {

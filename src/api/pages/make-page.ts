@@ -24,7 +24,13 @@ export type MadePage = {
 }
 
 /** What is answered besides pages: compact JSON, of one snapshot; or why the request is refused by it. */
-export type MadeReport = { json: Buffer; position: Position; refusal?: string }
+export type MadeReport = {
+  json: Buffer
+  position: Position
+  refusal?: string
+  /** As of a page. */
+  release?: () => void
+}
 
 /**
  * Makes pages from one snapshot of the store each; null while the store holds no block.

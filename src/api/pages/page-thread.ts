@@ -5,8 +5,8 @@ import { findStore } from '../../store/open-store.ts'
 import { asUnavailable, type Reader } from '../../store/store.ts'
 import { yieldToOthers } from '../../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
-import { createReports, type MadePage, makePage, type ReportRequest } from './make-page.ts'
-import type { AskedPage, PageInBlock, PageThreadTask, SentReport } from './page-threads.ts'
+import { createReports, type MadePage, type MadeReport, makePage } from './make-page.ts'
+import type { AskedPage, AskedReport, InBlock, PageThreadTask } from './page-threads.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
 const { store: name, isLong } = workerData as PageThreadTask
@@ -26,36 +26,34 @@ async function openReader(): Promise<Reader> {
 }
 
 async function answer(
-  asked: AskedPage | ReportRequest,
-): Promise<ThreadAnswer<PageInBlock | SentReport | null>> {
+  asked: AskedPage | AskedReport,
+): Promise<ThreadAnswer<InBlock<MadePage> | InBlock<MadeReport> | null>> {
   reader ??= await openReader()
-  if (!('query' in asked)) {
+  if ('report' in asked) {
     report ??= createReports(reader)
-    const made = await report(asked)
-    if (made === null) return { answer: null }
-    const { json, ...others } = made
-    // Short texts share a block of memory with others.
-    const isAlone = json.byteLength === json.buffer.byteLength
-    const bytes = isAlone ? new Uint8Array(json.buffer as ArrayBuffer) : new Uint8Array(json)
-    return { answer: { ...others, bytes }, bytes: [bytes.buffer as ArrayBuffer] }
+    const made = await report(asked.report)
+    return made === null ? { answer: null } : inBlock(made)
   }
   const { resource, query, backward } = asked
   const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })
   return page === null ? { answer: null } : inBlock(page)
 }
 
-/** Hands the page's bytes over, in a block that comes back. */
-function inBlock({ json, ...page }: MadePage): ThreadAnswer<PageInBlock> {
+/** Hands the bytes of an answer over, in a block that comes back. */
+function inBlock<Made extends { json: Buffer; release?: () => void }>(
+  made: Made,
+): ThreadAnswer<InBlock<Made>> {
+  const { json, release: _, ...others } = made
   const block = buffers.take(json.length)
   json.copy(new Uint8Array(block))
-  return { answer: { ...page, block, length: json.length }, bytes: [block] }
+  return { answer: { ...others, block, length: json.length }, bytes: [block] }
 }
 
 let last: Promise<unknown> = Promise.resolve()
 answerCalls(
   parentPort!,
-  (asked: AskedPage | ReportRequest) => {
-    if ('free' in asked) for (const block of asked.free) buffers.give(block)
+  (asked: AskedPage | AskedReport) => {
+    for (const block of asked.free) buffers.give(block)
     const answered = last.then(() => answer(asked))
     last = answered.catch(() => {})
     return answered

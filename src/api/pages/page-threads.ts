@@ -7,7 +7,7 @@ import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
 /** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
-const MAX_FREE_BLOCKS = 16
+const MAX_FREE_BLOCKS = 8
 
 /** What a thread is started with: the store's name, and whether it makes long pages. */
 export type PageThreadTask = { store: string; isLong: boolean }
@@ -21,11 +21,11 @@ export type AskedPage = {
   free: ArrayBuffer[]
 }
 
-/** A report as it is sent between threads. */
-export type SentReport = Omit<MadeReport, 'json'> & { bytes: Uint8Array }
+/** A report that a thread is asked for. */
+export type AskedReport = { report: ReportRequest; free: ArrayBuffer[] }
 
-/** A page in a block of memory that the thread wants back. */
-export type PageInBlock = Omit<MadePage, 'json' | 'release'> & { block: ArrayBuffer; length: number }
+/** An answer whose bytes are in a block of memory that the thread wants back. */
+export type InBlock<Made> = Omit<Made, 'json' | 'release'> & { block: ArrayBuffer; length: number }
 
 /**
  * Makes the pages of a store that is embedded in threads beside the one that asks, so that nothing else waits for
@@ -53,7 +53,7 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
 function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
-  const thread = startThread<AskedPage | ReportRequest, PageInBlock | SentReport | null>({
+  const thread = startThread<AskedPage | AskedReport, InBlock<MadePage> | InBlock<MadeReport> | null>({
     module: moduleBeside(import.meta.url, 'page-thread'),
     task,
     log,
@@ -64,22 +64,29 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
     if (free.length < MAX_FREE_BLOCKS) free.push(block)
   }
 
-  function pageIn({ block, length, ...page }: PageInBlock): MadePage {
-    return { ...page, json: Buffer.from(block, 0, length), release: () => giveBack(block) }
+  function madeOf<Made>({ block, length, ...others }: InBlock<Made>) {
+    return { ...others, json: Buffer.from(block, 0, length), release: () => giveBack(block) }
+  }
+
+  /** Asks with the blocks that go back. */
+  async function ask<Made>(asked: AskedPage | AskedReport): Promise<InBlock<Made> | null> {
+    return (await thread.ask(asked, asked.free)) as InBlock<Made> | null
+  }
+
+  function takeFree(): ArrayBuffer[] {
+    const blocks = free
+    free = []
+    return blocks
   }
 
   return {
     make: async ({ query: { resource, ...query }, backward }) => {
-      const blocks = free
-      free = []
-      const page = await thread.ask({ resource: resource.name, query, backward, free: blocks }, blocks)
-      return page === null ? null : pageIn(page as PageInBlock)
+      const page = await ask<MadePage>({ resource: resource.name, query, backward, free: takeFree() })
+      return page === null ? null : (madeOf(page) as MadePage)
     },
-    report: async (asked) => {
-      const answer = await thread.ask(asked)
-      if (answer === null) return null
-      const { bytes, ...others } = answer as SentReport
-      return { ...others, json: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) }
+    report: async (report) => {
+      const made = await ask<MadeReport>({ report, free: takeFree() })
+      return made === null ? null : (madeOf(made) as MadeReport)
     },
     close: thread.close,
   }

@@ -3,16 +3,15 @@ import { MARKET_ID } from '../../domain/ids.ts'
 import type { SeriesQuery } from '../../store/read-series.ts'
 import { invalidMarketId, invalidParameter, missingMarketId } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
-import type { KeptReportOptions } from './funding-estimate-route.ts'
+import type { Pages } from './make-page.ts'
 import { DEFAULT_BUCKETS } from './parameter-types.ts'
 import { parameterReader, SERIES_PARAMETERS } from './parameters.ts'
-import { sendReport } from './send-report.ts'
+import { type ReportTurns, sendReport } from './send-report.ts'
 
 /**
- * The handler of `GET /api/v2/series/funding-period-data-points/{marketId}`: a chart in one request. A series is made
- * once a commit, whoever asks.
+ * The handler of `GET /api/v2/series/funding-period-data-points/{marketId}`: a chart in one request.
  */
-export function seriesHandler({ reports, ...inTurn }: KeptReportOptions) {
+export function seriesHandler({ pages, ...inTurn }: ReportTurns & { pages: Pages }) {
   const readParameters = parameterReader(SERIES_PARAMETERS)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
@@ -36,7 +35,6 @@ export function seriesHandler({ reports, ...inTurn }: KeptReportOptions) {
           ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
           : { interval: interval as string },
     }
-    const key = `series ${Object.values({ ...query, by: Object.values(query.by) }).join(' ')}`
-    return sendReport(request, reply, inTurn, () => reports(key, { series: query }))
+    return sendReport(request, reply, inTurn, () => pages.report({ series: query }))
   }
 }
