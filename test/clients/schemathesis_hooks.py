@@ -15,6 +15,9 @@ RULES = re.compile(
     r"|pagination\.(after|before) is not a cursor"
     "|after is not a cursor of the coverage"
     "|marketId or partyId or both must be provided"
+    # Series: one of the two, and no more buckets than there may be.
+    "|allowed is one of the two"
+    "|allowed is one of which the range touches at most"
     # Digits beyond 64 bits.
     r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ is "[+-]?[0-9]{19,}'
 )
