@@ -223,7 +223,7 @@ for (const kind of STORE_KINDS) {
             assert.ok(!existsSync(join(folder, '_lyra.lock')))
           }),
         ),
-        { seed: 1, numRuns: scaled(5, 300) },
+        { seed: 1, numRuns: scaled(3, 300) },
       )
     })
 

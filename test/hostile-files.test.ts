@@ -88,7 +88,7 @@ for (const kind of STORE_KINDS) {
       test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
         if (bytes === null) return skip(t, `${name} is not there`)
         const expected = await wholeDump(t)
-        const step = name === 'four-periods' ? scaled(499, 1) : scaled(6007, 101)
+        const step = name === 'four-periods' ? scaled(997, 1) : scaled(12007, 101)
         for (let length = 0; length <= bytes.length; length += step) {
           await inScope(async (scope) => {
             const { model } = await checkHarmed(scope, kind, bytes, bytes.subarray(0, length), false)
@@ -105,7 +105,7 @@ for (const kind of STORE_KINDS) {
         // which order, decides on the places of its events.
         const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
         const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
-        for (let turn = 0; turn < scaled(24, Math.ceil(10_000 / BASES.length)); turn++) {
+        for (let turn = 0; turn < scaled(12, Math.ceil(10_000 / BASES.length)); turn++) {
           const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
           for (const allowGap of [false, true]) {
             await inScope(async (scope) => {

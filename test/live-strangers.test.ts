@@ -241,6 +241,7 @@ describe('the place of the core', () => {
     late.resume()
     await once(late, 'close')
     assert.deepEqual(heard.faults, ['silent core', 'second core'])
+    clearInterval(sending)
     await core.close()
   })
 
