@@ -107,7 +107,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       }
     })()
     try {
-      for (let round = 0; round < scaled(2, 10); round++) {
+      for (let round = 0; round < scaled(1, 10); round++) {
         await sleep(700)
         await crash(server)
       }

@@ -201,7 +201,7 @@ for (const kind of STORE_KINDS) {
         if (bytes === null) return
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
-        for (let seed = 1; seed <= scaled(name === 'synthetic' ? 20 : 4, 100); seed++) {
+        for (let seed = 1; seed <= scaled(name === 'synthetic' ? 8 : 2, 100); seed++) {
           await inScope((scope) => fillHoles(scope, kind, records, expected, seed))
         }
       })
@@ -240,7 +240,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('a stream full of holes is ingested without slowing down', async (t) => {
-      const heights = Array.from({ length: scaled(5_000, 100_000) }, (_, index) => 2 + 2 * index)
+      const heights = Array.from({ length: scaled(2_500, 100_000) }, (_, index) => 2 + 2 * index)
       const store = kind.create(t)
       const file = fileOf(...heights.map((height) => ({ height })))
       const report = await ingestWell(t, store, file, { allowGap: true })
