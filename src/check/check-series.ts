@@ -1,13 +1,11 @@
-import { type Bucket, bucketOf, indexAt, joinPoint, maximumApart, minimumApart } from '../domain/series.ts'
+import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import { type Bucket, bucketOf, indexAt, joinPoint } from '../domain/series.ts'
 import { type Cell, type TableReader, tableOf } from '../store/tables.ts'
 import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
-import { LEVELS, type Level } from '../store/write-series.ts'
+import { bucketRow, LEVELS, type Level } from '../store/write-series.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
-
-const MIN_BUCKET = (-(2n ** 63n)).toString()
-const MAX_BUCKET = (2n ** 63n - 1n).toString()
 
 /** Buckets of one length of the points that come, and the rows that the store has of them. */
 type Open = { level: Level; index: bigint; bucket: Bucket; rows: RowQueue }
@@ -69,16 +67,12 @@ export class SeriesCheck {
 
   async #compare({ level, index, bucket, rows }: Open): Promise<void> {
     const { market, source } = this.#run!
-    const { count, price, twap } = bucket
-    const expected = [
-      ...[market, source, level.seconds.toString(), index.toString(), count.toString()],
-      ...[price.first, price.last, minimumApart(price), maximumApart(price)],
-      ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap)],
-    ]
+    const run = { market: BigInt(market!), source: BigInt(source!) }
+    const expected = bucketRow(run, level, index, bucket).map((cell) => (cell === null ? null : String(cell)))
     for (;;) {
       const row = await rows.next()
       if (row === null || BigInt(row[3]!) > index) {
-        this.#problems.add(describeRow(SERIES, expected), `missing, and there are ${count} points`)
+        this.#problems.add(describeRow(SERIES, expected), `missing, and there are ${bucket.count} points`)
         return
       }
       rows.drop()
@@ -101,7 +95,7 @@ export class SeriesCheck {
 
   #rowsOf(market: string, source: string, { seconds }: Level): RowQueue {
     const key = [market, source, seconds.toString()]
-    const range = { after: [...key, MIN_BUCKET], upTo: [...key, MAX_BUCKET] }
+    const range = { after: [...key, MIN_INT64.toString()], upTo: [...key, MAX_INT64.toString()] }
     return new RowQueue(walkTable(this.#reader, SERIES, range))
   }
 }

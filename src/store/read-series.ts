@@ -1,8 +1,10 @@
-import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import { nearestInt64 } from '../domain/integers.ts'
 import { INTERVALS, type Interval } from '../domain/intervals.ts'
 import { type Bucket, bucketOf, indexAt, join, joinPoint, summaryFrom } from '../domain/series.ts'
 import type { KeyValue } from '../resources/resource.ts'
+import { positionOf } from './coverage-rows.ts'
 import type { Position, Reading } from './page.ts'
+import { FIND_MARKET } from './page-statement.ts'
 import { READ_POSITION } from './statements.ts'
 import { LEVELS, type Level } from './write-series.ts'
 
@@ -31,8 +33,6 @@ export type SeriesAt = { position: Position; series: Series | null; tooShort: In
 
 /** Buckets that a range may touch where the request names their interval. */
 export const MAX_BUCKETS = 2_001n
-
-const FIND_MARKET = 'select cast(market as text) from markets where market_id = $1'
 
 /** The first and the last time of the points of a market and source. */
 const READ_ENDS = `
@@ -72,7 +72,7 @@ const READ_BUCKETS = `
 export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   const [at] = yield { text: READ_POSITION, values: [] }
   if (at === undefined) return null
-  const position = { height: at[0] as string, timestamp: at[1] as string }
+  const position = positionOf(at)!
   const none = { position, series: null, tooShort: null }
   const [number] = yield { text: FIND_MARKET, values: [query.marketId] }
   if (number === undefined) return none
@@ -182,11 +182,11 @@ function* readPoints(
   made: Map<number, Bucket>,
 ): Reading<void> {
   const length = Number(interval.nanoseconds)
-  const origin = clamped(at)
+  const origin = nearestInt64(at)
   const shift = Number(origin - from)
   let next = origin
   for (;;) {
-    const values: KeyValue[] = [market, source, next, clamped(upTo), origin]
+    const values: KeyValue[] = [market, source, next, nearestInt64(upTo), origin]
     const [found] = yield { text: READ_POINTS, values }
     if (found![0] === null) return
     const [offsets, prices, twaps] = found!.map((text) => (text as string).split(',')) as [
@@ -209,6 +209,3 @@ function* readPoints(
     next = origin + BigInt(before) + 1n
   }
 }
-
-/** A time that a store can be asked for. */
-const clamped = (time: bigint) => (time < MIN_INT64 ? MIN_INT64 : time > MAX_INT64 ? MAX_INT64 : time)

@@ -8,6 +8,7 @@ import {
 } from '../projections/batch.ts'
 import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
 import { spansOf } from './block-spans.ts'
+import { FIND_MARKET } from './page-statement.ts'
 import type { Steps } from './steps.ts'
 import { TABLES, type Table, tableOf } from './tables.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
@@ -18,8 +19,6 @@ import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
  */
 
 const POINTS = 'funding_period_data_points'
-
-const FIND_MARKET = 'select market from markets where market_id = $1'
 
 /** A subquery among `values` is none that a cluster takes. */
 const INSERT_MARKET = `

@@ -1,3 +1,4 @@
+import { MIN_INT64, nearestInt64 } from '../domain/integers.ts'
 import {
   type Bucket,
   bucketOf,
@@ -88,7 +89,7 @@ export function* writeSeries(run: SeriesRun, { last, points, gone = [] }: Series
     const from = (level: Level) => (newest === null ? null : indexAt(newest, level.nanoseconds))
     yield {
       each: DELETE_OPEN_BUCKETS,
-      values: LEVELS.map((level) => [...cells(run, level), from(level) ?? -(2n ** 63n)]),
+      values: LEVELS.map((level) => [...cells(run, level), from(level) ?? MIN_INT64]),
     }
   }
   if (newest === null) return
@@ -141,7 +142,11 @@ function* writeFromPoints(
     const some = others.slice(at, at + BUCKETS_AT_A_TIME)
     const found = yield {
       each: READ_POINTS,
-      values: some.map((index) => [run.market, run.source, ...timesOf(index * nanoseconds, nanoseconds)]),
+      values: some.map((index) => [
+        run.market,
+        run.source,
+        ...[index, index + 1n].map((at) => nearestInt64(at * nanoseconds)),
+      ]),
     }
     const buckets = new Map<bigint, Bucket>()
     for (const [position, rows] of found.entries()) {
@@ -161,14 +166,6 @@ function* writeFromPoints(
     )
   }
 }
-
-/** Times that the store can be asked for, whatever a stream holds. */
-function timesOf(from: bigint, length: bigint): [bigint, bigint] {
-  return [clamped(from), clamped(from + length)]
-}
-
-const clamped = (time: bigint) =>
-  time > 2n ** 63n - 1n ? 2n ** 63n - 1n : time < -(2n ** 63n) ? -(2n ** 63n) : time
 
 function newBuckets(indexes: readonly bigint[], points: readonly SeriesPoint[]): Map<bigint, Bucket> {
   const buckets = new Map<bigint, Bucket>()
@@ -226,14 +223,22 @@ function* writeBuckets(
     yield { each: DELETE_BUCKET, values: empty.map((index) => [...cells(run, level), index]) }
   }
   if (buckets.size === 0) return
-  const rows = [...buckets].map(
-    ([index, { count, price, twap }]): BatchRow => [
-      ...[...cells(run, level), index, count],
-      ...[price.first, price.last, minimumApart(price), maximumApart(price)],
-      ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap)],
-    ],
-  )
+  const rows = [...buckets].map(([index, bucket]) => bucketRow(run, level, index, bucket))
   yield { table: SERIES, rows, countsNew: false }
+}
+
+/** A row of `funding_period_series`. */
+export function bucketRow(
+  run: SeriesRun,
+  level: Level,
+  index: bigint,
+  { count, price, twap }: Bucket,
+): BatchRow {
+  return [
+    ...[...cells(run, level), index, count],
+    ...[price.first, price.last, minimumApart(price), maximumApart(price)],
+    ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap)],
+  ]
 }
 
 const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]
