@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { MarketEvent } from '../src/events/event.ts'
 import { type Batch, createBatch } from '../src/projections/batch.ts'
 import { projectBlock } from '../src/projections/project-block.ts'
@@ -60,9 +61,22 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
   return path
 }
 
-/** Bytes of the file for each point. */
+/** Bytes of the file for each point, without those of the series. */
 export function bytesPerPoint(path: string, points: number): number {
-  return statSync(path).size / points
+  return (statSync(path).size - seriesBytes(path)) / points
+}
+
+/** Bytes of the file that the series of its points take. */
+export function seriesBytes(store: string): number {
+  const database = new DatabaseSync(store, { readOnly: true })
+  try {
+    const found = database
+      .prepare("select sum(pgsize) as bytes from dbstat where name = 'funding_period_series'")
+      .get()
+    return Number(found!.bytes)
+  } finally {
+    database.close()
+  }
 }
 
 function batchOf(from: number, count: number, digits: number): Batch {

@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, series, company, live, intake, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, intake, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { measureDatabasePages } from './database-pages.ts'
+import { measureExplorer } from './explorer.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
@@ -62,6 +63,7 @@ async function benchAgainstLimits(): Promise<void> {
     series: benchSeries,
     company: benchCompany,
     live: benchLive,
+    explorer: benchExplorer,
     intake: benchIntake,
     postgres: benchPostgres,
   }
@@ -88,11 +90,16 @@ async function benchPages(add: Add): Promise<void> {
     figure('start to first answer, 10,000,000 points', await timeToFirstAnswer(store, first), 's', {
       target: { most: 0.6 },
     }),
-    figure('bytes of store per data point, 11 digits', bytesPerPoint(store, POINTS), 'bytes', {
-      target: { most: 60 },
-    }),
     figure(
-      'bytes of store per data point, 20 digits',
+      'bytes of store per data point but for its series, 11 digits',
+      bytesPerPoint(store, POINTS),
+      'bytes',
+      {
+        target: { most: 60 },
+      },
+    ),
+    figure(
+      'bytes of store per data point but for its series, 20 digits',
       bytesPerPoint(await largeStore(1_000_000, 20), 1_000_000),
       'bytes',
       { target: { most: 80 } },
@@ -185,6 +192,22 @@ function memoryOf(service: ServerProcess): Figure {
 
 async function benchLive(add: Add): Promise<void> {
   add(...(await measureVisibility()))
+}
+
+async function benchExplorer(add: Add): Promise<void> {
+  const long = recording('perps-long-named.evts.gz')
+  if (long === null) return console.log('perps-long-named: not there, left out')
+  const store = join(WORK, 'long-named.db')
+  removeStore(store)
+  await ingest(store, long)
+  const service = await serveStore(store)
+  try {
+    const figures = await measureExplorer(service.base)
+    if (figures === null) console.log('Chromium: not there, left out')
+    else add(...figures)
+  } finally {
+    await service.stop()
+  }
 }
 
 async function benchIntake(add: Add): Promise<void> {

@@ -1,7 +1,6 @@
-import { DatabaseSync } from 'node:sqlite'
 import { INTERVALS } from '../src/domain/intervals.ts'
 import { type Figure, figure } from './figures.ts'
-import { LARGE_MARKET, largeStoreTimes } from './large-store.ts'
+import { LARGE_MARKET, largeStoreTimes, seriesBytes } from './large-store.ts'
 import type { ServerProcess } from './processes.ts'
 
 const SECOND = 1_000_000_000n
@@ -86,16 +85,4 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await work()
   return (performance.now() - startedAt) / 1_000
-}
-
-function seriesBytes(store: string): number {
-  const database = new DatabaseSync(store, { readOnly: true })
-  try {
-    const found = database
-      .prepare("select sum(pgsize) as bytes from dbstat where name = 'funding_period_series'")
-      .get()
-    return Number(found!.bytes)
-  } finally {
-    database.close()
-  }
 }

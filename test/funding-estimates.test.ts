@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createKeptEstimates } from '../src/api/pages/kept-estimates.ts'
+import { createReports } from '../src/api/pages/make-page.ts'
 import { createEnvelope, readEnvelope } from '../src/events/bus-event.ts'
 import { decodeEvent } from '../src/events/decode.ts'
-import type { PerpetualData } from '../src/events/event.ts'
+import type { FundingPeriodDataPointEvent, MarketEvent, PerpetualData } from '../src/events/event.ts'
 import { perpetualDataOf } from '../src/events/market-data.ts'
 import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { LIVE_MARKET, openLiveStore, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-estimates/'
 
@@ -28,6 +33,55 @@ function coreEstimates(records: readonly StreamRecord[]): Map<string, PerpetualD
     if (data !== null) found.set(event.marketId, data)
   }
   return found
+}
+
+/** An event of a block: a point so many seconds before the block, an auction begun or left. */
+type Step = { kind: 'point'; source: 1 | 2; late: number } | { kind: 'auction'; leave: boolean }
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: pointSteps() },
+  fc.record({ kind: fc.constant('auction' as const), leave: fc.boolean() }),
+)
+
+function pointSteps(): fc.Arbitrary<Step> {
+  const late = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: -3, max: 12 }))
+  return fc.record({
+    kind: fc.constant('point' as const),
+    source: fc.constantFrom(1 as const, 2 as const),
+    late,
+  })
+}
+
+const seldom = fc.integer({ min: 0, max: 9 }).map((number) => number === 0)
+
+const blocks = fc.record({
+  leavesGap: fc.integer({ min: 0, max: 29 }).map((number) => number === 0),
+  isAsked: fc.boolean(),
+  changes: seldom,
+  steps: fc.array(steps, { maxLength: 3 }),
+})
+
+function eventOf(step: Step, seq: number, height: number): MarketEvent {
+  if (step.kind === 'auction') {
+    const { leave } = step
+    const times = { start: timeOf(height), end: leave ? timeOf(height) : 0n }
+    return { kind: 'auction', marketId: LIVE_MARKET, openingAuction: false, leave, ...times }
+  }
+  return {
+    ...pointAt(height, { source: step.source }),
+    ...{ seq: BigInt(seq), timestamp: timeOf(height - step.late) },
+  }
+}
+
+function periodOf(seq: number, start: bigint, end: bigint | null): MarketEvent {
+  const unset = { fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null }
+  return { kind: 'funding-period', marketId: LIVE_MARKET, seq: BigInt(seq), start, end, ...unset }
+}
+
+/** The start of a period with the points that it takes along, of both sources. */
+function openingOf(seq: number, height: number): MarketEvent[] {
+  const carried = ([1, 2] as const).map((source) => eventOf({ kind: 'point', source, late: 1 }, seq, height))
+  return [periodOf(seq, timeOf(height), null), ...carried]
 }
 
 for (const kind of STORE_KINDS) {
@@ -76,6 +130,75 @@ for (const kind of STORE_KINDS) {
         assert.ok(compared > 20, `${compared} compared`)
       })
     }
+
+    test('goes on from that of an earlier commit, and is then as one made anew', async () => {
+      const property = fc.asyncProperty(fc.array(blocks, { minLength: 1, maxLength: 40 }), (all) =>
+        inScope(async (scope) => {
+          const store = kind.create(scope)
+          const live = await openLiveStore(scope, store)
+          const reader = await openStore(store).openReader()
+          scope.after(() => reader.close())
+          const kept = createReports(reader)
+          let [seq, began] = [0, 1]
+          const points = new Set<string>()
+          const isFirst = ({ seq, source, timestamp }: FundingPeriodDataPointEvent) => {
+            const { size } = points
+            return points.add(`${seq} ${source} ${timestamp}`).size > size
+          }
+          const opening = (seq: number, height: number) =>
+            openingOf(seq, height).filter(
+              (event) => event.kind !== 'funding-period-data-point' || isFirst(event),
+            )
+          await live.commit(1, [perpetualMarket(LIVE_MARKET), ...opening(0, 1)])
+          for (const [index, { leavesGap, isAsked, changes, steps }] of all.entries()) {
+            const height = live.height + (leavesGap ? 2 : 1)
+            // The core refuses a second point of a period, source and time.
+            const events = steps
+              .map((step) => eventOf(step, seq, height))
+              .filter((event) => event.kind !== 'funding-period-data-point' || isFirst(event))
+            if (changes) {
+              events.push(periodOf(seq, timeOf(began), timeOf(height)), ...opening(++seq, height))
+              began = height
+            }
+            await live.commit(height, events)
+            if (!isAsked && index < all.length - 1) continue
+            const asked = { fundingEstimate: LIVE_MARKET }
+            const [after, anew] = [await kept(asked), await createReports(reader)(asked)]
+            assert.equal(after?.json.toString(), anew?.json.toString())
+            estimates.add(anew!.json.toString())
+          }
+        }),
+      )
+      const estimates = new Set<string>()
+      await fc.assert(property, { numRuns: scaled(20, 400) })
+      assert.ok(estimates.size > 20, `${estimates.size} different ones`)
+    })
+
+    test('reads what has come since an earlier commit, not all of the period', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [perpetualMarket(LIVE_MARKET), ...openingOf(0, 1)])
+      for (let height = 2; height < 400; height++)
+        await live.commit(height, [eventOf({ kind: 'point', source: 2, late: 0 }, 0, height)])
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      const estimates = createKeptEstimates()
+      const take = async () => {
+        const found = await reader.fundingInputs(LIVE_MARKET, estimates.known(LIVE_MARKET))
+        assert.notEqual(estimates.make(LIVE_MARKET, found!), null)
+        return found?.inputs?.events.length
+      }
+      assert.equal(await take(), 401)
+      for (let height = 400; height < 402; height++)
+        await live.commit(height, [eventOf({ kind: 'point', source: 2, late: 0 }, 0, height)])
+      assert.equal(await take(), 2)
+      // Inputs that continue another estimate than the last one are of no use.
+      const known = estimates.known(LIVE_MARKET)
+      await live.commit(402, [eventOf({ kind: 'point', source: 1, late: 0 }, 0, 402)])
+      const twice = await reader.fundingInputs(LIVE_MARKET, known)
+      assert.equal(typeof estimates.make(LIVE_MARKET, twice!), 'string')
+      assert.equal(estimates.make(LIVE_MARKET, twice!), undefined)
+    })
 
     test('is null where parameters are not known, and for a market that is not known', async (t) => {
       const store = kind.create(t)

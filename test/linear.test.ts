@@ -75,22 +75,31 @@ test('the estimate of a running period is made in time linear in its points', ()
   ]).flat()
   const at = start + 50_000n * second
   const startedAt = performance.now()
-  const estimate = fundingEstimateOf('m', {
-    position: { height: '1', timestamp: String(at) },
-    inputs: {
-      parameters: {
-        ...{ interestRate: '0', clampLowerBound: '0', clampUpperBound: '0' },
-        ...{ scalingFactor: null, lowerBound: null, upperBound: null },
-      },
-      events: [
-        {
-          ...{ kind: 'funding-period', marketId: 'm', seq: 1n, start, end: null, fundingPayment: null },
-          ...{ fundingRate: null, internalTwap: null, externalTwap: null },
+  const version = { version: 1n, mark: '1' }
+  const made = fundingEstimateOf(
+    'm',
+    {
+      version,
+      position: { height: '1', timestamp: String(at) },
+      inputs: {
+        period: { seq: 1n, start, openedAt: { height: 1n, index: 1 } },
+        after: null,
+        parameters: {
+          ...{ interestRate: '0', clampLowerBound: '0', clampUpperBound: '0' },
+          ...{ scalingFactor: null, lowerBound: null, upperBound: null },
         },
-        ...points,
-      ],
+        events: [
+          {
+            ...{ kind: 'funding-period', marketId: 'm', seq: 1n, start, end: null, fundingPayment: null },
+            ...{ fundingRate: null, internalTwap: null, externalTwap: null },
+          },
+          ...points,
+        ],
+      },
     },
-  })
+    null,
+  )
+  const estimate = made?.node
   assert.ok(performance.now() - startedAt < MAX_MS)
   assert.deepEqual(
     [estimate?.internalTwap, estimate?.externalTwap, estimate?.fundingPayment],

@@ -14,7 +14,7 @@ import type { PageQuery } from '../src/store/page.ts'
 import type { Statement } from '../src/store/page-statement.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer, query, send } from './fixtures/http.ts'
-import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { openLiveStore, perpetualMarket, pointAt } from './fixtures/live-store.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
 import {
   type ModelRow,
@@ -125,15 +125,6 @@ async function serveModel(scope: TestContext, kind: (typeof STORE_KINDS)[number]
   return { base, model, commit }
 }
 
-const perpetual = (marketId: string): MarketEvent => ({
-  ...{ kind: 'market', marketId, code: 'A/PERP', name: 'A', product: 'PRODUCT_PERPETUAL', quoteName: 'USD' },
-  ...{ decimalPlaces: 2n, positionDecimalPlaces: 0n, state: 5, tradingMode: 1, settlementAsset: null },
-  funding: {
-    ...{ interestRate: '0', clampLowerBound: '0', clampUpperBound: '0' },
-    ...{ scalingFactor: null, lowerBound: null, upperBound: null },
-  },
-})
-
 const opening = (marketId: string, height: number): MarketEvent => ({
   ...{ kind: 'funding-period', marketId, seq: BigInt(1 + Math.floor(height / 50)) },
   ...{ start: 1_700_000_000_000_000_000n, end: null, fundingPayment: null, fundingRate: null },
@@ -151,7 +142,7 @@ async function fillMarkets(t: TestContext, kind: (typeof STORE_KINDS)[number], c
     ids
       .toReversed()
       .flatMap((marketId) => [
-        perpetual(marketId),
+        perpetualMarket(marketId),
         opening(marketId, 1),
         pointAt(1, { marketId, source: 1, late: 1 }),
         pointAt(1, { marketId, late: 1 }),
@@ -330,7 +321,7 @@ for (const kind of STORE_KINDS) {
       const made: string[] = []
       const kept = createKeptEstimates()
       const counting: EstimateMaker = {
-        kept: kept.kept,
+        ...kept,
         make: (marketId, at) => {
           made.push(marketId)
           return kept.make(marketId, at)
@@ -378,7 +369,11 @@ describe('what a page of market summaries costs', () => {
     const [kind] = STORE_KINDS
     if (kind?.name !== 'sqlite') return
     const { store, live, ids } = await fillMarkets(t, kind, 20)
-    const kept: EstimateMaker = { kept: () => null, make: () => assert.fail('the estimates are kept') }
+    const kept: EstimateMaker = {
+      kept: () => null,
+      known: () => null,
+      make: () => assert.fail('the estimates are kept'),
+    }
     const few = statementsOf(store, kept)
     for (let height = 2; height < 40; height++) {
       await live.commit(

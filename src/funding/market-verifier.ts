@@ -21,7 +21,7 @@ export type Verdict =
 export type TwapEvent = FundingPeriodEvent | FundingPeriodDataPointEvent | AuctionEvent
 
 /** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
-export type MarketVerifier = {
+export type MarketVerifier<Source extends SourceTwap = SourceTwap> = {
   /**
    * Takes the market's next event. Null where there is nothing to say: of auctions, of points and periods
    * before the first period seen to open, of points of another period than the current one.
@@ -33,7 +33,7 @@ export type MarketVerifier = {
    */
   marketDataSent(blockTime: bigint): void
   /** The period that runs, or that the last event has closed; null where none was seen to open. */
-  running(): CurrentPeriod | null
+  running(): CurrentPeriod<Source> | null
   /** Events are missing here: nothing is said until the next period opens. */
   forget(): void
 }
@@ -44,7 +44,11 @@ const METHODS: Record<TwapMethod, (period: Period) => SourceTwap> = {
 }
 
 /** The period that runs, with the points and means of its two sources. */
-export type CurrentPeriod = Period & { seq: bigint; internal: SourceTwap; external: SourceTwap }
+export type CurrentPeriod<Source extends SourceTwap = SourceTwap> = Period & {
+  seq: bigint
+  internal: Source
+  external: Source
+}
 
 /**
  * Creates the verifier of one perpetual market. The events may come from event files or from stored rows, as
@@ -58,13 +62,15 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
 }
 
 /** The same with points and means as `createSource` keeps them: whoever wants the running period alone needs no verdicts. */
-export function createMarketState(createSource: (period: Period) => SourceTwap): MarketVerifier {
+export function createMarketState<Source extends SourceTwap>(
+  createSource: (period: Period) => Source,
+): MarketVerifier<Source> {
   let auctions = noAuctions()
-  let current: CurrentPeriod | null = null
+  let current: CurrentPeriod<Source> | null = null
   /** Internal points sent before the first period: they are taken into it without new events. */
   let early: PricePoint[] = []
 
-  function newPeriod(seq: bigint, start: bigint): CurrentPeriod {
+  function newPeriod(seq: bigint, start: bigint): CurrentPeriod<Source> {
     const period = { start, auctions }
     return { ...period, seq, internal: createSource(period), external: createSource(period) }
   }

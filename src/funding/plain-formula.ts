@@ -1,5 +1,5 @@
 import { inAuction, timeOutsideAuctions, timesOutsideAuctions } from './auctions.ts'
-import { meanStart, type PricePoint, placePoint } from './point-list.ts'
+import { indexAfter, meanStart, type PricePoint, placePoint } from './point-list.ts'
 import type { Period, SourceTwap } from './source-twap.ts'
 
 /**
@@ -13,30 +13,65 @@ export function plainMean(points: readonly PricePoint[], period: Period, time: b
   if (first === undefined || time < start) return null
   if (time === start) return inAuction(period.auctions, time) ? 0n : first.price
   const outside = timeOutsideAuctions(period.auctions, start, time)
-  if (outside === 0n) return 0n
-  const outsideOf = timesOutsideAuctions(period.auctions)
+  return outside === 0n ? 0n : weigh(points, period, start, time) / outside
+}
+
+/** The sum of the prices from `from`, which is not before the first point's time, up to `to`, each by the time for which it held outside auctions. */
+function weigh(points: readonly PricePoint[], { auctions }: Period, from: bigint, to: bigint): bigint {
+  const outsideOf = timesOutsideAuctions(auctions)
   let sum = 0n
-  for (let i = 0; i < points.length && points[i]!.time < time; i++) {
-    const from = i === 0 ? start : points[i]!.time
-    const next = points[i + 1]?.time ?? time
-    sum += points[i]!.price * outsideOf(from, next < time ? next : time)
+  for (let i = 0; i < points.length && points[i]!.time < to; i++) {
+    const next = points[i + 1]?.time ?? to
+    sum += points[i]!.price * outsideOf(i === 0 ? from : points[i]!.time, next < to ? next : to)
   }
-  return sum / outside
+  return sum
+}
+
+/** A source's points of which those that have had all their weight are kept as a sum. */
+export type SummedPoints = SourceTwap & {
+  /**
+   * Sums up the points that have been followed by `now`, the second of a block whose events have all come: no
+   * auction of a later block reaches back to before it.
+   */
+  sumUp(now: bigint): void
+  /** Whether a point has come that belongs among those summed up: the sum is not right any more. */
+  readonly isLate: boolean
 }
 
 /**
- * Creates a source's points without a mean for each as it comes, which would take time that grows with the square of
- * their number; the mean up to a time is that of the plain formula.
+ * Creates a source's points without a mean for each as it comes; the mean up to a time, not before that of the last sum,
+ * is that of the plain formula. The memory is that of the points since the last sum, and the time too.
  */
-export function collectPoints(period: Period): SourceTwap {
+export function createSummedPoints(period: Period): SummedPoints {
   const points: PricePoint[] = []
+  let sum = 0n
+  /** Where the mean begins, once something is summed up. */
+  let start: bigint | null = null
+  let isLate = false
+
   return {
     points,
+    get isLate() {
+      return isLate
+    },
     add: (point) => {
-      placePoint(points, period.start, point)
+      if (start !== null && point.time <= points[0]!.time) isLate = true
+      else placePoint(points, period.start, point)
       return null
     },
-    meanAt: (time) => plainMean(points, period, time),
+    meanAt: (time) => {
+      if (start === null) return plainMean(points, period, time)
+      const outside = timeOutsideAuctions(period.auctions, start, time)
+      return outside === 0n ? 0n : (sum + weigh(points, period, points[0]!.time, time)) / outside
+    },
+    sumUp: (now) => {
+      const last = indexAfter(points, now) - 1
+      if (last < 1) return
+      const from = start === null ? meanStart(points, period.start) : points[0]!.time
+      start ??= from
+      sum += weigh(points, period, from, points[last]!.time)
+      points.splice(0, last)
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import { unavailable } from '../api/http/errors.ts'
 import { createLogger } from '../log.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { ListenError } from './listen.ts'
+import { collectEarly } from './memory.ts'
 import type { ServeSettings } from './settings.ts'
 import type { FromWorker, ToWorker } from './workers.ts'
 
@@ -12,6 +13,8 @@ process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 // Without the first process nothing ingests blocks, and nothing would ever end this one.
 process.on('disconnect', () => process.exit(1))
+
+collectEarly()
 
 // Answers when the first process gathers the figures of all.
 new AggregatorRegistry()

@@ -1,3 +1,4 @@
+import type { Place } from '../domain/lacks.ts'
 import type {
   AuctionEvent,
   DataPointSource,
@@ -8,8 +9,9 @@ import type {
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
 import { MARKET_STATES } from '../resources/instruments.ts'
 import type { Row } from '../resources/resource.ts'
-import { READ_STATE, type StoreVersion } from './changes.ts'
-import { stateOf } from './freshness.ts'
+import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import { READ_CHANGES, READ_STATE, type StoreVersion } from './changes.ts'
+import { freshnessOf, stateOf } from './freshness.ts'
 import type { Position } from './page.ts'
 import { FIND_MARKET, type Statement, spanStatement } from './page-statement.ts'
 
@@ -21,9 +23,18 @@ const ENDED = ['STATE_REJECTED', 'STATE_CANCELLED', 'STATE_CLOSED', 'STATE_SETTL
   MARKET_STATES.indexOf(name as (typeof MARKET_STATES)[number]),
 )
 
+/** A running period: its number, its start (Unix nanoseconds), and the event that opened it. */
+type OpenPeriod = { seq: bigint; start: bigint; openedAt: Place }
+
+/** The inputs of an earlier estimate: all of a period up to a height, as a commit held them. */
+export type KnownInputs = OpenPeriod & { version: StoreVersion; height: bigint }
+
 /** What the estimate of a running period follows from, in the order of the stream. */
 export type FundingInputs = {
   parameters: FundingParameters
+  period: OpenPeriod
+  /** The inputs that these continue; null: they are all of the period. */
+  after: KnownInputs | null
   events: (FundingPeriodEvent | FundingPeriodDataPointEvent | AuctionEvent)[]
 }
 
@@ -51,12 +62,18 @@ const READ_LACKS = `
 const READ_AUCTIONS = `
   select cast(height as text), event_index, opening_auction, leave, cast(start_timestamp as text),
     cast(end_timestamp as text)
-  from auctions where market_id = $1
+  from auctions where market_id = $1 and height > $2
   order by auctions.height, auctions.event_index limit ${MAX_ROWS + 1}`
+
+/** Between which times the points of blocks lie, from those of a height on. */
+const READ_BLOCK_SPAN = `
+  select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
+  from funding_period_block_spans where market = $1 and blocks >= $2`
 
 const pointsText = (source: DataPointSource) => `
   select cast(height as text), event_index, cast(timestamp as text), price from funding_period_data_points
-  where market = $1 and source = ${source} and timestamp between $2 and $3 and seq = $4 limit ${MAX_ROWS + 1}`
+  where market = $1 and source = ${source} and timestamp between $2 and $3 and seq = $4 and height > $5
+  limit ${MAX_ROWS + 1}`
 
 type Placed = { height: bigint; index: number; event: FundingInputs['events'][number] }
 
@@ -64,14 +81,24 @@ type Placed = { height: bigint; index: number; event: FundingInputs['events'][nu
  * The statements that gather what the estimate of a market's running period follows from, in one snapshot, one after
  * another: each is yielded and wants its rows. Null in an empty store.
  */
-export function* readFundingInputs(marketId: string): Generator<Statement, FundingInputsAt | null, Row[]> {
+export function* readFundingInputs(
+  marketId: string,
+  known: KnownInputs | null,
+): Generator<Statement, FundingInputsAt | null, Row[]> {
   const [found] = yield { text: READ_STATE, values: [] }
   const { version, position } = stateOf(found!)
-  return position === null ? null : { version, position, inputs: yield* readFundingInputsOf(marketId) }
+  if (position === null) return null
+  return { version, position, inputs: yield* readFundingInputsOf(marketId, known) }
 }
 
-/** The same within a reading that knows its position; null where no estimate can be made. */
-export function* readFundingInputsOf(marketId: string): Generator<Statement, FundingInputs | null, Row[]> {
+/**
+ * The same within a reading that knows its position; null where no estimate can be made. Where the inputs that are
+ * known still stand, those that have come since.
+ */
+export function* readFundingInputsOf(
+  marketId: string,
+  known: KnownInputs | null,
+): Generator<Statement, FundingInputs | null, Row[]> {
   const [market] = yield { text: READ_MARKET, values: [marketId] }
   const [interestRate, clampLowerBound, clampUpperBound, ...limits] = (market ?? []).slice(1) as (
     | string
@@ -88,23 +115,47 @@ export function* readFundingInputsOf(marketId: string): Generator<Statement, Fun
   const seq = BigInt(period[0]!)
   const start = BigInt(period[1]!)
   const openedAt = { height: BigInt(period[3]!), index: Number(period[4]) }
+  const open: OpenPeriod = { seq, start, openedAt }
   const [lacks] = yield { text: READ_LACKS, values: [openedAt.height, start] }
   if (Number(lacks![0]) > 0 || Number(lacks![1]) > 0) return null
+  const after = known !== null && (yield* isStanding(known, open)) ? known : null
+  const events = yield* readEvents(marketId, open, after)
+  if (events === null) return null
+  // A point that was carried over is of a time before the period, and so may have been deleted.
+  const isPruned = Number(lacks![2]) > 0
+  if (after === null && isPruned && [1, 2].some((source) => !isKnownFrom(events, source, start))) return null
+  return { parameters, period: open, after, events: events.map(({ event }) => event) }
+}
+
+/** Whether what was known of a period is still so: of this store, which has only been added to since. */
+function* isStanding(known: KnownInputs, open: OpenPeriod): Generator<Statement, boolean, Row[]> {
+  if (known.seq !== open.seq || known.start !== open.start || !isSamePlace(known.openedAt, open.openedAt))
+    return false
+  const commits = yield { text: READ_CHANGES, values: [known.version.version] }
+  const since = freshnessOf(commits, known.version)
+  return since !== null && since.changed !== null
+}
+
+const isSamePlace = (a: Place, b: Place) => a.height === b.height && a.index === b.index
+
+/** The events of a running period, or those after the blocks that are known; null where they are too many. */
+function* readEvents(
+  marketId: string,
+  { seq, start, openedAt }: OpenPeriod,
+  after: KnownInputs | null,
+): Generator<Statement, Placed[] | null, Row[]> {
   const opening = {
     ...{ kind: 'funding-period' as const, marketId, seq, start, end: null },
     ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
   }
-  const events: Placed[] = [{ ...openedAt, event: opening }]
-  for (const row of yield { text: READ_AUCTIONS, values: [marketId] })
+  const events: Placed[] = after === null ? [{ ...openedAt, event: opening }] : []
+  for (const row of yield { text: READ_AUCTIONS, values: [marketId, after?.height ?? -1n] })
     events.push(placedAuction(marketId, row))
   if (events.length > MAX_ROWS) return null
-  const points = yield* readPoints(marketId, seq)
+  const points = yield* readPoints(marketId, seq, after)
   if (points === null) return null
-  // A point that was carried over is of a time before the period, and so may have been deleted.
-  if (Number(lacks![2]) > 0 && [1, 2].some((source) => !isKnownFrom(points, source, start))) return null
   events.push(...points)
-  events.sort((a, b) => (a.height === b.height ? a.index - b.index : a.height < b.height ? -1 : 1))
-  return { parameters, events: events.map(({ event }) => event) }
+  return events.sort((a, b) => (a.height === b.height ? a.index - b.index : a.height < b.height ? -1 : 1))
 }
 
 /** Whether some point of a source is of a time or before it. */
@@ -115,16 +166,23 @@ function isKnownFrom(points: readonly Placed[], source: number, time: bigint): b
   )
 }
 
-/** Null where they are too many, or there is none. */
-function* readPoints(marketId: string, seq: bigint): Generator<Statement, Placed[] | null, Row[]> {
+/** A period's points, or those after the blocks that are known; null where they are too many, or the market has none. */
+function* readPoints(
+  marketId: string,
+  seq: bigint,
+  after: KnownInputs | null,
+): Generator<Statement, Placed[] | null, Row[]> {
   const [number] = yield { text: FIND_MARKET, values: [marketId] }
   if (number === undefined) return null
   const market = BigInt(number[0]!)
-  const [span] = yield spanStatement(fundingPeriodDataPoints, { marketId, seq }, market)!
-  if (span === undefined) return null
+  const [span] =
+    after === null
+      ? yield spanStatement(fundingPeriodDataPoints, { marketId, seq }, market)!
+      : yield { text: READ_BLOCK_SPAN, values: [market, (after.height + 1n) / BLOCKS_OF_SPAN] }
+  if (span?.[0] == null) return after === null ? null : []
   const points: Placed[] = []
   for (const source of [1, 2] as const) {
-    const values = [market, BigInt(span[0]!), BigInt(span[1]!), seq]
+    const values = [market, BigInt(span[0]), BigInt(span[1]!), seq, after?.height ?? -1n]
     for (const [height, index, timestamp, price] of yield { text: pointsText(source), values }) {
       points.push({
         height: BigInt(height!),

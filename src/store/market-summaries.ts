@@ -5,18 +5,18 @@ import { liquidityProviders } from '../resources/liquidity-providers.ts'
 import { keyOf, type Resource, type Row } from '../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from './changes.ts'
 import { stateOf } from './freshness.ts'
-import { type FundingInputs, readFundingInputsOf } from './funding-inputs.ts'
-import type { Page, PageQuery, Position } from './page.ts'
+import { type FundingInputsAt, type KnownInputs, readFundingInputsOf } from './funding-inputs.ts'
+import type { Page, PageQuery } from './page.ts'
 import { columnList, pageStatement, type Statement } from './page-statement.ts'
 
 /** Makes the estimates of running funding periods, and keeps them. All are JSON, or null where there is none. */
 export type EstimateMaker = {
   /** The estimate of a market as of a commit, where it has been made; undefined where it has not. */
   kept(marketId: string, version: StoreVersion): string | null | undefined
-  make(
-    marketId: string,
-    at: { version: StoreVersion; position: Position; inputs: FundingInputs | null },
-  ): string | null
+  /** The inputs that have been taken for the estimate of an earlier commit; null where none can be gone on from. */
+  known(marketId: string): KnownInputs | null
+  /** Undefined where the inputs do not suffice, although they continue what is known: all of them are wanted. */
+  make(marketId: string, at: FundingInputsAt): string | null | undefined
 }
 
 /** The tables whose rows name markets. Of providers those of their lists: each provider stands in one. */
@@ -104,8 +104,12 @@ export function* readMarketSummaries(
     if (running !== null && instrument !== null) {
       estimate = estimates.kept(marketId, version)
       if (estimate === undefined) {
-        const inputs = yield* readFundingInputsOf(marketId)
+        const inputs = yield* readFundingInputsOf(marketId, estimates.known(marketId))
         estimate = estimates.make(marketId, { version, position, inputs })
+        if (estimate === undefined) {
+          const all = yield* readFundingInputsOf(marketId, null)
+          estimate = estimates.make(marketId, { version, position, inputs: all }) ?? null
+        }
       }
     }
     const providers = ofAll.providers.get(marketId) ?? '0'

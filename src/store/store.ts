@@ -4,7 +4,7 @@ import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
-import type { FundingInputsAt } from './funding-inputs.ts'
+import type { FundingInputsAt, KnownInputs } from './funding-inputs.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { EstimateMaker } from './market-summaries.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from './page.ts'
@@ -99,8 +99,11 @@ export type Reader = {
   holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The store's log, where it has one. */
   log?: StoreLog
-  /** What the estimate of a market's running funding period follows from; null in an empty store. */
-  fundingInputs(marketId: string): Promise<FundingInputsAt | null>
+  /**
+   * What the estimate of a market's running funding period follows from, of what is known only what has come since;
+   * null in an empty store.
+   */
+  fundingInputs(marketId: string, known: KnownInputs | null): Promise<FundingInputsAt | null>
   /** A page of market summaries; its query's resource is theirs. */
   marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
   /** A series of a market's data points; null in an empty store. */

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { StoreVersion } from '../../store/changes.ts'
 import type { EstimateMaker } from '../../store/market-summaries.ts'
-import { fundingEstimateOf } from './funding-estimate.ts'
+import { fundingEstimateOf, type RunningMarket } from './funding-estimate.ts'
 
-/** Estimates kept: each is some hundred bytes. A page of summaries has 5,000 at most. */
+/** Estimates kept: each is some hundred bytes, and the last points of its market. A page of summaries has 5,000 at most. */
 const MAX_KEPT = 10_000
 
-type Kept = { version: StoreVersion; estimate: string | null }
+type Kept = { version: StoreVersion; estimate: string | null; running: RunningMarket | null }
 
-/** Makes the estimates of running periods, each once a commit. */
+/** Makes the estimates of running periods, each once a commit, going on from that of an earlier one. */
 export function createKeptEstimates(): EstimateMaker {
   const all = new LRUCache<string, Kept>({ max: MAX_KEPT })
   return {
@@ -17,10 +17,15 @@ export function createKeptEstimates(): EstimateMaker {
       const isOfCommit = found?.version.version === version && found.version.mark === mark
       return isOfCommit ? found.estimate : undefined
     },
+    known: (marketId) => all.get(marketId)?.running?.known ?? null,
     make: (marketId, at) => {
-      const node = fundingEstimateOf(marketId, at)
-      const estimate = node === null ? null : JSON.stringify(node)
-      all.set(marketId, { version: at.version, estimate })
+      const before = all.get(marketId)?.running ?? null
+      // Kept again only once it is made: what has been taken in part is of no use.
+      all.delete(marketId)
+      const made = fundingEstimateOf(marketId, at, before)
+      if (made === null) return undefined
+      const estimate = made.node === null ? null : JSON.stringify(made.node)
+      all.set(marketId, { version: at.version, estimate, running: made.running })
       return estimate
     },
   }

@@ -101,10 +101,15 @@ async function makeFundingEstimate(
   let position = now?.position ?? null
   let estimate = now === undefined ? undefined : estimates.kept(marketId, now.version)
   if (position === null || estimate === undefined) {
-    const found = await reader.fundingInputs(marketId)
+    let found = await reader.fundingInputs(marketId, estimates.known(marketId))
     if (found === null) return null
-    position = found.position
     estimate = estimates.make(marketId, found)
+    if (estimate === undefined) {
+      found = await reader.fundingInputs(marketId, null)
+      if (found === null) return null
+      estimate = estimates.make(marketId, found) ?? null
+    }
+    position = found.position
   }
   return { json: Buffer.from(`{"fundingEstimate":${estimate}}`), position }
 }

@@ -92,8 +92,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
-    fundingInputs: (marketId) =>
-      ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId)))),
+    fundingInputs: (marketId, known) =>
+      ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId, known)))),
     marketSummaries: (query, estimates) =>
       ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
     series: (query) => ask((client) => snapshot(client, () => runReading(client, readSeries(query)))),

@@ -94,7 +94,8 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
-    fundingInputs: (marketId) => snapshot((from) => runReading(from, readFundingInputs(marketId))),
+    fundingInputs: (marketId, known) =>
+      snapshot((from) => runReading(from, readFundingInputs(marketId, known))),
     marketSummaries: (query, estimates) =>
       snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
     series: (query) => snapshot((from) => runReading(from, readSeries(query))),

@@ -7,7 +7,7 @@ const DAY = 24n * HOUR
 
 /** Spans to choose from, nanoseconds; null for all that there is. */
 export const SPANS: readonly (readonly [name: string, ns: bigint | null])[] = [
-  ['15min', 900n * SECOND],
+  ['15m', 900n * SECOND],
   ['1h', HOUR],
   ['6h', 6n * HOUR],
   ['1d', DAY],

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { type Figure, figure, median } from './figures.ts'
+
+const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node']
+
+/** Times that each view is opened, every time by a browser context that has nothing kept. */
+const TIMES = 7
+
+/** A view is to show something within half a second, on loopback. */
+const MOST_SECONDS = 0.5
+
+/** How long each view of the explorer takes until it shows something, and everything; null where there is no Chromium. */
+export async function measureExplorer(base: string): Promise<Figure[] | null> {
+  const path = process.env.LYRA_CHROMIUM ?? CHROMIUM_PATHS.find(existsSync)
+  if (path === undefined) return null
+  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
+  try {
+    const figures: Figure[] = []
+    for (const view of VIEWS) {
+      const target = `${base}/?view=${view}`
+      await openView(browser, target)
+      const opened: Opened[] = []
+      for (let i = 0; i < TIMES; i++) opened.push(await openView(browser, target))
+      figures.push(
+        figure(`explorer: ${view} shows something`, median(opened.map(({ paint }) => paint)), 's', {
+          target: { most: MOST_SECONDS },
+        }),
+        figure(`explorer: ${view} shows everything`, median(opened.map(({ whole }) => whole)), 's'),
+      )
+    }
+    return figures
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Seconds from asking for a page until it shows something, and until nothing on it is loading any more. */
+type Opened = { paint: number; whole: number }
+
+async function openView(browser: Browser, target: string): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  try {
+    const page = await context.newPage()
+    const startedAt = performance.now()
+    await page.goto(target, { waitUntil: 'commit' })
+    await page.locator('.request').first().waitFor()
+    await page.locator('.skeleton, [aria-busy="true"]').first().waitFor({ state: 'detached' })
+    const whole = (performance.now() - startedAt) / 1000
+    const paint = await page.evaluate<number>(
+      "performance.getEntriesByType('paint').find(({ name }) => name === 'first-contentful-paint').startTime",
+    )
+    return { paint: paint / 1000, whole }
+  } finally {
+    await context.close()
+  }
+}
