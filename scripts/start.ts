@@ -2,7 +2,11 @@
 import { join } from 'node:path'
 import { runCommand } from '../src/cli/program.ts'
 import { type ServeOptions, serve, serveCommand } from '../src/cli/serve.ts'
+import { collectEarly, restartWithAllocatorLimit } from '../src/service/memory.ts'
 import { ensureWebBuilt } from './build-web.ts'
+
+restartWithAllocatorLimit()
+collectEarly()
 
 const SAMPLE = join(import.meta.dirname, '../sample/perps-calm-named.evts.gz')
 
