@@ -164,8 +164,8 @@ for (const kind of STORE_KINDS) {
             if (!isAsked && index < all.length - 1) continue
             const asked = { fundingEstimate: LIVE_MARKET }
             const [after, anew] = [await kept(asked), await createReports(reader)(asked)]
-            assert.equal(after?.json.toString(), anew?.json.toString())
-            estimates.add(anew!.json.toString())
+            assert.equal(after?.body.toString(), anew?.body.toString())
+            estimates.add(anew!.body.toString())
           }
         }),
       )

@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
+import { ByteWriter } from '../src/events/byte-writer.ts'
 import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
@@ -11,7 +12,6 @@ import type {
   MarketEvent,
 } from '../src/events/event.ts'
 import { createMarketVerifier, type MarketVerifier } from '../src/funding/market-verifier.ts'
-import { ByteWriter } from '../src/generate/byte-writer.ts'
 import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'

@@ -41,9 +41,9 @@ function points(limit: number, change: Partial<PageQuery> = {}, backward = false
 async function contentOf(
   pages: Pages,
   asked: PageRequest,
-): Promise<Omit<MadePage, 'json'> & { text: string }> {
-  const { json, release, ...content } = (await pages.make(asked))!
-  const text = json.toString()
+): Promise<Omit<MadePage, 'body'> & { text: string }> {
+  const { body, release, ...content } = (await pages.make(asked))!
+  const text = body.toString()
   release?.()
   return { ...content, text }
 }

@@ -9,6 +9,7 @@ import fastify, {
 import { marketSummaries } from '../resources/market-summaries.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { type Reader, StoreUnavailableError } from '../store/store.ts'
+import type { GrpcOptions } from './grpc/grpc-server.ts'
 import { createBacklog } from './http/backlog.ts'
 import { clientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
@@ -91,7 +92,12 @@ export type AppOptions = {
 }
 
 /** The application: every route, and what all of them share. Listening is left to its user. */
-export type App = { server: FastifyInstance; metrics: Metrics }
+export type App = {
+  server: FastifyInstance
+  metrics: Metrics
+  /** What another door to the same pages shares with this one. */
+  shared: Pick<GrpcOptions, 'turns' | 'cache' | 'connections' | 'backlog' | 'countRequest'>
+}
 
 export function createApp(options: AppOptions): App {
   const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
@@ -268,7 +274,7 @@ export function createApp(options: AppOptions): App {
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
-  return { server, metrics }
+  return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest } }
 }
 
 /** Lets pages be answered ahead of everything else, until the server closes: it ends connections then. */

@@ -45,6 +45,13 @@ export function serveCommand(): Command {
         .argParser(integerBetween(0, 65_535)),
     )
     .addOption(
+      new Option('--grpc [address]', 'answer gRPC there, too')
+        .env('LYRA_GRPC')
+        .preset('127.0.0.1:3007')
+        .default(null, 'off')
+        .argParser(addressLike('127.0.0.1:3007')),
+    )
+    .addOption(
       new Option('--cors-origin <origins>', 'origins whose scripts may read answers, with commas; * for any')
         .env('LYRA_CORS_ORIGIN')
         .default('*')
@@ -83,7 +90,7 @@ export function serveCommand(): Command {
         .env('LYRA_LISTEN')
         .preset('127.0.0.1:3005')
         .default(null, 'off')
-        .argParser(parseAddress),
+        .argParser(addressLike('127.0.0.1:3005')),
     )
     .addOption(
       new Option(
@@ -147,10 +154,15 @@ function parseOrigins(text: string): '*' | string[] {
   return origins
 }
 
-function parseAddress(text: string): { host: string; port: number } {
+/** Reads an address and a port; `example` is one. */
+function addressLike(example: string): (text: string) => { host: string; port: number } {
+  return (text) => parseAddress(text, example)
+}
+
+function parseAddress(text: string, example: string): { host: string; port: number } {
   const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
   if (match === null || Number(match[2]) > 65_535) {
-    throw new InvalidArgumentError('It must be an address and a port, such as 127.0.0.1:3005.')
+    throw new InvalidArgumentError(`It must be an address and a port, such as ${example}.`)
   }
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
 }

@@ -1,4 +1,4 @@
-import { ByteWriter } from './byte-writer.ts'
+import { ByteWriter } from '../events/byte-writer.ts'
 import { type Context, nextTransaction } from './context.ts'
 import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'

@@ -1,4 +1,4 @@
-import { ByteWriter } from './byte-writer.ts'
+import { ByteWriter } from '../events/byte-writer.ts'
 import { isListed, type Provision } from './provisions.ts'
 import type { Random } from './random.ts'
 

@@ -1,4 +1,4 @@
-import { ByteWriter } from './byte-writer.ts'
+import { ByteWriter } from '../events/byte-writer.ts'
 import type { EventType } from './event-types.ts'
 import { HEX_LENGTH } from './random.ts'
 

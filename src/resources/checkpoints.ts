@@ -13,6 +13,7 @@ export const checkpoints = defineResource({
   summary: 'List the checkpoints of the network',
   meaning: 'A checkpoint of the network.',
   path: '/api/v2/checkpoints',
+  grpcMethod: 'ListCheckpoints',
   tag: 1,
   cursor: textCursor('c', key),
   key,

@@ -11,6 +11,7 @@ export const fundingPeriodDataPoints = defineResource({
   summary: "List the data points of a perpetual market's funding periods",
   meaning: "A data point of one of a perpetual market's funding periods.",
   path: '/api/v2/funding-periods/data-points/:marketId',
+  grpcMethod: 'ListFundingPeriodDataPoints',
   tag: 2,
   cursor: pointCursor,
   key: [

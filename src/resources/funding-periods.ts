@@ -13,6 +13,7 @@ export const fundingPeriods = defineResource({
   summary: 'List the funding periods of a perpetual market',
   meaning: 'A funding period of a perpetual market. What its latest event did not set is left out.',
   path: '/api/v2/funding-periods/:marketId',
+  grpcMethod: 'ListFundingPeriods',
   tag: 4,
   cursor: textCursor('f', key, 'marketId'),
   key,

@@ -13,6 +13,7 @@ export const liquidityProviders = defineResource({
   summary: 'List the liquidity providers of a market or a party',
   meaning: 'A party that provides liquidity on a market.',
   path: '/api/v2/liquidity/providers',
+  grpcMethod: 'ListLiquidityProviders',
   tag: 3,
   cursor: textCursor('l', key),
   key,

@@ -88,6 +88,8 @@ type Description = {
   summary: string
   meaning: string
   path: string
+  /** The method of `datanode.api.v2.TradingDataService` that lists it; none: only Lyra has it. */
+  grpcMethod?: string
   /** What its ids of streams, and the cursors of version 0.1.0, begin with. Never changed, never used again. */
   tag: number
   cursor: CursorCodec

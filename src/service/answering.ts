@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { createApp } from '../api/app.ts'
+import { type App, createApp } from '../api/app.ts'
+import type { GrpcServer } from '../api/grpc/grpc-server.ts'
 import type { MetricsText } from '../api/http/metrics.ts'
 import type { IngestionState } from '../api/http/readiness.ts'
 import { type Pages, pagesOf } from '../api/pages/make-page.ts'
@@ -11,7 +12,7 @@ import { openReplicaReader } from '../store/replica-reader.ts'
 import type { Reader, Store } from '../store/store.ts'
 import { VERSION } from '../version.ts'
 import type { IngestionNews } from './ingestion.ts'
-import { closeServer, listen } from './listen.ts'
+import { closeServer, listen, listenGrpc, STOP_TIMEOUT_MS } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 /** The part of a service that answers requests. */
@@ -35,6 +36,17 @@ export async function startAnswering(
   const withoutStore = hideStore(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
+
+  /** Loaded where it is asked for: most services speak no gRPC. */
+  async function startGrpc(app: App, address: { host: string; port: number }): Promise<GrpcServer> {
+    const { createGrpcServer } = await import('../api/grpc/grpc-server.ts')
+    const { trustProxy } = settings
+    const { metrics, shared } = app
+    const grpc = createGrpcServer({ reader, pages, log, ingestion: state, metrics, trustProxy, ...shared })
+    log.info(`answering gRPC on ${await listenGrpc(grpc, address)}`)
+    return grpc
+  }
+
   try {
     const app = createApp({
       reader,
@@ -50,6 +62,7 @@ export async function startAnswering(
       metricsText,
     })
     const url = await listen(app, settings)
+    const grpc = settings.grpc === null ? null : await startGrpc(app, settings.grpc)
     return {
       url,
       registry: app.metrics.registry,
@@ -80,7 +93,7 @@ export async function startAnswering(
         }
       },
       stop: async () => {
-        await closeServer(app)
+        await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
         await Promise.all([pages.close(), longReads.close()])
         await reader.close()
       },

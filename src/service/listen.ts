@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { App } from '../api/app.ts'
+import type { GrpcServer } from '../api/grpc/grpc-server.ts'
 
 /** A port that cannot be listened on. */
 export class ListenError extends Error {
@@ -13,7 +15,7 @@ export class ListenError extends Error {
 const MAX_WAITING_CONNECTIONS = 4_096
 
 /** How long answers in flight are waited for when the service stops. */
-const STOP_TIMEOUT_MS = 10_000
+export const STOP_TIMEOUT_MS = 10_000
 
 /**
  * Listens; returns the address to ask at.
@@ -29,9 +31,29 @@ export async function listen(
   } catch (error) {
     throw explainListenError(error, host, port, '--port')
   }
-  const address = server.server.address() as AddressInfo
-  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return `http://${name}:${address.port}`
+  return `http://${nameOf(server.server.address() as AddressInfo)}`
+}
+
+/**
+ * Has a server of gRPC listen; returns its address.
+ *
+ * @throws {ListenError} with what to do about it.
+ */
+export async function listenGrpc(
+  { server }: GrpcServer,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  try {
+    server.listen({ host, port, backlog: MAX_WAITING_CONNECTIONS })
+    await once(server, 'listening')
+  } catch (error) {
+    throw explainListenError(error, host, port, '--grpc')
+  }
+  return nameOf(server.address() as AddressInfo)
+}
+
+function nameOf({ family, address, port }: AddressInfo): string {
+  return `${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 /** Answers what is in flight, as long as that may take, and closes. */

@@ -9,6 +9,8 @@ export type ServeSettings = {
   maxLag: number
   host: string
   port: number
+  /** Where to answer gRPC; null: nowhere. */
+  grpc: { host: string; port: number } | null
   corsOrigin: CorsOrigins
   rateLimit: number | null
   trustProxy: boolean

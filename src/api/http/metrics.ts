@@ -7,6 +7,7 @@ import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.t
 export type Metrics = {
   registry: Registry
   requestSeconds: Histogram<'route' | 'method' | 'status'>
+  grpcSeconds: Histogram<'method' | 'code'>
   /** Counts a page that was answered from memory, and its seconds. */
   pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
@@ -14,6 +15,9 @@ export type Metrics = {
   /** Shows the state of the live ingestion. */
   showLive(state: LiveState): void
 }
+
+/** The buckets of what takes a request's time. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /** Writes the figures of a service that is more than one process. */
 export type MetricsText = () => Promise<string>
@@ -72,7 +76,14 @@ export function createMetrics(reader: Reader, ingestion: IngestionState): Metric
     name: 'lyra_http_request_duration_seconds',
     help: 'Time from a request to its answer.',
     labelNames: ['route', 'method', 'status'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    buckets: SECONDS,
+    registers,
+  })
+  const grpcSeconds = new Histogram({
+    name: 'lyra_grpc_call_duration_seconds',
+    help: 'Time from a call of gRPC to its status.',
+    labelNames: ['method', 'code'],
+    buckets: SECONDS,
     registers,
   })
   const pagesFromMemory = new Counter({
@@ -85,6 +96,7 @@ export function createMetrics(reader: Reader, ingestion: IngestionState): Metric
     registry,
     showLive: live,
     requestSeconds,
+    grpcSeconds,
     pageFromMemory: (route, status, seconds) => {
       pagesFromMemory.inc()
       const labels = `${status} ${route}`

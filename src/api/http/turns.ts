@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import type { EventEmitter } from 'node:events'
 import { unavailable } from './errors.ts'
 
 /** Pages that are in the making at the same time. */
@@ -10,6 +10,9 @@ const SLICE_MS = 20
 /** A request that has waited for this long is refused: the service is overloaded. */
 const MAX_WAIT_MS = 10_000
 
+/** What emits `close` once nobody is left to answer. */
+export type Closing = Pick<EventEmitter, 'once' | 'off'>
+
 /**
  * Runs `work` once it is its turn. One whose connection is closed while it waits is run at once, and is to see that
  * nobody is left to answer: what waits is never more than there are connections.
@@ -17,7 +20,7 @@ const MAX_WAIT_MS = 10_000
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 where its turn does not come in time.
  */
-export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Duplex) => Promise<T>
+export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 
 /** Turns of pages of the usual size, and of long ones: neither wait for the others. */
 export type PageTurns = { usual: Turns; long: Turns }
@@ -65,7 +68,7 @@ export function createTurns(onAlone: (address: string) => void = () => {}): Turn
   }
 
   /** Waits for a turn, which has begun then; tells whether it came before the connection was closed. */
-  async function wait(address: string, connection: Duplex | undefined): Promise<boolean> {
+  async function wait(address: string, connection: Closing | undefined): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const wake = () => resolve(true)
     const queue = waiting.get(address) ?? new Set()

@@ -15,10 +15,10 @@ export type KeptReports = (key: string, asked: ReportRequest) => Promise<MadeRep
 /** A report in memory that nobody takes back. */
 function ownMemory(made: MadeReport | null): MadeReport | null {
   if (made?.release === undefined) return made
-  const { release, json, ...others } = made
-  const copy = Buffer.from(json)
+  const { release, body, ...others } = made
+  const copy = Buffer.from(body)
   release()
-  return { ...others, json: copy }
+  return { ...others, body: copy }
 }
 
 /** Makes reports that change with every commit, each once a commit, whoever asks; the last ones asked for are kept. */
@@ -38,7 +38,7 @@ export function createKeptReports({ reader, pages }: { reader: Reader; pages: Pa
     keep(key, report, 0)
     report.made.then(
       (made) => {
-        if (kept.peek(key) === report) keep(key, report, made?.json.length ?? 0)
+        if (kept.peek(key) === report) keep(key, report, made?.body.length ?? 0)
       },
       () => {
         if (kept.peek(key) === report) kept.delete(key)

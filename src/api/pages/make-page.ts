@@ -12,20 +12,24 @@ import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
 import { seriesBody } from './series-body.ts'
 
-/** A page as it is answered: compact JSON, and what of the store it shows. */
+/** A page as it is answered, and what of the store it shows. */
 export type MadePage = {
-  json: Buffer
+  body: Buffer
+  /** Of a page of JSON; empty otherwise. */
   checkSum: string
   scope: PageScope
   position: Position
   version: StoreVersion
-  /** Lets the memory of `json` be used for another page: nobody may look at it any more. */
+  /** Lets the memory of `body` be used for another page: nobody may look at it any more. */
   release?: () => void
 }
 
+/** How a page is written: compact JSON, or the message that a method of gRPC answers with. */
+export type PageForm = 'json' | 'protobuf'
+
 /** What is answered besides pages: compact JSON, of one snapshot; or why the request is refused by it. */
 export type MadeReport = {
-  json: Buffer
+  body: Buffer
   position: Position
   refusal?: string
   /** As of a page. */
@@ -38,7 +42,7 @@ export type MadeReport = {
  * Rejects with {@link StoreUnavailableError} while the store cannot be read.
  */
 export type Pages = {
-  make(asked: PageRequest): Promise<MadePage | null>
+  make(asked: PageRequest, form?: PageForm): Promise<MadePage | null>
   report(asked: ReportRequest): Promise<MadeReport | null>
   close(): Promise<void>
 }
@@ -47,20 +51,27 @@ export type Pages = {
 export function pagesOf(reader: Reader): Pages {
   const report = createReports(reader)
   return {
-    make: (asked) => makePage(reader, asked),
+    make: (asked, form) => makePage(reader, asked, form),
     report,
     close: async () => {},
   }
 }
 
-export async function makePage(reader: Reader, asked: PageRequest): Promise<MadePage | null> {
+export async function makePage(
+  reader: Reader,
+  asked: PageRequest,
+  form: PageForm = 'json',
+): Promise<MadePage | null> {
   const page = await reader.page(asked.query)
   const { position, version } = page
   if (position === null) return null
   const json = pageBody(asked, page)
+  const { resource } = asked.query
   return {
-    json,
-    checkSum: checkSumOf(json),
+    ...(form === 'json'
+      ? { body: json, checkSum: checkSumOf(json) }
+      : // Loaded where it is asked for: most services speak no gRPC.
+        { body: (await import('./page-message.ts')).pageMessage(resource, json), checkSum: '' }),
     scope: scopeOfPage(asked.query),
     position,
     version,
@@ -111,7 +122,7 @@ async function makeFundingEstimate(
     }
     position = found.position
   }
-  return { json: Buffer.from(`{"fundingEstimate":${estimate}}`), position }
+  return { body: Buffer.from(`{"fundingEstimate":${estimate}}`), position }
 }
 
 async function makeMarketSummaries(
@@ -121,7 +132,7 @@ async function makeMarketSummaries(
 ): Promise<MadeReport | null> {
   const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
   const page = await reader.marketSummaries(asked.query, estimates)
-  return page.position === null ? null : { json: pageBody(asked, page), position: page.position }
+  return page.position === null ? null : { body: pageBody(asked, page), position: page.position }
 }
 
 async function makeSeries(reader: Reader, query: SeriesQuery): Promise<MadeReport | null> {
@@ -129,11 +140,11 @@ async function makeSeries(reader: Reader, query: SeriesQuery): Promise<MadeRepor
   if (found === null) return null
   const { position, series, tooShort } = found
   if (tooShort === null) {
-    return { json: Buffer.from(JSON.stringify(seriesBody(query.marketId, series))), position }
+    return { body: Buffer.from(JSON.stringify(seriesBody(query.marketId, series))), position }
   }
   const asked = 'interval' in query.by ? query.by.interval : ''
   const refusal = `parsing field "interval": interval is "${asked}", allowed is one of which the range touches at most ${MAX_BUCKETS}: ${tooShort.name} or longer`
-  return { json: Buffer.alloc(0), position, refusal }
+  return { body: Buffer.alloc(0), position, refusal }
 }
 
 async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeReport | null> {
@@ -141,7 +152,7 @@ async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeR
   if (holdings === null) return null
   const { height, timestamp } = holdings.coverage
   return {
-    json: Buffer.from(JSON.stringify(coverageBody(holdings, query))),
+    body: Buffer.from(JSON.stringify(coverageBody(holdings, query))),
     position: { height: height.toString(), timestamp: timestamp.toString() },
   }
 }

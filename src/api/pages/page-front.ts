@@ -124,7 +124,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   async function sendMade(
     request: IncomingMessage,
     response: ServerResponse,
-    { json, checkSum, scope, position, version, release }: MadePage,
+    { body: json, checkSum, scope, position, version, release }: MadePage,
     { route, limits }: { route: string; limits: Record<string, string> },
   ): Promise<200 | 304> {
     const isGzipped = acceptsGzip(request)

@@ -31,7 +31,7 @@ export function pageHandler(resource: Resource, { pages, turns, cache, addressOf
         if (request.raw.socket.destroyed) return reply.hijack()
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
-        const { json, checkSum, scope, position, version, release } = page
+        const { body: json, checkSum, scope, position, version, release } = page
         reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
         const sent = await sendJson(request, reply, json, checkSum)
         if (sent !== null && cache !== null && request.method === 'GET') {

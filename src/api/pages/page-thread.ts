@@ -34,19 +34,20 @@ async function answer(
     const made = await report(asked.report)
     return made === null ? { answer: null } : inBlock(made)
   }
-  const { resource, query, backward } = asked
-  const page = await makePage(reader, { query: { ...query, resource: resourceNamed(resource) }, backward })
+  const { resource, query, backward, form } = asked
+  const request = { query: { ...query, resource: resourceNamed(resource) }, backward }
+  const page = await makePage(reader, request, form)
   return page === null ? { answer: null } : inBlock(page)
 }
 
 /** Hands the bytes of an answer over, in a block that comes back. */
-function inBlock<Made extends { json: Buffer; release?: () => void }>(
+function inBlock<Made extends { body: Buffer; release?: () => void }>(
   made: Made,
 ): ThreadAnswer<InBlock<Made>> {
-  const { json, release: _, ...others } = made
-  const block = buffers.take(json.length)
-  json.copy(new Uint8Array(block))
-  return { answer: { ...others, block, length: json.length }, bytes: [block] }
+  const { body, release: _, ...others } = made
+  const block = buffers.take(body.length)
+  body.copy(new Uint8Array(block))
+  return { answer: { ...others, block, length: body.length }, bytes: [block] }
 }
 
 let last: Promise<unknown> = Promise.resolve()

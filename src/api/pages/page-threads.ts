@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ResourceName } from '../../resources/resource.ts'
 import type { PageQuery } from '../../store/page.ts'
-import type { MadePage, MadeReport, Pages, ReportRequest } from './make-page.ts'
+import type { MadePage, MadeReport, PageForm, Pages, ReportRequest } from './make-page.ts'
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
@@ -17,6 +17,7 @@ export type AskedPage = {
   resource: ResourceName
   query: Omit<PageQuery, 'resource'>
   backward: boolean
+  form: PageForm | undefined
   /** Memory of pages that are done with. */
   free: ArrayBuffer[]
 }
@@ -25,7 +26,7 @@ export type AskedPage = {
 export type AskedReport = { report: ReportRequest; free: ArrayBuffer[] }
 
 /** An answer whose bytes are in a block of memory that the thread wants back. */
-export type InBlock<Made> = Omit<Made, 'json' | 'release'> & { block: ArrayBuffer; length: number }
+export type InBlock<Made> = Omit<Made, 'body' | 'release'> & { block: ArrayBuffer; length: number }
 
 /**
  * Makes the pages of a store that is embedded in threads beside the one that asks, so that nothing else waits for
@@ -42,7 +43,7 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
     return long
   }
   return {
-    make: (asked) => (isLong(asked) ? longThread() : usual).make(asked),
+    make: (asked, form) => (isLong(asked) ? longThread() : usual).make(asked, form),
     report: (asked) => longThread().report(asked),
     close: async () => {
       await Promise.all([thread?.close(), long?.close()])
@@ -65,7 +66,7 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   }
 
   function madeOf<Made>({ block, length, ...others }: InBlock<Made>) {
-    return { ...others, json: Buffer.from(block, 0, length), release: () => giveBack(block) }
+    return { ...others, body: Buffer.from(block, 0, length), release: () => giveBack(block) }
   }
 
   /** Asks with the blocks that go back. */
@@ -80,8 +81,9 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
   }
 
   return {
-    make: async ({ query: { resource, ...query }, backward }) => {
-      const page = await ask<MadePage>({ resource: resource.name, query, backward, free: takeFree() })
+    make: async ({ query: { resource, ...query }, backward }, form) => {
+      const asked = { resource: resource.name, query, backward, form, free: takeFree() }
+      const page = await ask<MadePage>(asked)
       return page === null ? null : (madeOf(page) as MadePage)
     },
     report: async (report) => {

@@ -23,12 +23,12 @@ export async function sendReport(
       if (request.raw.socket.destroyed) return reply.hijack()
       const made = await make()
       if (made === null) throw emptyStore()
-      const { json, position, refusal, release } = made
+      const { body, position, refusal, release } = made
       if (refusal !== undefined) throw invalidParameter(refusal)
       reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
-      const sent = await sendJson(request, reply, json)
+      const sent = await sendJson(request, reply, body)
       if (release === undefined) return
-      if (sent?.body === json) reply.raw.once('close', release)
+      if (sent?.body === body) reply.raw.once('close', release)
       else release()
     },
     addressOf(request.raw),

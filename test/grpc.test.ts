@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { connect as connectHttp2, constants } from 'node:http2'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { Metadata, status } from '@grpc/grpc-js'
+import { HEALTH, loadProtos, TRADING_DATA } from '../src/api/protos.ts'
+import { SOURCES } from '../src/resources/funding-period-data-points.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
+import { getPage, send } from './fixtures/http.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole, serveBoth } from './fixtures/service.ts'
+import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
+
+/** A call of the reference as it was recorded. Flags that are false are left out of `pageInfo`. */
+type Recorded = {
+  id: string
+  method: string
+  request: { pagination?: { after?: string; before?: string } }
+  responseWithoutDefaults?: Record<string, Connection>
+  error?: { json: { code: number; details: { code: number }[] } }
+}
+
+type Connection = {
+  edges?: { node: object; cursor: string }[]
+  pageInfo?: { hasNextPage?: boolean; hasPreviousPage?: boolean }
+}
+
+const RECORDED = (
+  JSON.parse(
+    gunzipSync(readFileSync(join(import.meta.dirname, 'recordings/grpc/perps-calm.json.gz'))).toString(),
+  ) as { requests: Recorded[] }
+).requests
+
+/** What the reference gets wrong, and what stands here instead: the code, or the rows. */
+const FAULTS: Record<string, number | 'another page'> = {
+  // Cursors that are none are refused, not a fault of the service.
+  'fp/err-notjson': status.INVALID_ARGUMENT,
+  'dp/err-notjson': status.INVALID_ARGUMENT,
+  'cp/err-notjson': status.INVALID_ARGUMENT,
+  'lp/err-cursor-garbled': status.INVALID_ARGUMENT,
+  // No number of a source.
+  'dp/source-7': status.INVALID_ARGUMENT,
+  // A number that no row has.
+  'dp/err-seq-2^63': status.OK,
+  // No source was asked for: all are given.
+  'dp/unspecified': 'another page',
+  // It shows the SLA of another market of the party.
+  'lp/party': 'another page',
+  // Its cursors of providers lead nowhere.
+  'lp/walk-fwd1/001': 'another page',
+  'lp/walk-back1/001': 'another page',
+}
+
+/** The connection that a message holds. */
+const connectionOf = (message: object) => Object.values(message)[0] as Connection
+
+describe('gRPC', () => {
+  test('the descriptors are those of the proto files', () => {
+    const described = readFileSync(join(import.meta.dirname, '../proto/descriptors.binpb')).toString('latin1')
+    for (const [name, definition] of Object.entries(loadProtos())) {
+      const { type } = definition as { type?: { field?: { name: string }[]; value?: { name: string }[] } }
+      assert.ok(described.includes(name.split('.').at(-1)!), name)
+      for (const part of [...(type?.field ?? []), ...(type?.value ?? [])]) {
+        assert.ok(described.includes(part.name), `${name}.${part.name}: run npm run build:protos`)
+      }
+    }
+  })
+})
+
+for (const kind of STORE_KINDS) {
+  describe(`gRPC (${kind.name})`, () => {
+    test('answers what was recorded of the reference', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
+      /** Our cursors, by the reference's. */
+      const cursors = new Map<string, string>()
+      let faults = 0
+      for (const { id, method, request, responseWithoutDefaults, error } of RECORDED) {
+        const { pagination } = request
+        const translated = { ...pagination }
+        for (const name of ['after', 'before'] as const) {
+          const theirs = pagination?.[name]
+          if (theirs !== undefined) translated[name] = cursors.get(theirs) ?? theirs
+        }
+        const answer = await call(method.split('/')[1]!, {
+          ...request,
+          ...(pagination === undefined ? {} : { pagination: translated }),
+        })
+        const { headers } = answer
+        assert.deepEqual(
+          [headers['x-block-height'], headers['x-block-timestamp']],
+          ['905', '1696500904000000000'],
+        )
+        const fault = FAULTS[id]
+        if (fault !== undefined) faults++
+        if (typeof fault === 'number') {
+          assert.equal(answer.error?.code ?? status.OK, fault, id)
+          continue
+        }
+        if (error !== undefined || responseWithoutDefaults === undefined) {
+          const details = error?.json.details ?? []
+          assert.equal(answer.error?.code, error?.json.code ?? status.INVALID_ARGUMENT, id)
+          assert.equal(answer.error?.metadata.get('grpc-status-details-bin').length, details.length, id)
+          continue
+        }
+        assert.equal(answer.error, null, id)
+        const [theirs, ours] = [responseWithoutDefaults, answer.message!].map(connectionOf) as [
+          Connection,
+          Connection,
+        ]
+        for (const [index, { cursor }] of (theirs.edges ?? []).entries()) {
+          cursors.set(cursor, ours.edges![index]?.cursor ?? '')
+        }
+        if (fault === 'another page') {
+          assert.notDeepEqual(ours, theirs, id)
+          continue
+        }
+        const plain = (list: Connection = {}) => ({
+          nodes: (list.edges ?? []).map(({ node }) => withoutDefaults(withNames(node))),
+          next: list.pageInfo?.hasNextPage ?? false,
+          previous: list.pageInfo?.hasPreviousPage ?? false,
+        })
+        assert.deepEqual(plain(ours), plain(theirs), id)
+      }
+      assert.equal(RECORDED.length, 75)
+      assert.equal(faults, Object.keys(FAULTS).length)
+    })
+
+    test('gives the pages and errors that REST gives, whatever is asked', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, NAMED_SAMPLE)
+      const { base, grpc } = await serveBoth(t, store)
+      const call = grpcClient(t, grpc, TRADING_DATA)
+      const random = createRandom(7)
+      const pick = <T>(...values: T[]): T => values[random.integer(values.length)]!
+      const listed = RESOURCES.filter(({ grpcMethod }) => grpcMethod !== undefined)
+      const seen = { pages: 0, errors: 0 }
+      let cursor = ''
+      for (let i = 0; i < scaled(300, 3_000); i++) {
+        const resource = pick(...listed)
+        const marketId = pick(MARKET, MARKET, MARKET.toUpperCase(), 'abc', '', 'f'.repeat(64))
+        const pagination: Record<string, string | number | boolean> = {}
+        const size = pick(1, 2, 3, 7, 50, 0, -1, 5001, 5000)
+        if (random.integer(3) > 0) pagination[pick('first', 'last')] = size
+        if (random.integer(3) > 0) pagination.newestFirst = pick(true, false)
+        if (random.integer(3) === 0) pagination[pick('after', 'before')] = pick(cursor, cursor, 'x')
+        const filters: Record<string, string | number> = {}
+        if (resource.filters.includes('source') && random.integer(2) === 0) filters.source = pick(0, 1, 2, 7)
+        if (resource.filters.includes('seq') && random.integer(2) === 0)
+          filters.seq = pick('1', '5', '18446744073709551615')
+        if (resource.filters.includes('marketId') && random.integer(3) > 0) filters.marketId = marketId
+        if (resource.filters.includes('partyId') && random.integer(3) === 0)
+          filters.partyId = pick('network', 'zz')
+        const dateRange =
+          random.integer(3) === 0 && resource.dateRange ? { startTimestamp: '1696500100000000000' } : {}
+        const path = resource.path.replace(':marketId', encodeURIComponent(marketId))
+        const params = [
+          ...Object.entries(filters),
+          ...Object.entries(pagination).map(([name, value]) => [`pagination.${name}`, value]),
+          ...Object.entries(dateRange).map(([name, value]) => [`dateRange.${name}`, value]),
+        ].map(([name, value]): [string, string] => [String(name), String(value)])
+        const [rest, answer] = [
+          await send(base, `${path}?${new URLSearchParams(params)}`),
+          await call(resource.grpcMethod!, {
+            ...(resource.scope === null ? {} : { marketId }),
+            ...filters,
+            ...(Object.keys(dateRange).length > 0 ? { dateRange } : {}),
+            ...(Object.keys(pagination).length > 0 ? { pagination } : {}),
+          }),
+        ]
+        const what = `${path} ${JSON.stringify(params)}`
+        assert.equal(answer.headers['x-block-height'], rest.headers['x-block-height'], what)
+        if (rest.status !== 200) {
+          compareErrors(answer, JSON.parse(rest.text), what)
+          seen.errors++
+          continue
+        }
+        assert.equal(answer.error, null, what)
+        const page = JSON.parse(rest.text)[resource.name]
+        assert.deepEqual(withDefaults(connectionOf(answer.message!)), withoutNulls(page), what)
+        seen.pages++
+        if (page.edges.length > 0) cursor = page.edges[random.integer(page.edges.length)].cursor
+      }
+      assert.ok(seen.pages > 100 && seen.errors > 30, JSON.stringify(seen))
+    })
+
+    test('gives a page anew once a block has changed it', async (t) => {
+      const store = kind.create(t)
+      const { base, grpc } = await serveBoth(t, store)
+      const call = grpcClient(t, grpc, TRADING_DATA)
+      const empty = await call('ListCheckpoints', {})
+      assert.deepEqual([empty.error?.code, empty.headers['x-block-height']], [status.UNAVAILABLE, undefined])
+      await ingestWhole(store, SAMPLE)
+      const first = await getPage(base, '/api/v2/checkpoints', [['pagination.first', '2']])
+      for (let i = 0; i < 3; i++) {
+        const { message, headers } = await call('ListCheckpoints', { pagination: { first: 2 } })
+        assert.deepEqual(connectionOf(message!).edges, first.edges)
+        assert.equal(headers['x-block-height'], '905')
+      }
+    })
+
+    test('counts requests together with REST, by address', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const { base, grpc } = await serveBoth(t, store, { rateLimit: 1, trustProxy: true })
+      const call = grpcClient(t, grpc, TRADING_DATA)
+      const from = (address: string) => {
+        const metadata = new Metadata()
+        metadata.set('x-forwarded-for', address)
+        return metadata
+      }
+      for (let i = 0; i < 3; i++) {
+        await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })
+      }
+      for (let i = 0; i < 2; i++) {
+        const answer = await call('ListCheckpoints', {}, from('192.0.2.1'))
+        assert.equal(answer.error, null)
+        assert.equal(answer.headers['ratelimit-limit'], '1')
+      }
+      const refused = await call('ListCheckpoints', {}, from('192.0.2.1'))
+      assert.equal(refused.error?.code, status.RESOURCE_EXHAUSTED)
+      assert.equal((await call('ListCheckpoints', {}, from('192.0.2.2'))).error, null)
+      const rest = await send(base, '/api/v2/checkpoints', { headers: { 'x-forwarded-for': '192.0.2.1' } })
+      assert.equal(rest.status, 429)
+    })
+
+    test('says whether it serves, as /ready does', async (t) => {
+      const store = kind.create(t)
+      const call = grpcClient(t, (await serveBoth(t, store)).grpc, HEALTH)
+      assert.deepEqual({ ...(await call('Check', {})).message }, { status: 2 })
+      await ingestWhole(store, SAMPLE)
+      await new Promise((resolve) => setTimeout(resolve, 600))
+      for (const service of ['', TRADING_DATA]) {
+        assert.deepEqual({ ...(await call('Check', { service })).message }, { status: 1 })
+      }
+      assert.equal((await call('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
+    })
+
+    test('bears what is no gRPC, and clients that do not read', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const { grpc } = await serveBoth(t, store)
+      const [host, port] = grpc.split(':') as [string, string]
+      for (const bytes of [
+        'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+        '\0'.repeat(1000),
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      ]) {
+        const socket = connect(Number(port), host)
+        socket.on('error', () => {})
+        socket.end(bytes)
+        await new Promise((resolve) => socket.once('close', resolve).resume())
+      }
+      // Windows of nothing: answers stay with the service, until they are too many.
+      const message = Buffer.from(`\x0a\x40${MARKET}\x2a\x03\x08\x88\x27`, 'latin1')
+      const request = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
+      const sessions = Array.from({ length: 12 }, () =>
+        connectHttp2(`http://${grpc}`, { settings: { initialWindowSize: 0 } }),
+      )
+      t.after(() => sessions.map((session) => session.destroy()))
+      const oneClosed = Promise.race(
+        sessions.map((session) => new Promise((resolve) => session.once('close', resolve))),
+      )
+      for (const session of sessions) {
+        session.on('error', () => {})
+        for (let i = 0; i < 90; i++) {
+          const stream = session.request({
+            [constants.HTTP2_HEADER_METHOD]: 'POST',
+            [constants.HTTP2_HEADER_PATH]: `/${TRADING_DATA}/ListFundingPeriodDataPoints`,
+            'content-type': 'application/grpc',
+            te: 'trailers',
+          })
+          stream.on('error', () => {})
+          stream.end(request)
+        }
+      }
+      await oneClosed
+      const call = grpcClient(t, grpc, TRADING_DATA)
+      assert.equal((await call('ListCheckpoints', {})).error, null)
+    })
+
+    test('is found out by its reflection, from Python', async (t) => {
+      const python = process.env.LYRA_PYTHON
+      if (python === undefined)
+        return skip(t, 'LYRA_PYTHON names no Python with grpcio and grpcio-reflection')
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const { grpc } = await serveBoth(t, store)
+      const script = join(import.meta.dirname, 'fixtures/grpc_client.py')
+      const { stdout } = await promisify(execFile)(python, [script, grpc, MARKET])
+      assert.deepEqual(JSON.parse(stdout), {
+        services: [TRADING_DATA, HEALTH],
+        height: '905',
+        seqs: [20, 19],
+        rates: ['', '-0.0016886570296634'],
+        error: [3, 'InvalidArgument error', 10003],
+      })
+    })
+  })
+}
+
+/** An error's code, message and detail are those of REST. */
+function compareErrors(
+  { error }: GrpcAnswer,
+  rest: { code: number; message: string; details: { code: number; message: string; inner: string }[] },
+  what: string,
+): void {
+  assert.equal(error?.code, rest.code, what)
+  assert.equal(error?.details, rest.message, what)
+  const [bytes] = error!.metadata.get('grpc-status-details-bin') as Buffer[]
+  const [detail] = rest.details
+  assert.equal(bytes === undefined, detail === undefined, what)
+  if (detail === undefined) return
+  for (const text of [rest.message, detail.message, detail.inner, 'type.googleapis.com/vega.ErrorDetail']) {
+    assert.ok(bytes!.includes(Buffer.from(text)), `${what}: ${text}`)
+  }
+}
+
+/** A connection with the fields that proto3 leaves out. */
+function withDefaults(list: Connection): object {
+  const { edges = [], pageInfo = {} } = list
+  return {
+    edges: edges.map(({ node, cursor }) => ({ node: withNames(node), cursor })),
+    pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: '', endCursor: '', ...pageInfo },
+  }
+}
+
+/** A node of plain objects, enums by their names. */
+function withNames(node: object): object {
+  const named = JSON.parse(JSON.stringify(node)) as Record<string, unknown>
+  if (typeof named.dataPointType === 'number') named.dataPointType = SOURCES[named.dataPointType]
+  return named
+}
+
+/** A node without values that proto3 leaves out: who writes them says the same. */
+function withoutDefaults(node: object): object {
+  const isDefault = (value: unknown) => value === '' || value === '0' || value === 0
+  const entries = Object.entries(node).filter(([, value]) => !isDefault(value))
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      name,
+      Object(value) === value && !Array.isArray(value) ? withoutDefaults(value) : value,
+    ]),
+  )
+}
+
+/** A page of REST without what is null. */
+function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInfo: object }): object {
+  return {
+    edges: page.edges.map(({ node, cursor }) => ({
+      node: Object.fromEntries(Object.entries(node).filter(([, value]) => value !== null)),
+      cursor,
+    })),
+    pageInfo: page.pageInfo,
+  }
+}
