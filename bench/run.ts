@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, intake, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, grpc, intake, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -12,6 +12,7 @@ import { measureExplorer } from './explorer.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
+import { measureGrpc } from './grpc.ts'
 import { measureIntake, removeStore } from './intake.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
@@ -64,6 +65,7 @@ async function benchAgainstLimits(): Promise<void> {
     company: benchCompany,
     live: benchLive,
     explorer: benchExplorer,
+    grpc: benchGrpc,
     intake: benchIntake,
     postgres: benchPostgres,
   }
@@ -192,6 +194,10 @@ function memoryOf(service: ServerProcess): Figure {
 
 async function benchLive(add: Add): Promise<void> {
   add(...(await measureVisibility()))
+}
+
+async function benchGrpc(add: Add): Promise<void> {
+  add(...(await measureGrpc(await largeStore(POINTS), LARGE_MARKET)))
 }
 
 async function benchExplorer(add: Add): Promise<void> {

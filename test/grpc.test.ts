@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2, constants } from 'node:http2'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -17,7 +17,7 @@ import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
 
@@ -57,8 +57,8 @@ const FAULTS: Record<string, number | 'another page'> = {
   // It shows the SLA of another market of the party.
   'lp/party': 'another page',
   // Its cursors of providers lead nowhere.
-  'lp/walk-fwd1/001': 'another page',
-  'lp/walk-back1/001': 'another page',
+  'lp/walk-fwd1/001': status.OK,
+  'lp/walk-back1/001': status.OK,
 }
 
 /** The connection that a message holds. */
@@ -290,6 +290,44 @@ for (const kind of STORE_KINDS) {
       assert.equal((await call('ListCheckpoints', {})).error, null)
     })
 
+    test('shares an address with a data node behind the nginx of deploy/', async (t) => {
+      if (spawnSync('nginx', ['-v']).error !== undefined) return skip(t, 'nginx is not installed')
+      const [store, other] = [kind.create(t), kind.create(t)]
+      await ingestWhole(store, SAMPLE)
+      const lyra = (await serveBoth(t, store)).grpc
+      // Stands for the data node: it says that it does not serve.
+      const dataNode = (await serveBoth(t, other)).grpc
+      const folder = temporaryFolder(t)
+      const port = await freePort()
+      const conf = readFileSync(join(import.meta.dirname, '../deploy/nginx/grpc.conf'), 'utf8')
+        .replace('127.0.0.1:3017', lyra)
+        .replace('127.0.0.1:3027', dataNode)
+        .replace('127.0.0.1:3007', `127.0.0.1:${port}`)
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+        (name) => `${name}_temp_path ${folder}/${name};`,
+      )
+      writeFileSync(
+        join(folder, 'nginx.conf'),
+        `daemon off; pid ${folder}/pid; error_log ${folder}/log; events {}
+        http { access_log off; ${temporary.join(' ')} ${conf} }`,
+      )
+      const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' })
+      t.after(() => nginx.kill())
+      await untilListening(port)
+      const list = grpcClient(t, `127.0.0.1:${port}`, TRADING_DATA)
+      const page = await list('ListFundingPeriodDataPoints', {
+        marketId: MARKET,
+        pagination: { first: 5000 },
+      })
+      assert.equal(page.error, null)
+      assert.equal(page.headers['x-block-height'], '905')
+      const refused = await list('ListCheckpoints', { pagination: { first: 0 } })
+      assert.equal(refused.error?.code, status.INVALID_ARGUMENT)
+      assert.equal(refused.error?.metadata.get('grpc-status-details-bin').length, 1)
+      const health = grpcClient(t, `127.0.0.1:${port}`, HEALTH)
+      assert.deepEqual({ ...(await health('Check', {})).message }, { status: 2 })
+    })
+
     test('is found out by its reflection, from Python', async (t) => {
       const python = process.env.LYRA_PYTHON
       if (python === undefined)
@@ -364,4 +402,25 @@ function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInf
     })),
     pageInfo: page.pageInfo,
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function untilListening(port: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    })
+    socket.destroy()
+    if (isOpen) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.fail(`nothing listens on ${port}`)
 }

@@ -47,6 +47,7 @@ export async function startAnswering(
     return grpc
   }
 
+  let grpc: GrpcServer | null = null
   try {
     const app = createApp({
       reader,
@@ -61,8 +62,8 @@ export async function startAnswering(
       cacheBytes: settings.cacheMb * 1024 * 1024,
       metricsText,
     })
+    if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
     const url = await listen(app, settings)
-    const grpc = settings.grpc === null ? null : await startGrpc(app, settings.grpc)
     return {
       url,
       registry: app.metrics.registry,
@@ -99,7 +100,7 @@ export async function startAnswering(
       },
     }
   } catch (error) {
-    await Promise.all([pages.close(), longReads.close()])
+    await Promise.all([grpc?.close(0), pages.close(), longReads.close()])
     await reader.close()
     throw error
   }
