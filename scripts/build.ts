@@ -6,9 +6,9 @@ import { buildWeb, isWebStale } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
-// The pages are replaced at once when they are built anew: a service may be reading them.
+// The pages are replaced at once when they are built anew: a service may be reading them. Packages are of another command.
 for (const name of existsSync(dist) ? readdirSync(dist) : []) {
-  if (name !== 'web') rmSync(join(dist, name), { recursive: true })
+  if (name !== 'web' && name !== 'packages') rmSync(join(dist, name), { recursive: true })
 }
 // npm pack prints the package's name on standard output, and nothing else may stand there.
 const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], {

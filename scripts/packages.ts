@@ -1,0 +1,179 @@
+// `npm run packages`: makes dist/packages: archives and Debian packages with a Node of their own, for machines without
+// npm, and their check sums. `--only x64` or `--only arm64` makes those of one kind of processor.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { VERSION } from '../src/version.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const OUT = join(ROOT, 'dist/packages')
+
+/** What the processors are called: by Node, and by Debian. */
+const ARCHITECTURES = [
+  { node: 'x64', debian: 'amd64' },
+  { node: 'arm64', debian: 'arm64' },
+] as const
+
+type Lock = { packages: Record<string, { version: string; integrity: string }> }
+const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } })
+const work = mkdtempSync(join(tmpdir(), 'lyra-packages-'))
+try {
+  rmSync(OUT, { recursive: true, force: true })
+  mkdirSync(OUT, { recursive: true })
+  const app = makeApp()
+  for (const { node, debian } of ARCHITECTURES) {
+    if (values.only !== undefined && values.only !== node) continue
+    const tree = makeTree(app, node)
+    packArchive(tree, `lyra-${VERSION}-linux-${node}`)
+    packDeb(tree, debian)
+  }
+  writeSums()
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+
+/** What npm publishes, with its dependencies as the lock has them and no others. */
+function makeApp(): string {
+  const app = join(work, 'app')
+  mkdirSync(app)
+  run('npm', ['pack', '--pack-destination', work], ROOT)
+  const [packed] = readdirSync(work).filter((name) => name.endsWith('.tgz'))
+  run('tar', ['-xzf', join(work, packed!), '-C', app, '--strip-components', '1'], work)
+  copyFileSync(join(ROOT, 'package-lock.json'), join(app, 'package-lock.json'))
+  // None of the dependencies has anything to build.
+  const options = ['--omit=dev', '--workspaces=false', '--ignore-scripts', '--no-audit', '--no-fund']
+  run('npm', ['ci', ...options], app)
+  rmSync(join(app, 'package-lock.json'))
+  rmSync(join(app, 'node_modules/.package-lock.json'))
+  return app
+}
+
+/** The files of a package: the program `lyra`, which finds its Node and its code beside it. */
+function makeTree(app: string, architecture: string): string {
+  const tree = join(work, `tree-${architecture}`)
+  mkdirSync(join(tree, 'bin'), { recursive: true })
+  const start = join(tree, 'bin/lyra')
+  writeFileSync(
+    start,
+    `#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+exec "$here/../lib/node" "$here/../lib/app/bin/lyra.js" "$@"
+`,
+  )
+  chmodSync(start, 0o755)
+  cpSync(app, join(tree, 'lib/app'), { recursive: true })
+  const node = fetchNode(architecture)
+  copyFileSync(join(node, 'bin/node'), join(tree, 'lib/node'))
+  chmodSync(join(tree, 'lib/node'), 0o755)
+  copyFileSync(join(node, 'LICENSE'), join(tree, 'lib/node.LICENSE'))
+  for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
+    copyFileSync(join(ROOT, name), join(tree, name))
+  }
+  return tree
+}
+
+/** Node of the version that the checkout runs on, from the registry of npm; its bytes are those that the lock names. */
+function fetchNode(architecture: string): string {
+  const name = `node-linux-${architecture}`
+  const { version, integrity } = lock.packages[`node_modules/${name}`]!
+  const folder = join(work, name)
+  mkdirSync(folder)
+  run('npm', ['pack', `${name}@${version}`, '--pack-destination', folder], folder)
+  const [packed] = readdirSync(folder)
+  const sum = createHash('sha512')
+    .update(readFileSync(join(folder, packed!)))
+    .digest('base64')
+  if (integrity !== `sha512-${sum}`) throw new Error(`${name}@${version} is not what package-lock.json names`)
+  run('tar', ['-xzf', packed!, '--strip-components', '1', '--wildcards', '*/bin/node', '*/LICENSE'], folder)
+  return folder
+}
+
+/** An archive that is the same for the same content: files by name, of nobody, of the time of the last release. */
+function packArchive(tree: string, name: string): void {
+  const options = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${released()}`]
+  const tar = join(work, `${name}.tar`)
+  run('tar', [...options, `--transform=s,^\\.,${name},S`, '-cf', tar, '.'], tree)
+  run('gzip', ['--no-name', tar], work)
+  copyFileSync(`${tar}.gz`, join(OUT, `${name}.tar.gz`))
+}
+
+function packDeb(tree: string, architecture: string): void {
+  const root = join(work, `deb-${architecture}`)
+  const into = (path: string) => {
+    mkdirSync(join(root, path), { recursive: true })
+    return join(root, path)
+  }
+  cpSync(join(tree, 'lib'), join(into('usr/lib/lyra'), 'lib'), { recursive: true })
+  cpSync(join(tree, 'bin'), join(root, 'usr/lib/lyra/bin'), { recursive: true })
+  symlinkSync('../lib/lyra/bin/lyra', join(into('usr/bin'), 'lyra'))
+  const unit = readFileSync(join(ROOT, 'deploy/lyra.service'), 'utf8')
+  writeFileSync(join(into('usr/lib/systemd/system'), 'lyra.service'), unit)
+  copyFileSync(join(ROOT, 'deploy/deb/lyra.env'), join(into('etc/lyra'), 'lyra.env'))
+  const documents = into('usr/share/doc/lyra')
+  copyFileSync(join(ROOT, 'LICENSE'), join(documents, 'copyright'))
+  copyFileSync(join(ROOT, 'README.md'), join(documents, 'README.md'))
+  const control = into('DEBIAN')
+  writeFileSync(join(control, 'conffiles'), '/etc/lyra/lyra.env\n')
+  for (const name of ['postinst', 'prerm', 'postrm']) {
+    copyFileSync(join(ROOT, 'deploy/deb', name), join(control, name))
+    chmodSync(join(control, name), 0o755)
+  }
+  const kilobytes = Number(run('du', ['-sk', '--apparent-size', root], work).split('\t')[0])
+  writeFileSync(
+    join(control, 'control'),
+    readFileSync(join(ROOT, 'deploy/deb/control'), 'utf8')
+      .replace('@VERSION@', VERSION)
+      .replace('@ARCHITECTURE@', architecture)
+      .replace('@KILOBYTES@', String(kilobytes)),
+  )
+  const file = join(OUT, `lyra_${VERSION}_${architecture}.deb`)
+  // Others write to what the mask of this shell would let them.
+  run('chmod', ['-R', 'go-w', root], work)
+  run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z2', '--build', root, file], work, {
+    SOURCE_DATE_EPOCH: released(),
+  })
+}
+
+/** When what is packed was committed, Unix seconds. */
+function released(): string {
+  return run('git', ['log', '-1', '--format=%ct'], ROOT).trim()
+}
+
+function writeSums(): void {
+  const lines = readdirSync(OUT)
+    .sort()
+    .map((name) => {
+      const bytes = readFileSync(join(OUT, name))
+      console.log(`${name}: ${(statSync(join(OUT, name)).size / 1e6).toFixed(1)} MB`)
+      return `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`
+    })
+  writeFileSync(join(OUT, 'SHA256SUMS'), lines.join(''))
+}
+
+function run(command: string, args: string[], cwd: string, env: Record<string, string> = {}): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  if (status === 0) return stdout
+  throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr}`)
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { send } from './fixtures/http.ts'
+import { startProgram } from './fixtures/program.ts'
+import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const ROOT = dirname(import.meta.dirname)
+const PACKAGES = join(ROOT, 'dist/packages')
+
+/** A file of `npm run packages`; null, and the test skipped, where it has not been made. */
+function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
+  const names = existsSync(PACKAGES) ? readdirSync(PACKAGES) : []
+  const name = names.find((candidate) => candidate.endsWith(ending))
+  if (name === undefined) skip(t, `npm run packages has not made dist/packages/*${ending}`)
+  return name === undefined ? null : join(PACKAGES, name)
+}
+
+describe('what npm run packages makes', () => {
+  test('the archive holds a program that needs no Node', async (t) => {
+    const archive = packed(t, 'linux-x64.tar.gz')
+    if (archive === null) return
+    const folder = temporaryFolder(t)
+    execFileSync('tar', ['-xzf', archive, '-C', folder])
+    const [name] = readdirSync(folder)
+    assert.match(name!, /^lyra-\d+\.\d+\.\d+-linux-x64$/)
+    // As systems have them: sh, dirname and readlink are all that the program's start asks for.
+    const env = { PATH: '/usr/bin:/bin', NODE_OPTIONS: '' }
+    const lyra = join(folder, name!, 'bin/lyra')
+    const store = join(folder, 'lyra.db')
+    const ingested = await startProgram(t, lyra, ['ingest', '--store', store, NAMED_SAMPLE], { env }).outcome
+    assert.equal(ingested.code, 0, ingested.stderr)
+    const service = startProgram(
+      t,
+      lyra,
+      ['serve', '--port', '0', '--grpc', '127.0.0.1:0', '--store', store],
+      {
+        env,
+      },
+    )
+    await service.printed(/answering gRPC on 127/)
+    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    assert.deepEqual([answer.status, answer.headers['x-block-height']], [200, '905'])
+    for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
+    const node = join(folder, name!, 'lib/node')
+    assert.equal(execFileSync(node, ['--version']).toString().trim(), process.version)
+  })
+
+  test('the sums are those of the files', (t) => {
+    if (packed(t, 'SHA256SUMS') === null) return
+    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: PACKAGES })
+  })
+
+  test('the Debian package is installed, runs, and is purged without the store', async (t) => {
+    const file = packed(t, 'amd64.deb')
+    if (file === null) return
+    if (process.env.LYRA_TEST_INSTALL !== '1' || process.getuid?.() !== 0) {
+      return t.skip('LYRA_TEST_INSTALL=1 has root install it on this machine')
+    }
+    const apt = (...args: string[]) => execFileSync('apt-get', ['--yes', '--quiet', ...args])
+    apt('install', file)
+    t.after(() => execFileSync('dpkg', ['--purge', 'lyra'], { stdio: 'ignore' }))
+    assert.match(execFileSync('stat', ['--format=%U %a', '/var/lib/lyra']).toString(), /^lyra 750/)
+    assert.match(execFileSync('stat', ['--format=%G %a', '/etc/lyra/lyra.env']).toString(), /^lyra 640/)
+    assert.match(
+      readFileSync('/usr/lib/systemd/system/lyra.service', 'utf8'),
+      /^ExecStart=\/usr\/bin\/lyra serve$/m,
+    )
+    const store = '/var/lib/lyra/lyra.db'
+    const args = ['--user', 'lyra', '--', '/usr/bin/lyra', 'ingest', '--store', store, NAMED_SAMPLE]
+    execFileSync('install', ['-m', '0644', NAMED_SAMPLE, '/tmp/lyra-sample.evts.gz'])
+    args[args.length - 1] = '/tmp/lyra-sample.evts.gz'
+    assert.match(execFileSync('runuser', args).toString(), /^905 blocks ingested/)
+    apt('purge', 'lyra')
+    assert.ok(!existsSync('/usr/bin/lyra') && !existsSync('/etc/lyra') && !existsSync('/usr/lib/lyra'))
+    assert.ok(existsSync(store), 'the store is kept')
+    for (const path of ['/var/lib/lyra', '/tmp/lyra-sample.evts.gz']) execFileSync('rm', ['-rf', path])
+  })
+})
