@@ -290,6 +290,23 @@ for (const kind of STORE_KINDS) {
       assert.equal((await call('ListCheckpoints', {})).error, null)
     })
 
+    test('reads no further on a stream whose answers nobody reads', async (t) => {
+      const { grpc } = await serveBoth(t, kind.create(t))
+      const session = connectHttp2(`http://${grpc}`, { settings: { initialWindowSize: 0 } })
+      t.after(() => session.destroy())
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo' },
+        ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      })
+      stream.on('error', () => {})
+      // list_services: "*"
+      const request = Buffer.from([0, 0, 0, 0, 3, 0x3a, 1, 0x2a])
+      for (let i = 0; i < 20_000; i++) stream.write(request)
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      const left = stream.writableLength
+      assert.ok(left > 50_000, `${left} bytes are not taken`)
+    })
+
     test('shares an address with a data node behind the nginx of deploy/', async (t) => {
       if (spawnSync('nginx', ['-v']).error !== undefined) return skip(t, 'nginx is not installed')
       const [store, other] = [kind.create(t), kind.create(t)]

@@ -29,6 +29,12 @@ import { type Call, listMethods } from './list-methods.ts'
 /** What a request may take: a market, a party, a cursor and some numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
 
+/** What an answer of reflection or health is taken for; of these a stream may carry any number. */
+const OTHER_ANSWER_BYTES = 8 * 1024
+
+/** Requests that a stream may send ahead of the answers. */
+const MAX_ASKED_AHEAD = 8
+
 /** Calls at a time on one connection. */
 const MAX_CALLS = 100
 
@@ -89,6 +95,9 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     const startedAt = performance.now()
     const releases: (() => void)[] = []
     let isOver = false
+    let isReadHeld = false
+    /** Requests of a stream whose answers are not on their way yet. */
+    let ahead = 0
     const finish = (code: number) => {
       clearTimeout(timer)
       if (isOver) return
@@ -99,9 +108,21 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     class Watched extends ServerInterceptingCall {
       override sendMessage(message: unknown, callback: () => void): void {
         const socket = sockets.get(next.getPeer())
-        const bytes = Buffer.isBuffer(message) ? message.length : 0
+        const bytes = Buffer.isBuffer(message) ? message.length : OTHER_ANSWER_BYTES
         if (socket !== undefined) releases.push(backlog.hold(socket, bytes))
-        super.sendMessage(message, callback)
+        super.sendMessage(message, () => {
+          ahead--
+          callback()
+          if (!isReadHeld || ahead >= MAX_ASKED_AHEAD) return
+          isReadHeld = false
+          super.startRead()
+        })
+      }
+
+      /** Reads no further while the client leaves answers unread: who answers a stream does not wait for that. */
+      override startRead(): void {
+        if (ahead >= MAX_ASKED_AHEAD) isReadHeld = true
+        else super.startRead()
       }
 
       override sendStatus(status: { code: number; details: string; metadata?: Metadata | null }): void {
@@ -114,6 +135,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
         begin({
           onReceiveMessage: (message, pass) => {
             clearTimeout(timer)
+            ahead++
             pass(message)
           },
           // Of every call, once its stream is closed: the client has taken the answer, or will not.
