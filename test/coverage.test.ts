@@ -189,6 +189,7 @@ describe('ranges and gaps', () => {
       began: 1n,
       blockOne: null,
       resourceGaps: [],
+      imported: [],
       height: 9n,
       timestamp: 0n,
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),

@@ -36,6 +36,7 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
     timestamp: height,
     gaps,
     resourceGaps: [],
+    imported: [],
   }
 }
 

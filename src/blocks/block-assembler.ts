@@ -1,4 +1,10 @@
-import { type Coverage, describeHeights, GapList, ResourceGapList } from '../domain/coverage.ts'
+import {
+  type Coverage,
+  describeHeights,
+  GapList,
+  type HeightRange,
+  ResourceGapList,
+} from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
 import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
@@ -25,6 +31,9 @@ const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
 /** What decoded events take at most: as objects, and for each of their bytes. */
 const EVENT_WEIGHT = 256
 const BYTE_WEIGHT = 4
+
+/** The same array for each commit, so that it is not written again. */
+const NOTHING_IMPORTED: readonly HeightRange[] = []
 
 const EVENT_ID = /^\d+-\d+$/
 
@@ -107,7 +116,7 @@ export class BlockAssembler {
   }
   readonly #options: AssemblerOptions
   readonly #envelope = createEnvelope()
-  #coverage: Omit<Coverage, 'gaps' | 'resourceGaps'> | null
+  #coverage: Omit<Coverage, 'gaps' | 'resourceGaps' | 'imported'> | null
   readonly #gaps: GapList
   readonly #resourceGaps: ResourceGapList
   #chainId: string | null
@@ -133,7 +142,12 @@ export class BlockAssembler {
   /** What the store holds once every block handed on so far is committed. */
   get coverage(): Coverage | null {
     if (this.#coverage === null) return null
-    return { ...this.#coverage, gaps: this.#gaps.all, resourceGaps: this.#resourceGaps.all }
+    return {
+      ...this.#coverage,
+      gaps: this.#gaps.all,
+      resourceGaps: this.#resourceGaps.all,
+      imported: this.#options.coverage?.imported ?? NOTHING_IMPORTED,
+    }
   }
 
   /** The chain that events have to be of; null before the first event, where nothing is held. */

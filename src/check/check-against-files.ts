@@ -188,6 +188,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     began: BigInt(began_height!),
     blockOne: null,
     resourceGaps: [],
+    imported: [],
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
     gaps,

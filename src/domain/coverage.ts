@@ -12,6 +12,9 @@ export type Gap = {
  */
 export type ResourceGap = { resource: string; from: bigint; to: bigint }
 
+/** Heights of blocks, both ends included. */
+export type HeightRange = { from: bigint; to: bigint }
+
 /** What part of one network's stream a store holds. */
 export type Coverage = {
   chainId: string
@@ -32,6 +35,11 @@ export type Coverage = {
   gaps: readonly Gap[]
   /** By resource ascending and without overlap; never of heights that are missing. */
   resourceGaps: readonly ResourceGap[]
+  /**
+   * Heights whose rows come from an import and not from events: ascending, apart from each other, and never of heights
+   * that are missing.
+   */
+  imported: readonly HeightRange[]
 }
 
 /**

@@ -117,7 +117,7 @@ export function lowestGaps(fromHeight: bigint, most: bigint): Statement {
 
 /** What the rows of READ_STREAM, COUNT_CURRENT_GAPS and READ_CURRENT_GAPS say; null where there is none of the first. */
 export function gapSummaryOf(stream: Row | null, count: Row, first: readonly Row[]): GapSummary | null {
-  const coverage = coverageOf(stream, first, [])
+  const coverage = coverageOf(stream, first, [], [])
   if (coverage === null) return null
   return { count: Number(count[0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
 }
@@ -135,7 +135,7 @@ export type HoldingsRows = {
 /** Puts together what the statements on holdings have given; null in an empty store. */
 export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings | null {
   const limit = query.limit ?? Number.POSITIVE_INFINITY
-  const coverage = coverageOf(rows.stream, rows.gaps.slice(0, limit), rows.resourceGaps)
+  const coverage = coverageOf(rows.stream, rows.gaps.slice(0, limit), rows.resourceGaps, [])
   if (coverage === null) return null
   const statements = holdingsStatements(query).resources
   const byMarket = rows.resources.filter((_, index) => statements[index]!.isByMarket)

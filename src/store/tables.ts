@@ -75,6 +75,16 @@ export const TABLES: readonly Table[] = [
     spread: 'market',
   },
   {
+    // Of imported points, which go again once their blocks come from events.
+    name: 'funding_period_imported_spans',
+    columns: [
+      ...[integer('market'), integer('source'), integer('blocks')],
+      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
+    ],
+    keyLength: 3,
+    spread: 'market',
+  },
+  {
     // Least and greatest are null where they are among first and last (domain/series.ts).
     name: 'funding_period_series',
     columns: [
@@ -156,6 +166,7 @@ export const TABLES: readonly Table[] = [
     keyLength: 1,
   },
   { name: 'gaps', columns: [integer('from_height'), integer('to_height'), text('kind')], keyLength: 1 },
+  { name: 'imported', columns: [integer('from_height'), integer('to_height')], keyLength: 1 },
   {
     name: 'stream',
     columns: [

@@ -18,6 +18,7 @@ import {
   COUNT_CURRENT_GAPS,
   READ_CURRENT_GAPS,
   READ_GAPS,
+  READ_IMPORTED,
   READ_POSITION,
   READ_PRUNED,
   READ_RESOURCE_GAPS,
@@ -258,5 +259,6 @@ export async function readCoverage(client: Queryable): Promise<Coverage | null> 
   const [stream] = await rowsOf(client, READ_STREAM)
   const gaps = await rowsOf(client, READ_GAPS)
   const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
-  return coverageOf(stream ?? null, gaps, resourceGaps)
+  const imported = await rowsOf(client, READ_IMPORTED)
+  return coverageOf(stream ?? null, gaps, resourceGaps, imported)
 }

@@ -6,8 +6,10 @@ import { changesOf } from '../changes.ts'
 import { resourceGapValues, streamValues } from '../coverage-rows.ts'
 import {
   DELETE_GAPS,
+  DELETE_IMPORTED,
   DELETE_RESOURCE_GAPS,
   INSERT_GAP,
+  INSERT_IMPORTED,
   INSERT_RESOURCE_GAP,
   WRITE_STREAM,
 } from '../statements.ts'
@@ -112,6 +114,10 @@ export async function openPostgresWriter(
         for (const gap of coverage.resourceGaps) {
           await rowsOf(locked, INSERT_RESOURCE_GAP, resourceGapValues(gap))
         }
+      }
+      if (coverage.imported !== known?.imported) {
+        await rowsOf(locked, DELETE_IMPORTED)
+        for (const { from, to } of coverage.imported) await rowsOf(locked, INSERT_IMPORTED, [from, to])
       }
       await writeChanges(locked, changesOf(batch))
       await locked.query('commit')

@@ -21,6 +21,7 @@ import {
   COUNT_CURRENT_GAPS,
   READ_CURRENT_GAPS,
   READ_GAPS,
+  READ_IMPORTED,
   READ_POSITION,
   READ_PRUNED,
   READ_RESOURCE_GAPS,
@@ -214,5 +215,6 @@ export function readCoverage(connection: Connection): Coverage | null {
     connection.row(READ_STREAM),
     connection.rows(READ_GAPS),
     connection.rows(READ_RESOURCE_GAPS),
+    connection.rows(READ_IMPORTED),
   )
 }

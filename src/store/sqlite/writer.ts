@@ -4,8 +4,10 @@ import { changesOf, noteChanges } from '../changes.ts'
 import { resourceGapValues, streamValues } from '../coverage-rows.ts'
 import {
   DELETE_GAPS,
+  DELETE_IMPORTED,
   DELETE_RESOURCE_GAPS,
   INSERT_GAP,
+  INSERT_IMPORTED,
   INSERT_RESOURCE_GAP,
   WRITE_STREAM,
 } from '../statements.ts'
@@ -54,15 +56,19 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   }
 
   function writeCoverage(coverage: Coverage): void {
-    const { gaps, resourceGaps } = coverage
+    const { gaps, resourceGaps, imported } = coverage
     connection.run(WRITE_STREAM, streamValues(coverage))
     if (gaps !== known.coverage?.gaps) {
       connection.run(DELETE_GAPS)
       for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])
     }
-    if (resourceGaps === known.coverage?.resourceGaps) return
-    connection.run(DELETE_RESOURCE_GAPS)
-    for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
+    if (resourceGaps !== known.coverage?.resourceGaps) {
+      connection.run(DELETE_RESOURCE_GAPS)
+      for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
+    }
+    if (imported === known.coverage?.imported) return
+    connection.run(DELETE_IMPORTED)
+    for (const { from, to } of imported) connection.run(INSERT_IMPORTED, [from, to])
   }
 
   function readKnown(): Known {
