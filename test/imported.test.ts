@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Block } from '../src/blocks/block.ts'
+import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
+import { findEventFiles } from '../src/records/event-paths.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   asset,
@@ -27,8 +31,9 @@ import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
+import { SILENT } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -39,6 +44,16 @@ async function coverageOf(store: string): Promise<Coverage> {
   } finally {
     await reader.close()
   }
+}
+
+/** What differs between a store and the blocks of a file. */
+async function differencesOf(scope: TestContext, store: string, bytes: Buffer): Promise<unknown[]> {
+  const path = join(temporaryFolder(scope), 'whole.evts')
+  writeFileSync(path, bytes)
+  const check = await checkStore(openStore(store))
+  const options = { log: SILENT, signal: new AbortController().signal }
+  await checkAgainstFiles(openStore(store), findEventFiles([path]), check, options)
+  return check.problems.reported.filter(({ what }) => !what.startsWith('nothing to compare'))
 }
 
 async function problemsOf(store: string): Promise<unknown[]> {
@@ -158,6 +173,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await problemsOf(store), [])
         const before = await coverageOf(store)
         assert.deepEqual(before.imported, [{ from: made.blocks[0]!.height, to: lastOf(made) }])
+        assert.deepEqual(await differencesOf(t, store, bytes), [])
         const middle = Number(lastOf(made)) / 2
         const later = pieceOf(bytes, Math.floor(middle) + 1, Number(lastOf(made)))
         assert.ok((await ingestWell(t, store, later)).blocks > 0)
@@ -237,6 +253,7 @@ for (const kind of STORE_KINDS) {
               await take(scope, store, blocks, step)
               assert.deepEqual(await problemsOf(store), [], step.do)
             }
+            assert.deepEqual(await differencesOf(scope, store, bytes), [])
             await ingestWell(scope, store, bytes, { allowGap: true })
             assert.deepEqual(await problemsOf(store), [])
             assertSameDump(await dumpStore(store), await wholeDump(scope, kind, bytes), 'all events')
