@@ -12,6 +12,7 @@ import { statusOfService } from '../src/status/service-status.ts'
 import { statusOfStore } from '../src/status/status.ts'
 import { copyStore } from '../src/store/copy-store.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
@@ -266,4 +267,23 @@ test('a file of events that is cut within an imported block leaves it imported',
   await ingestWell(t, store, fileOf(block(8), block(9)))
   assert.deepEqual((await dumpStore(store)).imported, ['["6","7"]'])
   assert.deepEqual((await dumpStore(store)).gaps, [])
+})
+
+test('the explorer says which blocks are imported, and what that means', async (t) => {
+  const browser = await openBrowser(t)
+  if (browser === null) return
+  const store = await halfImported(t, STORE_KINDS[0]!)
+  const { page } = await openPage(browser, await serve(t, store))
+  await page.goto('/?view=node')
+  const said = await eventually(
+    () => page.locator('.imported').last().innerText(),
+    (text) => text.includes('450 blocks are imported'),
+  )
+  assert.match(said, /blocks 1 to 450/)
+  assert.match(said, /one data point of each market, period and source/)
+  assert.match(said, /Funding arithmetic cannot be proven there/)
+  assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
+  assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
+  assert.deepEqual(await accessibilityFaults(page), [])
+  assert.equal(await overflow(page), 0)
 })
