@@ -7,6 +7,7 @@ import type { Block } from '../src/blocks/block.ts'
 import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
+import { readInstruments, writeInstruments } from '../src/ingest/write-instruments.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -245,6 +246,74 @@ for (const kind of STORE_KINDS) {
         await ingestWell(t, store, fileOf(second))
         assert.deepEqual(await points(store), ['1300 62 62'])
       })
+    })
+
+    test('of block 1 gives way to its two parts, in whatever pieces they come', async (t) => {
+      const part = (hash: string, ...events: Content[]): MadeBlock => ({ height: 1, hash, events })
+      const [genesis, one] = [
+        part('g', asset(), provision()),
+        part('1', dataPoint({ timestamp: 1_300 }), marketData()),
+      ]
+      const others: MadeBlock[] = [2, 3, 4].map((height) => ({
+        height,
+        events: [checkpoint({ atBlock: height })],
+      }))
+      const bytes = fileOf(genesis, one, ...others)
+      const expected = await wholeDump(t, kind, bytes)
+      const made = blocksOf(bytes)
+      for (const pieces of [
+        [[genesis, one, ...others]],
+        [[genesis, one, others[0]!]],
+        [[others[1]!], [genesis, one, others[0]!]],
+        [[others[0]!], [genesis, one]],
+        [[genesis, others[0]!]],
+        [[genesis, one]],
+      ]) {
+        await inScope(async (scope) => {
+          const store = kind.create(scope)
+          await importBlocks(store, made, { from: 1n, to: 4n })
+          for (const piece of pieces) {
+            await ingestWell(scope, store, fileOf(...piece))
+            assert.deepEqual(await problemsOf(store), [])
+          }
+          await ingestWell(scope, store, bytes)
+          assertSameDump(
+            await dumpStore(store),
+            expected,
+            JSON.stringify(pieces.flat().map(({ hash }) => hash)),
+          )
+        })
+      }
+    })
+
+    test('of unknown blocks gives way to a file of instruments, and does not replace it', async (t) => {
+      const store = kind.create(t)
+      const made = blocksOf(
+        fileOf({ height: 5, events: [perpetual({ code: 'IMPORTED' }), asset()] }, { height: 6 }),
+      )
+      const codes = async () =>
+        (await dumpStore(store)).instruments!.map((row) => {
+          const [, code, ...others] = JSON.parse(row) as string[]
+          return [code, ...others.slice(-2)].join(' ')
+        })
+      const importAll = () => importBlocks(store, made, { from: 6n, to: 6n, rowsFrom: 5n })
+      await importAll()
+      assert.deepEqual(await codes(), ['IMPORTED 0 0'])
+      const path = join(temporaryFolder(t), 'instruments.json')
+      const asset0 = { id: 'VOTE', symbol: 'V', name: 'Votes', decimals: '5' }
+      const node = {
+        ...{ marketId: MARKET, code: 'FILE', name: 'n', product: 'PRODUCT_FUTURE', quoteName: 'USD' },
+        ...{ decimalPlaces: '2', positionDecimalPlaces: '0', state: 'STATE_ACTIVE' },
+        ...{ tradingMode: 'TRADING_MODE_CONTINUOUS', settlementAsset: asset0, funding: null },
+      }
+      writeFileSync(path, JSON.stringify({ instruments: { edges: [{ node }] } }))
+      const writer = await openStore(store).openWriter()
+      await writeInstruments(writer, readInstruments(path))
+      await writer.close()
+      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
+      await importAll()
+      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
+      assert.deepEqual(await problemsOf(store), [])
     })
 
     test('leaves nothing behind once all events have come, in whatever order imports and files came', async () => {
