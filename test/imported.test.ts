@@ -37,6 +37,7 @@ import { inScope } from './fixtures/scope.ts'
 import { SILENT } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { StreamModel } from './fixtures/stream-model.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -149,12 +150,19 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-async function take(scope: TestContext, store: string, blocks: MadeBlock[], step: Step): Promise<void> {
+async function take(
+  scope: TestContext,
+  store: string,
+  blocks: MadeBlock[],
+  step: Step,
+  model?: StreamModel,
+): Promise<void> {
   if (step.do === 'import') {
     const { from, to, rowsFrom, blocksOfCommit, commits } = step
-    await importBlocks(store, blocksOf(fileOf(...blocks)), {
+    const committed = await importBlocks(store, blocksOf(fileOf(...blocks)), {
       ...{ from: BigInt(from), to: BigInt(to), rowsFrom: BigInt(rowsFrom), blocksOfCommit, commits },
     })
+    for (const commit of committed) model?.import(commit)
     return
   }
   const some =
@@ -164,6 +172,7 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
           .filter(({ height }) => height === step.height)
           .map((block) => ({ ...block, without: [2 + Math.floor((block.events?.length ?? 0) / 2)] }))
   await ingestBytes(scope, store, fileOf(...some), { allowGap: true })
+  model?.ingest(fileOf(...some), { allowGap: true })
 }
 
 for (const kind of STORE_KINDS) {
@@ -322,9 +331,11 @@ for (const kind of STORE_KINDS) {
           inScope(async (scope) => {
             const bytes = fileOf(...blocks)
             const store = kind.create(scope)
+            const model = new StreamModel()
             for (const step of list) {
-              await take(scope, store, blocks, step)
+              await take(scope, store, blocks, step, model)
               assert.deepEqual(await problemsOf(store), [], step.do)
+              assertSameDump(await dumpStore(store), model.dump(), step.do)
             }
             assert.deepEqual(await differencesOf(scope, store, bytes), [])
             await ingestWell(scope, store, bytes, { allowGap: true })
