@@ -90,7 +90,7 @@ const times = fc.constantFrom(
   ...[-1_500, -1_001, 1_000, 1_001, 1_999, 2_000, 2_500, 40_000_000_000, 40_000_000_300, 400_000_000_000],
 )
 
-/** An event of few values, so that rows fall together; `startsAgree`: all events of a period have the same start. */
+/** An event of few values, so that rows fall together; `startsAgree`: those of a period have one start, of whole microseconds. */
 const contentsOf = (startsAgree: boolean): fc.Arbitrary<Content> =>
   fc.oneof(
     {
@@ -106,7 +106,7 @@ const contentsOf = (startsAgree: boolean): fc.Arbitrary<Content> =>
       weight: 3,
       arbitrary: fc
         .record({ marketId: markets, seq: seqs, start: times, end: fc.option(times), twap: prices })
-        .map((fields) => fundingPeriod(startsAgree ? { ...fields, start: fields.seq * 1_001 } : fields)),
+        .map((fields) => fundingPeriod(startsAgree ? { ...fields, start: fields.seq * 1_000 } : fields)),
     },
     fc
       .record({
