@@ -52,6 +52,7 @@ export async function largeStore(points: number, digits = 11): Promise<string> {
         timestamp,
         gaps: [],
         resourceGaps: [],
+        imported: [],
       })
     }
   } finally {

@@ -23,6 +23,8 @@ export type Batch = {
   additions: number
   /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
   replaced: StreamPlace[]
+  /** Imported heights whose events are among the rows: what the import brought for them goes before. */
+  replacedImports: bigint[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
   rows: Map<string, BatchRow[]>
   /** By market id; the newest of each. */
@@ -30,7 +32,10 @@ export type Batch = {
 }
 
 export function createBatch(): Batch {
-  return { blocks: 0, additions: 0, replaced: [], rows: new Map(), liquidityProviderLists: new Map() }
+  return {
+    ...{ blocks: 0, additions: 0, replaced: [], replacedImports: [] },
+    ...{ rows: new Map(), liquidityProviderLists: new Map() },
+  }
 }
 
 /** Adds a row of a table. */

@@ -1,7 +1,7 @@
-import type { Coverage, Gap, ResourceGap } from '../domain/coverage.ts'
+import type { Coverage, Gap, HeightRange, ResourceGap } from '../domain/coverage.ts'
 import type { Row } from '../resources/resource.ts'
 import type { Position, Reading } from './page.ts'
-import { READ_GAPS, READ_RESOURCE_GAPS, READ_STREAM } from './statements.ts'
+import { READ_GAPS, READ_IMPORTED, READ_RESOURCE_GAPS, READ_STREAM } from './statements.ts'
 
 /** What the row of READ_POSITION says (statements.ts); null where there is none. */
 export function positionOf(row: Row | null): Position | null {
@@ -19,13 +19,14 @@ export function resourceGapValues({ resource, from, to }: ResourceGap): [string,
 }
 
 /**
- * What the row of READ_STREAM and those of READ_GAPS and READ_RESOURCE_GAPS say (statements.ts); null where there is
- * none of the first.
+ * What the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED say (statements.ts); null
+ * where there is none of the first.
  */
 export function coverageOf(
   stream: Row | null,
   gaps: readonly Row[],
   resourceGaps: readonly Row[],
+  imported: readonly Row[],
 ): Coverage | null {
   if (stream === null) return null
   const [chainId, first, began, blockOne, height, timestamp] = stream
@@ -46,6 +47,7 @@ export function coverageOf(
         to: BigInt(to!),
       }),
     ),
+    imported: imported.map(([from, to]): HeightRange => ({ from: BigInt(from!), to: BigInt(to!) })),
   }
 }
 
@@ -54,5 +56,6 @@ export function* readCoverage(): Reading<Coverage | null> {
   const [stream] = yield { text: READ_STREAM, values: [] }
   const gaps = yield { text: READ_GAPS, values: [] }
   const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
-  return coverageOf(stream ?? null, gaps, resourceGaps)
+  const imported = yield { text: READ_IMPORTED, values: [] }
+  return coverageOf(stream ?? null, gaps, resourceGaps, imported)
 }

@@ -53,9 +53,13 @@ const READ_PERIOD = `
   from funding_periods where market_id = $1
   order by funding_periods.start_timestamp desc, funding_periods.seq desc limit 1`
 
-/** Gaps in the blocks of the period; rows of it that were deleted; whether any row was. */
+/**
+ * Gaps and imported ranges in the blocks of the period, and its opening where that is of no known block; rows of it that
+ * were deleted; whether any row was.
+ */
 const READ_LACKS = `
-  select (select count(*) from gaps where to_height >= $1),
+  select (select count(*) from gaps where to_height >= $1) + (select count(*) from imported where to_height >= $1)
+      + case when $1 = 0 then 1 else 0 end,
     (select count(*) from pruned where before_height > $1 or before_timestamp > $2),
     (select count(*) from pruned)`
 

@@ -20,6 +20,10 @@ export const READ_RESOURCE_GAPS = `
   select resource, cast(missing_from as text), cast(height - 1 as text) from kept_from
   order by resource, kept_from.missing_from`
 
+/** With the table's name in `order by`, as in READ_GAPS. */
+export const READ_IMPORTED = `
+  select cast(from_height as text), cast(to_height as text) from imported order by imported.from_height`
+
 /**
  * Gaps that keep a store from being current: below the height where it began somebody adds history. The lowest of
  * them, and how many there are.
@@ -48,3 +52,7 @@ export const INSERT_RESOURCE_GAP =
   'insert into kept_from (resource, missing_from, height) values ($1, $2, $3)'
 
 export const INSERT_GAP = 'insert into gaps (from_height, to_height, kind) values ($1, $2, $3)'
+
+export const DELETE_IMPORTED = 'delete from imported'
+
+export const INSERT_IMPORTED = 'insert into imported (from_height, to_height) values ($1, $2)'

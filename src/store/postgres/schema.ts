@@ -240,4 +240,23 @@ export const MIGRATIONS: readonly string[] = [
     primary key (market, source, seconds, bucket)
   );
   `,
+
+  `
+  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
+  -- of blocks that are missing.
+  create table imported (
+    from_height bigint primary key,
+    to_height bigint not null
+  );
+
+  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
+  create table funding_period_imported_spans (
+    market integer not null,
+    source smallint not null,
+    blocks bigint not null,
+    first_timestamp bigint not null,
+    last_timestamp bigint not null,
+    primary key (market, source, blocks)
+  );
+  `,
 ]

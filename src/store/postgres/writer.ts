@@ -6,8 +6,10 @@ import { changesOf } from '../changes.ts'
 import { resourceGapValues, streamValues } from '../coverage-rows.ts'
 import {
   DELETE_GAPS,
+  DELETE_IMPORTED,
   DELETE_RESOURCE_GAPS,
   INSERT_GAP,
+  INSERT_IMPORTED,
   INSERT_RESOURCE_GAP,
   WRITE_STREAM,
 } from '../statements.ts'
@@ -101,7 +103,11 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
-      await runSteps(locked, writeSteps(batch, markets))
+      if (coverage.imported !== known?.imported) {
+        await rowsOf(locked, DELETE_IMPORTED)
+        for (const { from, to } of coverage.imported) await rowsOf(locked, INSERT_IMPORTED, [from, to])
+      }
+      await runSteps(locked, writeSteps(batch, { before: known ?? null, after: coverage }, markets))
       await rowsOf(locked, WRITE_STREAM, streamValues(coverage))
       if (coverage.gaps !== known?.gaps) {
         await rowsOf(locked, DELETE_GAPS)

@@ -21,6 +21,7 @@ import {
   COUNT_CURRENT_GAPS,
   READ_CURRENT_GAPS,
   READ_GAPS,
+  READ_IMPORTED,
   READ_POSITION,
   READ_PRUNED,
   READ_RESOURCE_GAPS,
@@ -195,11 +196,12 @@ function readGaps(connection: Connection, most: number): GapSummary | null {
 }
 
 function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | null {
-  const { gaps, resources } = holdingsStatements(query)
+  const { gaps, imported, resources } = holdingsStatements(query)
   return holdingsOf(query, {
     stream: connection.row(READ_STREAM),
     gaps: connection.rows(gaps.text, gaps.values),
     resourceGaps: connection.rows(READ_RESOURCE_GAPS),
+    imported: connection.rows(imported.text, imported.values),
     resources: resources.map(({ text, values }) => connection.rows(text, values)),
     pruned: connection.rows(READ_PRUNED),
   })
@@ -215,5 +217,6 @@ export function readCoverage(connection: Connection): Coverage | null {
     connection.row(READ_STREAM),
     connection.rows(READ_GAPS),
     connection.rows(READ_RESOURCE_GAPS),
+    connection.rows(READ_IMPORTED),
   )
 }

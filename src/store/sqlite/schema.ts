@@ -253,4 +253,23 @@ export const MIGRATIONS: readonly string[] = [
     primary key (market, source, seconds, bucket)
   ) strict, without rowid;
   `,
+
+  `
+  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
+  -- of blocks that are missing.
+  create table imported (
+    from_height integer primary key,
+    to_height integer not null
+  ) strict;
+
+  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
+  create table funding_period_imported_spans (
+    market integer not null,
+    source integer not null,
+    blocks integer not null,
+    first_timestamp integer not null,
+    last_timestamp integer not null,
+    primary key (market, source, blocks)
+  ) strict, without rowid;
+  `,
 ]

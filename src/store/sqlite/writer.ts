@@ -4,8 +4,10 @@ import { changesOf, noteChanges } from '../changes.ts'
 import { resourceGapValues, streamValues } from '../coverage-rows.ts'
 import {
   DELETE_GAPS,
+  DELETE_IMPORTED,
   DELETE_RESOURCE_GAPS,
   INSERT_GAP,
+  INSERT_IMPORTED,
   INSERT_RESOURCE_GAP,
   WRITE_STREAM,
 } from '../statements.ts'
@@ -49,8 +51,12 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   let copyAt = MAX_LOG_BYTES
   let retryAt = 0
 
-  function writeRows(batch: Batch): void {
-    runSteps(connection, writeSteps(batch, markets))
+  function writeRows(batch: Batch, after: Coverage): void {
+    if (after.imported !== known.coverage?.imported) {
+      connection.run(DELETE_IMPORTED)
+      for (const { from, to } of after.imported) connection.run(INSERT_IMPORTED, [from, to])
+    }
+    runSteps(connection, writeSteps(batch, { before: known.coverage, after }, markets))
   }
 
   function writeCoverage(coverage: Coverage): void {
@@ -126,7 +132,7 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
           keepLogShort()
           connection.transaction('immediate', () => {
             refuseOtherWriter()
-            writeRows(batch)
+            writeRows(batch, coverage)
             writeCoverage(coverage)
             connection.run(COUNT_COMMIT, [known.logFrom])
             connection.runAll(noteChanges(changesOf(batch)))
