@@ -1,0 +1,60 @@
+import { ImportError } from './import-error.ts'
+
+/** Times of blocks that rows of current state name: some for each funding period that there ever was. */
+const MAX_TIMES = 2_000_000
+
+/**
+ * The blocks that rows of current state come from: they name them by their times, and reach back further than the last
+ * segment. The times are gathered first; then each block that goes by is asked whether it is one of them.
+ */
+export class KnownTimes {
+  #gathered: number[] = []
+  #times = new Float64Array(0)
+  #heights = new Float64Array(0)
+
+  /** Notes a time, Unix microseconds, whose block is wanted. */
+  want(time: number): void {
+    if (Number.isNaN(time)) return
+    this.#gathered.push(time)
+    if (this.#gathered.length >= MAX_TIMES) this.#sort()
+  }
+
+  /** Notes the block of a time. */
+  found(time: number, height: number): void {
+    const index = this.#indexOf(time)
+    if (index >= 0) this.#heights[index] = height
+  }
+
+  /** The height of the block of a time; null where none has been found. */
+  heightAt(time: number): number | null {
+    const index = this.#indexOf(time)
+    if (index < 0) return null
+    const height = this.#heights[index]!
+    return Number.isNaN(height) ? null : height
+  }
+
+  #sort(): void {
+    const all = new Float64Array(this.#times.length + this.#gathered.length)
+    all.set(this.#times)
+    all.set(this.#gathered, this.#times.length)
+    all.sort()
+    this.#gathered = []
+    this.#times = all.filter((time, index) => index === 0 || all[index - 1] !== time)
+    this.#heights = new Float64Array(this.#times.length).fill(Number.NaN)
+    if (this.#times.length > MAX_TIMES) {
+      throw new ImportError(`the tables of current state name more than ${MAX_TIMES} blocks: no real ones do`)
+    }
+  }
+
+  #indexOf(time: number): number {
+    if (this.#gathered.length > 0) this.#sort()
+    let low = 0
+    let high = this.#times.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#times[middle]! < time) low = middle + 1
+      else high = middle
+    }
+    return this.#times[low] === time ? low : -1
+  }
+}
