@@ -243,7 +243,7 @@ async function* readBlocks(
   from: number,
   progress: SourceProgress,
 ): AsyncGenerator<SourceBlock[], void, undefined> {
-  const text = `select height::text, vega_time::text from blocks where height >= ${from} order by height`
+  const text = `select height::text, vega_time::text from blocks where height >= ${from} order by blocks.height`
   let last = -1
   for await (const rows of database.cursor(text, FETCHED_ROWS)) {
     count(rows, progress)
@@ -287,19 +287,24 @@ async function* readHistory(
 
 async function* readState(
   database: Database,
-  { table, columns, times, key }: TableQuery,
+  { table, columns, times, seconds = [], key }: TableQuery,
   progress: SourceProgress,
 ): AsyncGenerator<StateRow[], void, undefined> {
-  const heights = times.map((_, index) => `b${index}.height::text`)
-  const joins = times.map(
-    (column, index) => `left join blocks b${index} on b${index}.vega_time = t.${column}`,
-  )
-  const text = `select ${textsOf([...columns, ...times])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
+  const named = [...times, ...seconds]
+  const heights = named.map((_, index) => `b${index}.height::text`)
+  const joins = [
+    ...times.map((column, index) => `left join blocks b${index} on b${index}.vega_time = t.${column}`),
+    ...seconds.map(
+      (column, index) =>
+        `left join lateral (${blockOfSecond(`t.${column}`)}) b${times.length + index} on true`,
+    ),
+  ]
+  const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
   for await (const rows of database.cursor(text, FETCHED_STATE_ROWS)) {
     count(rows, progress)
     yield rows.map((row): StateRow => {
-      const found = row.splice(columns.length + times.length)
+      const found = row.splice(columns.length + named.length)
       return {
         times: row.splice(columns.length).map(microsecondsOf),
         heights: found.map((height) => (height === null ? null : Number(height))),
@@ -307,6 +312,12 @@ async function* readState(
       }
     })
   }
+}
+
+/** The only block of a second; for a time that is not cut to one, the block of that time. */
+function blockOfSecond(time: string): string {
+  const length = `case when date_trunc('second', ${time}) = ${time} then interval '1 second' else interval '1 microsecond' end`
+  return `select min(height) as height from blocks where vega_time >= ${time} and vega_time < ${time} + ${length} having count(*) = 1`
 }
 
 function textsOf(columns: readonly string[]): string {

@@ -112,11 +112,14 @@ async function* readState(
   known: KnownTimes,
   query: TableQuery,
 ): AsyncGenerator<StateRow[], void, undefined> {
-  const { length } = query.columns
+  const { columns, times: exact } = query
   for await (const rows of last.currentState(query)) {
     yield rows.map((row) => {
-      const times = row.slice(length).map(microsecondsOf)
-      return { row: row.slice(0, length), times, heights: times.map((time) => known.heightAt(time)) }
+      const times = row.slice(columns.length).map(microsecondsOf)
+      const heights = times.map((time, index) =>
+        index < exact.length ? known.heightAt(time) : known.heightInSecond(time),
+      )
+      return { row: row.slice(0, columns.length), times, heights }
     })
   }
 }

@@ -55,15 +55,15 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.has(entry))
   const name = await readName(path, zip)
   const columns = await readColumns(path, zip)
-  const lacks = (folder: Folder, { table, columns: wanted, times }: TableQuery) => {
+  const lacks = (folder: Folder, { table, columns: wanted, times, seconds = [] }: TableQuery) => {
     const known = columns.get(`${folder}/${table}`)
     if (known === undefined) return `${path} has no entry ${folder}/${table}`
-    const missing = [...wanted, ...times].find((column) => !known.includes(column))
+    const missing = [...wanted, ...times, ...seconds].find((column) => !known.includes(column))
     return missing === undefined ? null : `${path}: ${folder}/${table} has no column ${missing}`
   }
-  const select = (folder: Folder, { table, columns: wanted, times }: TableQuery) => {
+  const select = (folder: Folder, { table, columns: wanted, times, seconds = [] }: TableQuery) => {
     const entry = `${folder}/${table}`
-    return picked(readRows(path, zip, entry, options), columns.get(entry)!, [...wanted, ...times])
+    return picked(readRows(path, zip, entry, options), columns.get(entry)!, [...wanted, ...times, ...seconds])
   }
   const cannotRead = lacks('history', BLOCKS)
   if (cannotRead !== null) {

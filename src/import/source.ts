@@ -8,8 +8,8 @@ export type SourceBlock = { height: number; time: number }
 export type HistoryRow = { height: number; row: SourceRow }
 
 /**
- * A row of current state. For each time column that was asked for: the time in Unix microseconds, NaN where it is none;
- * and the height of the block of that time, null where the source has no such block.
+ * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN where it is none;
+ * and the height of the block that it names, null where the source has none.
  */
 export type StateRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
 
@@ -19,6 +19,8 @@ export type TableQuery = {
   columns: readonly string[]
   /** Columns that name a block by its time. */
   times: readonly string[]
+  /** Columns that name a block by the second of its time, where no other block has that second. */
+  seconds?: readonly string[]
   key: readonly string[]
 }
 

@@ -37,7 +37,9 @@ export const STATE = {
       ...['market_id', 'funding_period_seq', 'start_time', 'end_time'],
       ...['funding_payment', 'funding_rate', 'external_twap', 'internal_twap'],
     ],
-    times: ['vega_time', 'start_time'],
+    times: ['vega_time'],
+    // The core cuts the start of a period to the second.
+    seconds: ['start_time'],
     key: ['market_id', 'funding_period_seq'],
   },
   liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions' },

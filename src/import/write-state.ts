@@ -1,3 +1,4 @@
+import type { FundingPeriodEvent } from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { put, type StreamPlace } from '../projections/batch.ts'
 import { projectAsset, projectInstrument } from '../projections/instruments.ts'
@@ -73,26 +74,45 @@ function isFromEvents(held: ImportCoverage, height: number | null | undefined): 
  */
 function periodWriter({ held, batches, tally }: StateWriting) {
   const places = new Places()
+  let before: { event: FundingPeriodEvent; height: number | null } | null = null
   return (row: StateRow): boolean => {
-    const [lastHeight, startHeight] = row.heights as [number | null, number | null]
-    const last = places.next(lastHeight)
-    const start = startHeight === lastHeight ? last : places.next(startHeight)
-    const isLastFromEvents = isFromEvents(held, lastHeight)
-    const isStartFromEvents = isFromEvents(held, startHeight)
-    if (isLastFromEvents && isStartFromEvents) return false
+    const [height, ofSecond] = row.heights as [number | null, number | null]
     const event = fundingPeriodOf(row.row, tally.leaveOut)
     if (event === null) return false
-    const at = isStartFromEvents ? UNKNOWN : start
+    const startHeight = startOf(event, height, ofSecond, before)
+    before = { event, height }
+    const last = places.next(height)
+    const start = startHeight === height ? last : places.next(startHeight)
+    const isLastFromEvents = isFromEvents(held, height)
+    const isStartFromEvents = isFromEvents(held, startHeight)
+    if (isLastFromEvents && isStartFromEvents) return false
+    const from = isStartFromEvents ? UNKNOWN : start
     const to = isLastFromEvents ? UNKNOWN : last
     batches.change(0, (batch) =>
       put(batch, 'funding_periods', [
-        ...[event.marketId, event.seq, event.start, at.height, at.eventIndex, event.end],
+        ...[event.marketId, event.seq, event.start, from.height, from.eventIndex, event.end],
         ...[event.fundingPayment, event.fundingRate, event.internalTwap, event.externalTwap],
         ...[to.height, to.eventIndex],
       ]),
     )
     return true
   }
+}
+
+/**
+ * The block that a period starts in: of one that is running that of its only event; otherwise the one that the period
+ * before ends in, and failing that the only block of the second that it starts in.
+ */
+function startOf(
+  { marketId, seq, start, end }: FundingPeriodEvent,
+  height: number | null,
+  ofSecond: number | null,
+  before: { event: FundingPeriodEvent; height: number | null } | null,
+): number | null {
+  if (end === null) return height
+  const previous = before?.event
+  const follows = previous?.marketId === marketId && previous.seq + 1n === seq && previous.end === start
+  return follows ? before!.height : ofSecond
 }
 
 /** Keeps the newest row of each id: those from before what is imported have no places that say which it is. */
