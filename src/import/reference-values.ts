@@ -26,27 +26,32 @@ export function idOf(bytea: string | null): string {
   return digits.length === 2 ? (NAMED_IDS.get(digits) ?? digits) : digits
 }
 
-const TIME =
-  /^(\d{4,6})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
+const TIME = /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
 
 /**
  * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN for what is none, or too
- * far from 1970 for the nanoseconds of 64 bits (`infinity`, years before 1684 or after 2255).
+ * far from 1970 for the nanoseconds of 64 bits (`infinity`, years before 1700 or after 2200).
  */
 export function microsecondsOf(text: string | null): number {
   if (text === null) return Number.NaN
   const plain = plainMicroseconds(text)
-  if (plain !== null) return plain
+  if (!Number.isNaN(plain)) return plain
   const match = TIME.exec(text)
   if (match === null) return Number.NaN
-  const [, year, month, day, hour, minute, second, fraction = '', sign, hours, minutes = 0, seconds = 0] =
-    match
+  const [, day, hour, minute, second, fraction = '', sign, hours, minutes = 0, seconds = 0] = match
   const offset = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)
-  const whole =
-    Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) /
-    1000
-  const micros = (whole - (sign === '-' ? -offset : offset)) * 1e6 + Number(fraction.padEnd(6, '0'))
-  return Number.isSafeInteger(micros) ? micros : Number.NaN
+  const micros = timeOfDay(Number(hour), Number(minute), Number(second)) + Number(fraction.padEnd(6, '0'))
+  return dayStart(day!) + micros - (sign === '-' ? -offset : offset) * 1e6
+}
+
+/** The usual form, `2023-10-05 10:05:00[.123456]+00`, fast: millions of rows have it; NaN for any other. */
+function plainMicroseconds(text: string): number {
+  const { length } = text
+  if (length < 22 || length > 29 || !text.endsWith('+00') || text[10] !== ' ') return Number.NaN
+  if (length > 22 && text[19] !== '.') return Number.NaN
+  const time = timeOfDay(digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19))
+  const fraction = length > 22 ? digits(text, 20, length - 3) * 10 ** (29 - length) : 0
+  return dayStart(text.slice(0, 10)) + time + fraction
 }
 
 /** Digits at places of a text; NaN where there is something else. */
@@ -60,28 +65,23 @@ function digits(text: string, from: number, to: number): number {
   return value
 }
 
-let lastDay = ''
-let lastDayMs = 0
+function timeOfDay(hour: number, minute: number, second: number): number {
+  return hour < 24 && minute < 60 && second < 60 ? (hour * 3600 + minute * 60 + second) * 1e6 : Number.NaN
+}
 
-/** The usual form, `2023-10-05 10:05:00[.123456]+00`, fast: millions of rows have it; null for any other. */
-function plainMicroseconds(text: string): number | null {
-  const { length } = text
-  if (length < 22 || length > 29 || !text.endsWith('+00') || text[10] !== ' ' || text[4] !== '-') return null
-  const day = text.slice(0, 10)
-  if (day !== lastDay) {
-    const ms = Date.UTC(digits(text, 0, 4), digits(text, 5, 7) - 1, digits(text, 8, 10))
-    if (Number.isNaN(ms) || digits(text, 0, 4) < 1700 || digits(text, 0, 4) > 2200) return null
-    lastDay = day
-    lastDayMs = ms
-  }
-  const seconds = digits(text, 11, 13) * 3600 + digits(text, 14, 16) * 60 + digits(text, 17, 19)
-  let fraction = 0
-  if (length > 22) {
-    if (text[19] !== '.') return null
-    fraction = digits(text, 20, length - 3) * 10 ** (29 - length)
-  }
-  const micros = lastDayMs * 1000 + seconds * 1e6 + fraction
-  return Number.isNaN(micros) ? null : micros
+let lastDay = ''
+let lastDayStart = Number.NaN
+
+/** The start of a day such as `2023-10-05` in Unix microseconds; NaN where there is no such day. */
+function dayStart(day: string): number {
+  if (day === lastDay) return lastDayStart
+  const ms = Date.parse(`${day}T00:00:00Z`)
+  const date = new Date(ms)
+  const isDay = day.length === 10 && !Number.isNaN(ms) && date.toISOString().startsWith(day)
+  const isNear = isDay && date.getUTCFullYear() >= 1700 && date.getUTCFullYear() <= 2200
+  lastDay = day
+  lastDayStart = isNear ? ms * 1000 : Number.NaN
+  return lastDayStart
 }
 
 /** Unix microseconds in nanoseconds. */
