@@ -31,7 +31,7 @@ for (const kind of STORE_KINDS) {
       for (const args of commands) {
         const { code, stderr } = await runLyra(t, args)
         assert.equal(code, 1, `${args.join(' ')}: ${stderr}`)
-        assert.match(stderr, /schema is version 3, this program's 5; run lyra migrate/, args.join(' '))
+        assert.match(stderr, /schema is version 3, this program's 6; run lyra migrate/, args.join(' '))
       }
       assert.equal(await openStore(old).schemaVersion(), 3)
     })
@@ -52,13 +52,13 @@ for (const kind of STORE_KINDS) {
         const old = await restoreOldStore(t, kind)
         const { code, stderr } = await runLyra(t, [...args, '--store', old])
         assert.equal(code, 0, stderr)
-        assert.equal(await openStore(old).schemaVersion(), 5)
+        assert.equal(await openStore(old).schemaVersion(), 6)
         assert.equal((await runLyra(t, ['check', '--store', old])).code, 0)
       }
       const old = await restoreOldStore(t, kind)
       const service = startLyra(t, ['serve', '--store', old, '--port', '0'])
       await service.printed(/serving .* on http/)
-      assert.equal(await openStore(old).schemaVersion(), 5)
+      assert.equal(await openStore(old).schemaVersion(), 6)
       service.child.kill('SIGTERM')
       await service.outcome
     })
@@ -77,9 +77,9 @@ test('a migration that the disk may have no room for is refused, and changes not
   assert.ok(disk.resize(bytes.length + 600 * 1024))
   const { code, stderr } = await runLyra(t, ['migrate', '--store', store])
   assert.equal(code, 1)
-  assert.match(stderr, /from version 3 to 5 may take \d+ bytes of disk .* has \d+ free; nothing is changed/)
+  assert.match(stderr, /from version 3 to 6 may take \d+ bytes of disk .* has \d+ free; nothing is changed/)
   assert.equal(await openStore(store).schemaVersion(), 3)
   assert.ok(disk.resize(bytes.length + 64 * 1024 * 1024))
   assert.equal((await runLyra(t, ['migrate', '--store', store])).code, 0)
-  assert.equal(await openStore(store).schemaVersion(), 5)
+  assert.equal(await openStore(store).schemaVersion(), 6)
 })

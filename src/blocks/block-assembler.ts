@@ -32,9 +32,6 @@ const MAX_BLOCK_WEIGHT = 64 * 1024 * 1024
 const EVENT_WEIGHT = 256
 const BYTE_WEIGHT = 4
 
-/** The same array for each commit, so that it is not written again. */
-const NOTHING_IMPORTED: readonly HeightRange[] = []
-
 const EVENT_ID = /^\d+-\d+$/
 
 /** What the assembler has seen, for the report at the end. */
@@ -68,10 +65,10 @@ export type AssemblerOptions = {
 }
 
 /**
- * What a height is to the store: held already, held without the events of some resources, in a recorded gap, below the
- * first, the next one, or beyond that.
+ * What a height is to the store: held already, held without the events of some resources, held from an import, in a
+ * recorded gap, below the first, the next one, or beyond that.
  */
-type HeightClass = 'held' | 'lacks' | 'fills' | 'below' | 'next' | 'beyond'
+type HeightClass = 'held' | 'lacks' | 'imported' | 'fills' | 'below' | 'next' | 'beyond'
 
 /** A block that has begun. */
 type OpenBlock = {
@@ -119,6 +116,7 @@ export class BlockAssembler {
   #coverage: Omit<Coverage, 'gaps' | 'resourceGaps' | 'imported'> | null
   readonly #gaps: GapList
   readonly #resourceGaps: ResourceGapList
+  readonly #imported: GapList<HeightRange>
   #chainId: string | null
   #chainIdBytes: DataView
   #open: OpenBlock | null = null
@@ -135,6 +133,7 @@ export class BlockAssembler {
     this.#coverage = options.coverage
     this.#gaps = new GapList(options.coverage?.gaps ?? [])
     this.#resourceGaps = new ResourceGapList(options.coverage?.resourceGaps ?? [])
+    this.#imported = new GapList<HeightRange>(options.coverage?.imported ?? [])
     this.#chainId = options.coverage?.chainId ?? null
     this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
   }
@@ -146,7 +145,7 @@ export class BlockAssembler {
       ...this.#coverage,
       gaps: this.#gaps.all,
       resourceGaps: this.#resourceGaps.all,
-      imported: this.#options.coverage?.imported ?? NOTHING_IMPORTED,
+      imported: this.#imported.all,
     }
   }
 
@@ -337,6 +336,7 @@ export class BlockAssembler {
     if (this.#coverage !== null && height < this.#coverage.first) return 'below'
     if (height < from) {
       if (this.#gaps.has(height)) return 'fills'
+      if (this.#imported.has(height)) return 'imported'
       return this.#resourceGaps.at(height).length > 0 ? 'lacks' : 'held'
     }
     if (this.#options.allowGap) return 'beyond'
@@ -422,6 +422,14 @@ export class BlockAssembler {
 
   #markIncomplete(open: OpenBlock, missing: string, place: Place): void {
     if (open.class === 'held') return
+    if (open.class === 'imported') {
+      // What was imported of a block is worth more than a part of its events.
+      open.class = 'held'
+      open.events = []
+      open.weight = 0
+      open.incomplete = true
+      return
+    }
     // What is recorded as incomplete may come so again.
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
     if (!this.#options.allowGap && !isKnown) {
@@ -505,10 +513,9 @@ export class BlockAssembler {
     }
     const first = this.#coverage?.first ?? this.#firstBegun!
     const replacesAfter = open.class === 'fills' && known !== 'missing' ? open.heldIndex : null
-    if (open.class === 'fills') {
-      this.#gaps.fill(height)
-      this.#resourceGaps.fill(height)
-    }
+    if (open.class === 'fills') this.#gaps.fill(height)
+    if (open.class === 'imported') this.#imported.fill(height)
+    if (open.class === 'fills' || open.class === 'imported') this.#resourceGaps.fill(height)
     if (open.class === 'below' && height + 1n < first) {
       this.#gaps.add({ from: height + 1n, to: first - 1n, kind: 'missing' })
     }
@@ -518,7 +525,8 @@ export class BlockAssembler {
     if (open.incomplete) this.#gaps.add({ from: height, to: height, kind: 'incomplete' })
     this.#cover(open, first, hashes)
     this.counts.blocks++
-    this.#options.onBlock({ height, timestamp, events, weight, replacesAfter })
+    const block = { height, timestamp, events, weight, replacesAfter }
+    this.#options.onBlock(open.class === 'imported' ? { ...block, replacesImport: true } : block)
   }
 
   /** A block that is held has come again: hands on the events of resources that it lacks, where there are such. */
@@ -551,7 +559,14 @@ export class BlockAssembler {
     if (before === null) {
       this.#coverage = { chainId: this.#chainId!, first, began: first, blockOne, height, timestamp }
     } else if (known === 'fills') this.#coverage = { ...before, blockOne }
-    else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
+    else if (known === 'imported') {
+      // An import knows times to the microsecond.
+      this.#coverage = {
+        ...before,
+        blockOne,
+        timestamp: height === before.height ? timestamp : before.timestamp,
+      }
+    } else if (known === 'below') this.#coverage = { ...before, first: height, blockOne }
     else this.#coverage = { ...before, blockOne, height, timestamp }
   }
 }

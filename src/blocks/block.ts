@@ -12,6 +12,8 @@ export type Block = {
   events: BlockEvent[]
   /** The events after this index replace what the store holds of the block; null where it holds nothing of it. */
   replacesAfter: number | null
+  /** Set where the store holds the block from an import, which its events replace. */
+  replacesImport?: true
   /** Set where the store holds the block, and these are the events that it lacked alone. */
   isAddition?: true
   /** About how much memory the events take, in bytes. */

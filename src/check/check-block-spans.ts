@@ -1,35 +1,41 @@
 import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
-import type { Cell, TableReader } from '../store/tables.ts'
-import { tableOf } from '../store/tables.ts'
+import type { Cell, Table, TableReader } from '../store/tables.ts'
 import { type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import type { Problems } from './problems.ts'
 
-const BLOCK_SPANS = tableOf('funding_period_block_spans')
-
 /** Times between which some points lie, and how many these are. */
 type Times = { first: bigint; last: bigint; points: number }
+
+/** What spans are of, as their key says before the run of blocks: a market, or a source of one. */
+type Owner = { key: readonly Cell[]; times: Map<bigint, Times> }
 
 /**
  * Checks that every point lies within the span of the blocks that it came in. A wider span, or one without points,
  * is lawful: pruning leaves them. Takes memory for the points between two calls of {@link compare} alone.
  */
 export class BlockSpanCheck {
+  readonly #table: Table
   readonly #reader: TableReader
   readonly #problems: Problems
-  /** By market, and within it by run of blocks. */
-  #found = new Map<Cell, Map<bigint, Times>>()
+  /** By what the key says before the run of blocks. */
+  #found = new Map<string, Owner>()
 
-  constructor(reader: TableReader, problems: Problems) {
+  /** @param table the spans of events' points, or of imported ones. */
+  constructor(table: Table, reader: TableReader, problems: Problems) {
+    this.#table = table
     this.#reader = reader
     this.#problems = problems
   }
 
-  add({ market, height, timestamp }: NamedRow): void {
-    let times = this.#found.get(market!)
-    if (times === undefined) {
-      times = new Map()
-      this.#found.set(market!, times)
+  add(point: NamedRow): void {
+    const { height, timestamp } = point
+    const key = this.#ownerOf(point)
+    let owner = this.#found.get(key.join(' '))
+    if (owner === undefined) {
+      owner = { key, times: new Map() }
+      this.#found.set(key.join(' '), owner)
     }
+    const { times } = owner
     const blocks = BigInt(height!) / BLOCKS_OF_SPAN
     const time = BigInt(timestamp!)
     const known = times.get(blocks)
@@ -44,38 +50,40 @@ export class BlockSpanCheck {
 
   /** Compares the points that were added since the last time. */
   async compare(): Promise<void> {
-    for (const [market, times] of this.#found) {
+    for (const { key, times } of this.#found.values()) {
       // Points come in the order of their times, so that their blocks lie close together.
       const runs = [...times.keys()].sort((a, b) => Number(a - b))
-      const after = [market, (runs[0]! - 1n).toString()]
-      const upTo = [market, runs.at(-1)!.toString()]
-      for await (const chunk of walkTable(this.#reader, BLOCK_SPANS, { after, upTo })) {
-        for (const row of chunk) this.#compareSpan(namedRow(BLOCK_SPANS, row), times)
+      const after = [...key, (runs[0]! - 1n).toString()]
+      const upTo = [...key, runs.at(-1)!.toString()]
+      for await (const chunk of walkTable(this.#reader, this.#table, { after, upTo })) {
+        for (const row of chunk) this.#compareSpan(namedRow(this.#table, row), times)
       }
       for (const [blocks, { points }] of times) {
-        this.#report(market, blocks, `missing, and there are ${points} points or more`)
+        this.#report(key, blocks, `missing, and there are ${points} points or more`)
       }
     }
     this.#found = new Map()
   }
 
-  #compareSpan(
-    { market, blocks, first_timestamp, last_timestamp }: NamedRow,
-    times: Map<bigint, Times>,
-  ): void {
+  #ownerOf(row: NamedRow): Cell[] {
+    return this.#table.columns.slice(0, this.#table.keyLength - 1).map(({ name }) => row[name]!)
+  }
+
+  #compareSpan(span: NamedRow, times: Map<bigint, Times>): void {
+    const { blocks, first_timestamp, last_timestamp } = span
     const run = BigInt(blocks!)
     const found = times.get(run)
     times.delete(run)
     if (found === undefined) return
     if (found.first >= BigInt(first_timestamp!) && found.last <= BigInt(last_timestamp!)) return
     this.#report(
-      market!,
+      this.#ownerOf(span),
       run,
       `it says ${first_timestamp} to ${last_timestamp}, and there are points from ${found.first} to ${found.last}`,
     )
   }
 
-  #report(market: Cell, blocks: bigint, what: string): void {
-    this.#problems.add(`${BLOCK_SPANS.name} (${market}, ${blocks})`, what)
+  #report(owner: readonly Cell[], blocks: bigint, what: string): void {
+    this.#problems.add(`${this.#table.name} (${[...owner, blocks].join(', ')})`, what)
   }
 }

@@ -1,5 +1,6 @@
-import { GapList } from '../domain/coverage.ts'
+import { firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import {
   type Cell,
@@ -34,9 +35,11 @@ export type StoreCheck = {
 }
 
 const SPANS = tableOf('funding_period_spans')
+const BLOCK_SPANS = tableOf('funding_period_block_spans')
+const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 
 /** What the stream's own tables say of the heights that rows may come from. */
-type Heights = { first: bigint; last: bigint; missing: GapList }
+type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
 
 /** First time, last time and number of the points of a period. */
 type Span = { first: bigint; last: bigint; points: bigint }
@@ -81,7 +84,7 @@ export async function checkStore(
 
 async function checkTables(
   reader: TableReader,
-  { problems, rows }: StoreCheck,
+  { problems, notes, rows }: StoreCheck,
   onStep: (what: string) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -89,10 +92,13 @@ async function checkTables(
   const markets = await marketNumbers(reader, signal)
   const lists = new Set<Cell>()
   const series = new SeriesCheck(reader, problems)
+  const imported = heights?.imported ?? []
+  let unplaced = 0
   for (const table of TABLES) {
     onStep(table.name)
     const spans = new SpanCheck(reader, problems)
-    const blockSpans = new BlockSpanCheck(reader, problems)
+    const blockSpans = new BlockSpanCheck(BLOCK_SPANS, reader, problems)
+    const importedSpans = new BlockSpanCheck(IMPORTED_SPANS, reader, problems)
     let before: readonly Cell[] | null = null
     rows[table.name] = 0
     for await (const chunk of walkTable(reader, table, {}, signal)) {
@@ -105,9 +111,13 @@ async function checkTables(
           faults.push('its key does not follow the one before')
         }
         before = key
-        const fault =
-          keepsPlaces(table) && !isOfFile(table, named) ? heightFault(named.height, heights) : null
+        if (isUnplaced(named)) unplaced++
+        const hasBlock = keepsPlaces(table) && !isOfFile(table, named) && !isUnplaced(named)
+        const fault = hasBlock ? heightFault(named.height, heights) : null
         if (fault !== null) faults.push(fault)
+        if (table === IMPORTED_SPANS && !isRunImported(BigInt(named.blocks!), imported)) {
+          faults.push(`no block of these ${BLOCKS_OF_SPAN} is imported`)
+        }
         if (named.market !== undefined && !markets.has(named.market)) {
           faults.push(`there is no market ${named.market}`)
         }
@@ -119,13 +129,22 @@ async function checkTables(
         if (table.name !== 'funding_period_data_points') continue
         if (spans.isOfOtherMarket(named)) await spans.compare()
         spans.add(named)
-        blockSpans.add(named)
+        if (!isUnplaced(named)) {
+          const spansOf = isWithin(imported, BigInt(named.height!)) ? importedSpans : blockSpans
+          spansOf.add(named)
+        }
         await series.add(named)
       }
       await blockSpans.compare()
+      await importedSpans.compare()
     }
     await spans.compare()
     await series.end()
+  }
+  if (unplaced > 0) {
+    notes.push(
+      `${unplaced.toLocaleString('en')} rows come from before the blocks that were imported: of which blocks is not known`,
+    )
   }
   const astray = rows.funding_period_series! - series.rows
   if (astray > 0)
@@ -167,7 +186,51 @@ async function checkStream(
       if (kind === 'missing' && from <= to) missing.push({ from, to, kind })
     }
   }
-  return { first, last, missing: new GapList(missing) }
+  const heights = { first, last, missing: new GapList(missing) }
+  return { ...heights, imported: await checkImported(reader, problems, heights, signal) }
+}
+
+/** Checks the ranges of heights that are imported. */
+async function checkImported(
+  reader: TableReader,
+  problems: Problems,
+  { first, last, missing }: Omit<Heights, 'imported'>,
+  signal: AbortSignal | undefined,
+): Promise<HeightRange[]> {
+  const table = tableOf('imported')
+  const ranges: HeightRange[] = []
+  for await (const chunk of walkTable(reader, table, {}, signal)) {
+    for (const row of chunk) {
+      const [from, to] = row.map((cell) => BigInt(cell!)) as [bigint, bigint]
+      const where = describeRow(table, row)
+      const end = ranges.at(-1)?.to
+      if (from > to) problems.add(where, `it ends, at ${to}, before it begins`)
+      if (from < first) problems.add(where, `it begins before the first block, ${first}`)
+      if (to > last) problems.add(where, `it ends, at ${to}, beyond the last block, ${last}`)
+      if (end !== undefined && from <= end) problems.add(where, `it begins at or before ${end}`)
+      else if (from <= to) ranges.push({ from, to })
+    }
+  }
+  for (const { from, to } of missing.all) {
+    const range = ranges[firstGapFrom(ranges, from)]
+    if (range === undefined || range.from > to) continue
+    problems.add(
+      `${table.name} (${range.from})`,
+      `some of its blocks, ${from} to ${to}, are recorded as a gap`,
+    )
+  }
+  return ranges
+}
+
+/** Whether some of a run of 64 blocks are imported. */
+function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
+  const range = imported[firstGapFrom(imported, run * BLOCKS_OF_SPAN)]
+  return range !== undefined && range.from < (run + 1n) * BLOCKS_OF_SPAN
+}
+
+/** Whether a row comes from a block that an import does not know: one before those that it has brought. */
+function isUnplaced({ height, event_index: index }: NamedRow): boolean {
+  return height === '0' && index === '0'
 }
 
 /** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */

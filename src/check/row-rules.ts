@@ -21,7 +21,7 @@ const COLUMN_RULES: Record<string, Rule> = {
   seq: isNatural,
   at_block: isNatural,
   height: isNatural,
-  event_index: between(1, 2 ** 31 - 1),
+  event_index: between(0, 2 ** 31 - 1),
   points: between(1, Number.MAX_SAFE_INTEGER),
   opening_auction: between(0, 1),
   leave: between(0, 1),
@@ -43,9 +43,10 @@ export function faultsOf(table: Table, row: NamedRow): string[] {
   const faults = Object.entries(row).flatMap(([name, value]) =>
     value === null || (COLUMN_RULES[name]?.(value) ?? true) ? [] : [`${name} is ${JSON.stringify(value)}`],
   )
+  // Both are 0 where an import does not know the block.
+  if (row.event_index === '0' && row.height !== '0') faults.push('event_index is "0"')
   if (table.name === 'liquidity_providers') faults.push(...providerFaults(row))
-  const isSpan = table.name === 'funding_period_spans' || table.name === 'funding_period_block_spans'
-  if (isSpan && BigInt(row.first_timestamp!) > BigInt(row.last_timestamp!)) {
+  if (table.name.endsWith('_spans') && BigInt(row.first_timestamp!) > BigInt(row.last_timestamp!)) {
     faults.push('it ends before it begins')
   }
   return faults

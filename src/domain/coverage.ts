@@ -43,26 +43,26 @@ export type Coverage = {
 }
 
 /**
- * Gaps while blocks are ingested: ascending, without overlap, changed in place. A stream full of holes has as
- * many gaps as blocks.
+ * Gaps, or other ranges of heights, while blocks are ingested: ascending, without overlap, changed in place. A stream
+ * full of holes has as many gaps as blocks.
  */
-export class GapList {
-  readonly #gaps: Gap[]
-  #snapshot: readonly Gap[] | null
+export class GapList<Range extends HeightRange & { kind?: Gap['kind'] } = Gap> {
+  readonly #gaps: Range[]
+  #snapshot: readonly Range[] | null
 
-  constructor(gaps: readonly Gap[]) {
+  constructor(gaps: readonly Range[]) {
     this.#gaps = gaps.map((gap) => ({ ...gap }))
     this.#snapshot = gaps
   }
 
   /** The gaps as they are now; the same array until something changes. */
-  get all(): readonly Gap[] {
+  get all(): readonly Range[] {
     this.#snapshot ??= this.#gaps.map((gap) => ({ ...gap }))
     return this.#snapshot
   }
 
   /** The gap that a height lies in; null where it lies in none. */
-  at(height: bigint): Gap | null {
+  at(height: bigint): Range | null {
     const gap = this.#gaps[firstGapFrom(this.#gaps, height)]
     return gap !== undefined && gap.from <= height ? gap : null
   }
@@ -77,7 +77,7 @@ export class GapList {
     const index = firstGapFrom(this.#gaps, height)
     const gap = this.#gaps[index]
     if (gap === undefined || height < gap.from) return
-    const rest: Gap[] = []
+    const rest: Range[] = []
     if (gap.from < height) rest.push({ ...gap, to: height - 1n })
     if (height < gap.to) rest.push({ ...gap, from: height + 1n })
     this.#gaps.splice(index, 1, ...rest)
@@ -85,18 +85,18 @@ export class GapList {
   }
 
   /** Adds a gap that overlaps no other; one that continues a gap of its kind lengthens that. */
-  add(gap: Gap): void {
+  add(gap: Range): void {
     const index = firstGapFrom(this.#gaps, gap.from)
     const joined = { ...gap }
     let start = index
     let end = index
     const before = this.#gaps[index - 1]
-    if (before?.kind === gap.kind && before.to + 1n === gap.from) {
+    if (before !== undefined && before.kind === gap.kind && before.to + 1n === gap.from) {
       joined.from = before.from
       start--
     }
     const after = this.#gaps[index]
-    if (after?.kind === gap.kind && gap.to + 1n === after.from) {
+    if (after !== undefined && after.kind === gap.kind && gap.to + 1n === after.from) {
       joined.to = after.to
       end++
     }
@@ -106,7 +106,7 @@ export class GapList {
 }
 
 /** The index of the first of sorted gaps that does not end below a height: a stream may be full of them. */
-export function firstGapFrom(gaps: readonly Pick<Gap, 'to'>[], height: bigint): number {
+export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: bigint): number {
   let low = 0
   let high = gaps.length
   while (low < high) {
@@ -119,7 +119,7 @@ export function firstGapFrom(gaps: readonly Pick<Gap, 'to'>[], height: bigint): 
 
 /** The gaps of resources while blocks are ingested, as {@link GapList}. */
 export class ResourceGapList {
-  readonly #lists: ReadonlyMap<string, GapList>
+  readonly #lists: ReadonlyMap<string, GapList<HeightRange>>
   #snapshot: readonly ResourceGap[] | null
 
   constructor(gaps: readonly ResourceGap[]) {
@@ -127,7 +127,7 @@ export class ResourceGapList {
     this.#lists = new Map(
       [...byResource].map(([resource, own]) => [
         resource,
-        new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' }))),
+        new GapList<HeightRange>(own.map(({ from, to }) => ({ from, to }))),
       ]),
     )
     this.#snapshot = gaps
@@ -164,7 +164,40 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
   const lacking = new GapList(own.map(({ from, to }) => ({ from, to, kind: 'missing' })))
   const gaps = coverage.gaps.filter(({ from, kind }) => kind === 'missing' || !lacking.has(from))
   const all = [...gaps, ...lacking.all].sort((a, b) => (a.from < b.from ? -1 : 1))
-  return { ...coverage, gaps: all }
+  return { ...coverage, gaps: all, imported: without(coverage.imported, own) }
+}
+
+/** The parts of ranges that lie in none of others; both ascending and without overlap. */
+function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
+  return ranges.flatMap(({ from, to }) => {
+    const rest: HeightRange[] = []
+    let start = from
+    for (let index = firstGapFrom(others, from); index < others.length; index++) {
+      const other = others[index]!
+      if (other.from > to) break
+      if (start < other.from) rest.push({ from: start, to: other.from - 1n })
+      start = other.to + 1n
+    }
+    if (start <= to) rest.push({ from: start, to })
+    return rest
+  })
+}
+
+/** Whether a height lies in one of ranges that are ascending and without overlap. */
+export function isWithin(ranges: readonly HeightRange[], height: bigint): boolean {
+  const range = ranges[firstGapFrom(ranges, height)]
+  return range !== undefined && range.from <= height
+}
+
+/** Heights, ascending or not, as ranges: ascending, and apart. */
+export function rangesOf(heights: readonly bigint[]): HeightRange[] {
+  const ranges: HeightRange[] = []
+  for (const height of [...new Set(heights)].sort((a, b) => (a < b ? -1 : 1))) {
+    const last = ranges.at(-1)
+    if (last !== undefined && last.to + 1n === height) last.to = height
+    else ranges.push({ from: height, to: height })
+  }
+  return ranges
 }
 
 /** The heights below the block at which a store began that are missing, ascending. */

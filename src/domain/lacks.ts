@@ -1,4 +1,4 @@
-import { type Coverage, firstGapFrom, type Gap } from './coverage.ts'
+import { type Coverage, firstGapFrom, type HeightRange, isWithin } from './coverage.ts'
 
 /** A place in the stream of events: after the event of an index (1, 2, ...) of a block; 0: before its first. */
 export type Place = { height: bigint; index: number }
@@ -7,14 +7,20 @@ export type Place = { height: bigint; index: number }
 export type PlaceRange = Place & { to: bigint }
 
 /**
- * What one who follows the stream has not had: all blocks below a height, blocks that were gaps when the stream
- * passed them, ascending, and all events after a place. As a set of events it means the same whoever holds it, and
+ * A range of what has not been had; `imported`: what an import brought of these blocks has been had, and their events are
+ * lacked.
+ */
+export type LackedRange = PlaceRange & { imported?: true }
+
+/**
+ * What one who follows the stream has not had: all blocks below a height, blocks that were gaps or imported when the
+ * stream passed them, ascending, and all events after a place. As a set of events it means the same whoever holds it, and
  * whatever store it is asked from; blocks that are added below or in a gap after the stream has passed are not lost.
  */
 export type Lacks = {
   /** All blocks below this height; null: below the height at which the store began, whichever is asked. */
   first: bigint | null
-  gaps: readonly PlaceRange[]
+  gaps: readonly LackedRange[]
   tail: Place
 }
 
@@ -22,10 +28,11 @@ export type Lacks = {
 export const MAX_GAPS = 64
 
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
-export function lacksAfter(place: Place, { first, gaps }: Coverage): Lacks {
+export function lacksAfter(place: Place, coverage: Coverage): Lacks {
+  const { first } = coverage
   // What the store does not hold, nobody has had from it.
   const tail = place.height < first ? { height: first, index: 0 } : place
-  return { first, gaps: lastOf(gapsWithin(gaps, 0n, tail.height - 1n)), tail }
+  return { first, gaps: lastOf(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
 /** What one lacks who has had everything that is held. */
@@ -36,31 +43,49 @@ export function lacksAfterAll(coverage: Coverage): Lacks {
 /** The parts of what is lacked that are held, ascending. */
 export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
   const held = passed(lacks, coverage).flatMap((range) =>
-    split(range, coverage).flatMap((part) => (part.isHeld ? [part.range] : [])),
+    split(range, coverage).flatMap(({ range: part, state }) => {
+      const isSent = state === 'events' || (state === 'imported' && !range.imported)
+      return isSent ? [wholeWhereImported(part, coverage)] : []
+    }),
   )
   const { first, height } = coverage
   const tail = lacks.tail.height < first ? { height: first, index: 0 } : lacks.tail
-  if (tail.height <= height) held.push({ ...tail, to: height })
-  return held
+  if (tail.height <= height) held.push(wholeWhereImported({ ...tail, to: height }, coverage))
+  return joined(held)
+}
+
+/** Places within an imported block are made up: one who has had some of its events is sent all that there is of it. */
+function wholeWhereImported({ height, index, to }: PlaceRange, { imported }: Coverage): PlaceRange {
+  return { height, index: index > 0 && isWithin(imported, height) ? 0 : index, to }
 }
 
 /** What is lacked below the tail, of the heights from the first one held on. */
-function passed(lacks: Lacks, { first, began }: Coverage): readonly PlaceRange[] {
+function passed(lacks: Lacks, { first, began }: Coverage): readonly LackedRange[] {
   const below = lacks.first ?? began
   return first < below ? [{ height: first, index: 0, to: below - 1n }, ...lacks.gaps] : lacks.gaps
 }
 
-/** What is lacked once all that is held has been had, up to a place where one is given. */
+/**
+ * What is lacked once all that is held has been had, up to a place where one is given; of a block that is imported all
+ * or nothing.
+ */
 export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
-  const place = upTo ?? { height: coverage.height + 1n, index: 0 }
+  const reached = upTo ?? { height: coverage.height + 1n, index: 0 }
+  const place = isWithin(coverage.imported, reached.height) ? { ...reached, index: 0 } : reached
   const kept = passed(lacks, coverage).flatMap((range) =>
-    split(range, coverage).flatMap((part) => (part.isHeld ? afterPlace(part.range, place) : [part.range])),
+    split(range, coverage).flatMap(({ range: part, state }): LackedRange[] => {
+      if (state === 'missing' || (state === 'imported' && range.imported)) return [part]
+      const rest = afterPlace(part, place)
+      if (state === 'events') return rest
+      const to = lower(part.to, place.height - 1n)
+      return part.height <= to ? [{ ...part, to, imported: true }, ...rest] : rest
+    }),
   )
   const first = lower(lacks.first ?? coverage.began, coverage.first)
   if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
   // What the place has passed and is not whole comes, or comes again, once it is.
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
-  kept.push(...gapsWithin(coverage.gaps, lacks.tail.height, place.height - 1n))
+  kept.push(...lackedWithin(coverage, lacks.tail.height, place.height - 1n))
   return { first, gaps: lastOf(joined(kept)), tail: place }
 }
 
@@ -69,57 +94,71 @@ export function isBefore(a: Place, b: Place): boolean {
   return a.height < b.height || (a.height === b.height && a.index < b.index)
 }
 
-/** A range in parts that are held whole, and parts that are not. */
-function split(
-  range: PlaceRange,
-  { first, gaps, height }: Coverage,
-): { range: PlaceRange; isHeld: boolean }[] {
-  const parts: { range: PlaceRange; isHeld: boolean }[] = []
+/** A part of a range, and whether it is held whole, from events or from an import, or not. */
+type Part = { range: LackedRange; state: 'missing' | 'imported' | 'events' }
+
+function split(range: LackedRange, coverage: Coverage): Part[] {
+  const { first, height } = coverage
+  const parts: Part[] = []
   let from: Place = range
-  const cut = (to: bigint, isHeld: boolean) => {
+  const cut = (to: bigint, state: Part['state']) => {
     if (to < from.height) return
-    parts.push({ range: { height: from.height, index: from.index, to }, isHeld })
+    parts.push({ range: { ...range, height: from.height, index: from.index, to }, state })
     from = { height: to + 1n, index: 0 }
   }
-  cut(lower(first - 1n, range.to), false)
-  for (let index = firstGapFrom(gaps, range.height); index < gaps.length; index++) {
-    const gap = gaps[index]!
-    if (gap.from > range.to) break
-    cut(gap.from - 1n, true)
-    cut(lower(gap.to, range.to), false)
+  cut(lower(first - 1n, range.to), 'missing')
+  for (const { from: start, to, imported } of notFromEvents(coverage, range.height, range.to)) {
+    cut(start - 1n, 'events')
+    cut(lower(to, range.to), imported ? 'imported' : 'missing')
   }
-  cut(lower(range.to, height), true)
-  cut(range.to, false)
+  cut(lower(range.to, height), 'events')
+  cut(range.to, 'missing')
   return parts
 }
 
 /** What of a range lies after a place. */
-function afterPlace(range: PlaceRange, place: Place): PlaceRange[] {
+function afterPlace(range: LackedRange, place: Place): LackedRange[] {
   if (range.to < place.height) return []
-  return [isBefore(range, place) ? { ...place, to: range.to } : range]
+  return [isBefore(range, place) ? { ...range, ...place } : range]
 }
 
-/** Gaps as ranges, as far as they lie within heights. */
-function gapsWithin(gaps: readonly Gap[], from: bigint, to: bigint): PlaceRange[] {
-  return gaps
-    .slice(firstGapFrom(gaps, from), firstGapFrom(gaps, to + 1n) + 1)
-    .filter((gap) => gap.from <= to)
-    .map((gap) => ({ height: gap.from > from ? gap.from : from, index: 0, to: lower(gap.to, to) }))
+/** The gaps and imported ranges that lie in some heights, ascending. */
+function notFromEvents(
+  { gaps, imported }: Coverage,
+  from: bigint,
+  to: bigint,
+): (HeightRange & { imported: boolean })[] {
+  const within = (ranges: readonly HeightRange[], imported: boolean) =>
+    ranges
+      .slice(firstGapFrom(ranges, from), firstGapFrom(ranges, to + 1n) + 1)
+      .filter((range) => range.from <= to)
+      .map((range) => ({ from: range.from, to: range.to, imported }))
+  const missing = within(gaps, false)
+  if (imported.length === 0) return missing
+  return [...missing, ...within(imported, true)].sort((a, b) => (a.from < b.from ? -1 : 1))
+}
+
+/** What one lacks of some heights who has had all that is held of them. */
+function lackedWithin(coverage: Coverage, from: bigint, to: bigint): LackedRange[] {
+  return notFromEvents(coverage, from, to).map((range) => ({
+    ...{ height: range.from > from ? range.from : from, index: 0, to: lower(range.to, to) },
+    ...(range.imported ? { imported: true } : {}),
+  }))
 }
 
 /** Ranges, those that follow on each other as one. */
-function joined(ranges: readonly PlaceRange[]): PlaceRange[] {
-  const result: PlaceRange[] = []
+function joined(ranges: readonly LackedRange[]): LackedRange[] {
+  const result: LackedRange[] = []
   for (const range of ranges) {
     const last = result.at(-1)
-    if (last !== undefined && range.index === 0 && last.to + 1n === range.height) {
-      result[result.length - 1] = { ...last, to: range.to }
-    } else result.push(range)
+    const follows = last !== undefined && range.index === 0 && last.to + 1n === range.height
+    if (follows && last.imported === range.imported) result[result.length - 1] = { ...last, to: range.to }
+    else result.push(range)
   }
   return result
 }
 
-function lastOf(ranges: readonly PlaceRange[]): readonly PlaceRange[] {
+function lastOf(ranges: readonly LackedRange[]): readonly LackedRange[] {
   return ranges.length > MAX_GAPS ? ranges.slice(-MAX_GAPS) : ranges
 }
 

@@ -176,7 +176,7 @@ function keyIn(resource: Resource, selection: Selection, cursor: string): Key {
 const timeOf = ({ resource, selection }: PartitionOptions, cursor: string) =>
   keyIn(resource, selection, cursor)[0] as bigint
 
-/** What tells one state of the blocks up to a height from another: where they begin, and what is missing of them. */
+/** What tells one state of the blocks up to a height from another: where they begin, what is missing, what is imported. */
 function heldUpTo(coverage: Coverage, height: bigint): string {
   let known = sums.get(coverage)
   if (known === undefined) {
@@ -185,7 +185,8 @@ function heldUpTo(coverage: Coverage, height: bigint): string {
   }
   let sum = known.get(height)
   if (sum === undefined) {
-    const below = coverage.gaps
+    const ranges = [...coverage.gaps, ...coverage.imported.map((range) => ({ ...range, kind: 'imported' }))]
+    const below = ranges
       .filter(({ from }) => from <= height)
       .map(({ from, to, kind }) => `${kind} ${from} ${to < height ? to : height}`)
     sum = hash('sha256', [String(coverage.first), ...below].join('\n'))

@@ -12,6 +12,7 @@ export function projectBlock(batch: Batch, block: Block): void {
   if (block.isAddition) batch.additions++
   else batch.blocks++
   const { height, replacesAfter } = block
+  if (block.replacesImport) batch.replacedImports.push(height)
   if (replacesAfter !== null) batch.replaced.push({ height, eventIndex: replacesAfter })
   for (const { index, event } of block.events) {
     const place: StreamPlace = { height: block.height, eventIndex: index }

@@ -1,4 +1,4 @@
-import { type Coverage, GapList } from '../domain/coverage.ts'
+import { type Coverage, firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
@@ -92,8 +92,8 @@ export function* readArrivals(
   for (const range of heldOf(lacks, coverage)) {
     let from: Place = range
     while (from.height <= range.to) {
-      const part: RangeRead = yield* readRange(
-        { ...asked, limit: limit - found.length, pass: going },
+      const part: RangeRead = yield* readBlocks(
+        { ...asked, limit: limit - found.length, pass: going, imported: coverage.imported },
         { ...from, to: range.to },
       )
       going = null
@@ -117,7 +117,7 @@ export function* readArrivals(
 /** What is asked for, with the number of the market in scope where rows name it by that. */
 type Asked = { resource: Resource; selection: Selection; market: bigint | null }
 
-type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'>
+type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'> & Pick<Coverage, 'imported'>
 
 /** Null where no row is of the market in scope. */
 function* askFor(resource: Resource, selection: Selection): Generator<Statement, Asked | null, Row[]> {
@@ -129,6 +129,16 @@ function* askFor(resource: Resource, selection: Selection): Generator<Statement,
 
 /** The first rows of some blocks, how far these have been read, and how many rows that took. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
+
+/** Reads as {@link readRange}, imported blocks whole: places within one are made up, so that nobody resumes there. */
+function* readBlocks(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
+  const part = yield* readRange(query, range)
+  const { height, index } = part.reached
+  if (part.pass !== null || index === 0 || !isWithin(query.imported, height)) return part
+  const rows = part.rows.filter(({ place }) => place.height < height)
+  if (rows.length > 0) return { ...part, rows, reached: { height, index: 0 } }
+  return yield* readRange({ ...query, limit: NO_LIMIT, pass: null }, { height, index: 0, to: height })
+}
 
 function* readRange(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
   if (query.resource.storage.arrivals !== 'all rows') return yield* readPoints(query, range)
@@ -153,15 +163,12 @@ const isAt = (a: Place, b: Place) => a.height === b.height && a.index === b.inde
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 function* readPoints(
-  { limit, pass, ...asked }: RangeQuery,
+  { limit, pass, imported, ...asked }: RangeQuery,
   range: PlaceRange,
 ): Generator<Statement, RangeRead, Row[]> {
   if (pass !== null) return yield* continuePass(pass, asked, range)
   const { selection } = asked
-  const spans = yield {
-    text: SPANS,
-    values: [asked.market!, range.height / BLOCKS_OF_SPAN, range.to / BLOCKS_OF_SPAN, BigInt(SPANS_AT_ONCE)],
-  }
+  const spans = yield* readSpans(asked, range, imported)
   let readRows = STATEMENTS_IN_ROWS
   const period = yield* readPeriod(asked)
   if (spans.length === 0 || period === null) return { ...cutAt(limit, [], range.to), readRows, pass: null }
@@ -180,6 +187,31 @@ function* readPoints(
     const rows = yield pointsStatement(asked, { ...range, to: part.through }, part, limit + 1)
     return { ...cutAt(limit, rows.map(arrivedRow), part.through), readRows, pass: null }
   }
+}
+
+/** The spans of the first runs of blocks: those of events, and of imported blocks where there are such. */
+function* readSpans(
+  { market }: Asked,
+  { height, to }: PlaceRange,
+  imported: readonly HeightRange[],
+): Generator<Statement, Row[], Row[]> {
+  const values = [market!, height / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN, BigInt(SPANS_AT_ONCE)]
+  const spans = yield { text: SPANS, values }
+  const next = imported[firstGapFrom(imported, height)]
+  if (next === undefined || next.from > to) return spans
+  const runs = new Map<bigint, { first: bigint; last: bigint }>()
+  for (const row of [...spans, ...(yield { text: IMPORTED_SPANS, values })]) {
+    const [run, first, last] = row.map((cell) => BigInt(cell!)) as [bigint, bigint, bigint]
+    const known = runs.get(run) ?? { first, last }
+    runs.set(run, {
+      first: first < known.first ? first : known.first,
+      last: last > known.last ? last : known.last,
+    })
+  }
+  return [...runs]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .slice(0, SPANS_AT_ONCE)
+    .map(([run, { first, last }]) => [run, first, last].map(String))
 }
 
 /** Between which times a period's points lie, all times where none is selected; null where it has no point. */
@@ -255,6 +287,18 @@ const SPANS = `
   from funding_period_block_spans
   where market = $1 and blocks between $2 and $3
   order by funding_period_block_spans.blocks limit $4`
+
+/** As SPANS, of imported blocks: the first ones of each source. */
+const IMPORTED_SPANS = [0, 1, 2]
+  .map(
+    (source) => `
+    select cast(blocks as text), cast(first_timestamp as text), cast(last_timestamp as text) from (
+      select blocks, first_timestamp, last_timestamp from funding_period_imported_spans
+      where market = $1 and source = ${source} and blocks between $2 and $3
+      order by blocks limit $4
+    ) as of_source_${source}`,
+  )
+  .join(' union all ')
 
 /** The first rows of some blocks among all rows of a selection; of the last block up to an event, where one is given. */
 function rowsStatement(

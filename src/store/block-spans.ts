@@ -6,28 +6,41 @@ export const BLOCKS_OF_SPAN = 64n
 /** The first and the last time of a market's data points of a period, or a run of blocks. */
 type Span = { market: bigint; of: bigint; first: bigint; last: bigint }
 
-/** Rows of `funding_period_spans` and of `funding_period_block_spans`. */
-export type PointSpans = { periods: BatchRow[]; blocks: BatchRow[] }
+/** Rows of `funding_period_spans`, of `funding_period_block_spans`, and of `funding_period_imported_spans`. */
+export type PointSpans = { periods: BatchRow[]; blocks: BatchRow[]; imported: BatchRow[] }
+
+export type SpanOptions = {
+  /** How many of the points of a period the store did not hold, by `${market} ${seq}`. */
+  newPoints: ReadonlyMap<string, bigint>
+  /** Whether the points of a block are imported. */
+  isImported: (height: bigint) => boolean
+}
 
 /**
  * The spans of data points, by period and by run of blocks; of those too that change no row.
  *
  * @param points rows of `funding_period_data_points`, with the numbers of their markets
- * @param newPoints how many of the points of a period the store did not hold, by `${market} ${seq}`
  */
-export function spansOf(points: readonly BatchRow[], newPoints: ReadonlyMap<string, bigint>): PointSpans {
+export function spansOf(points: readonly BatchRow[], { newPoints, isImported }: SpanOptions): PointSpans {
   const periods = new Spans()
   const blocks = new Spans()
+  const imported = [new Spans(), new Spans(), new Spans()]
   for (const row of points) {
-    const [market, , timestamp, seq, , , height] = row as readonly bigint[]
+    const [market, source, timestamp, seq, , , height] = row as readonly bigint[]
     periods.add(market!, seq!, timestamp!)
-    blocks.add(market!, height! / BLOCKS_OF_SPAN, timestamp!)
+    // Of a point whose block an import does not know there is none.
+    if (height === 0n) continue
+    const spans = isImported(height!) ? imported[Number(source)]! : blocks
+    spans.add(market!, height! / BLOCKS_OF_SPAN, timestamp!)
   }
   return {
     periods: periods.all.map(({ market, of, first, last }) => [
       ...[market, of, first, last, newPoints.get(`${market} ${of}`) ?? 0n],
     ]),
     blocks: blocks.all.map(({ market, of, first, last }) => [market, of, first, last]),
+    imported: imported.flatMap((spans, source) =>
+      spans.all.map(({ market, of, first, last }): BatchRow => [market, BigInt(source), of, first, last]),
+    ),
   }
 }
 

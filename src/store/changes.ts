@@ -65,8 +65,9 @@ const RESOURCES_OF = Map.groupBy(
   ({ table }) => table,
 )
 
-/** What a batch changes, as far as pages show it. */
-export function changesOf(batch: Batch): Change[] {
+/** What a batch changes, as far as pages show it; {@link EVERY_CHANGE} where what an import brought goes. */
+export function changesOf(batch: Batch): Change[] | null {
+  if (batch.replacedImports.length > 0) return EVERY_CHANGE
   const changes = new Map<string, Change>()
   const add = (table: string, scope: string | null) => {
     for (const { name } of RESOURCES_OF.get(table) ?? [])

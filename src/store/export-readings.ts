@@ -38,8 +38,11 @@ export function* readEarliestTimeAbove(marketId: string, height: bigint): Readin
   const [market] = yield { text: FIND_MARKET, values: [marketId] }
   if (market === undefined) return null
   const [row] = yield {
-    text: `select cast(min(first_timestamp) as text) from funding_period_block_spans
-      where market = $1 and blocks >= $2`,
+    text: `select cast(min(first) as text) from (
+        select min(first_timestamp) as first from funding_period_block_spans where market = $1 and blocks >= $2
+        union all
+        select min(first_timestamp) from funding_period_imported_spans where market = $1 and blocks >= $2
+      ) as spans`,
     values: [BigInt(market[0]!), (height + 1n) / BLOCKS_OF_SPAN],
   }
   return row?.[0] == null ? null : BigInt(row[0])

@@ -9,6 +9,8 @@ export type WriteStep =
       rows: readonly BatchRow[]
       /** Asks for the number of rows that were not there, by market and seq: `[market, seq, count]`. */
       countsNew: boolean
+      /** Whether imported points are among the rows or may be in their way: those of events stand before them. */
+      besideImports?: boolean
     }
   | { each: string; values: readonly BatchRow[] }
 

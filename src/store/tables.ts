@@ -195,8 +195,12 @@ export function keepsPlaces({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')
 }
 
-/** `on conflict ... do update` of a table: which values of a row that is there stand, column by column. */
-export function onConflict(table: Table): string {
+/**
+ * `on conflict ... do update` of a table: which values of a row that is there stand, column by column.
+ *
+ * @param besideImports whether rows of events stand before those of imported blocks, whatever their places
+ */
+export function onConflict(table: Table, besideImports = false): string {
   const { name, columns, keyLength } = table
   const key = columns.slice(0, keyLength).map((column) => column.name)
   const others = columns.slice(keyLength)
@@ -209,10 +213,17 @@ export function onConflict(table: Table): string {
   if (table.onlyIfDifferent) {
     const values = others.filter((column) => !place.some((known) => known.name === column.name))
     const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
-    return `${head} ${all} where ${differs.join(' or ')}`
+    // A row that an import has brought from before its blocks is at no place that anybody follows.
+    return `${head} ${all} where ${differs.join(' or ')} or ${name}.height = 0`
   }
-  if (others.every(({ merge }) => merge === 'newer')) return `${head} ${all} where ${isNewer}`
-  const isEarlier = `(excluded.start_height, excluded.start_index) < (${name}.start_height, ${name}.start_index)`
+  if (others.every(({ merge }) => merge === 'newer')) {
+    const [given, known] = [isImported('excluded'), isImported(name)]
+    const stands = besideImports ? `case when ${given} = ${known} then ${isNewer} else ${known} end` : isNewer
+    return `${head} ${all} where ${stands}`
+  }
+  // A start of height 0 is from an event that is not known, and later than every other one.
+  const isEarlier = `(${name}.start_height = 0 or (excluded.start_height > 0
+    and (excluded.start_height, excluded.start_index) < (${name}.start_height, ${name}.start_index)))`
   const rules: Record<MergeRule, (given: string, known: string) => string> = {
     newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
     earliest: (given, known) => `case when ${isEarlier} then ${given} else ${known} end`,
@@ -225,6 +236,12 @@ export function onConflict(table: Table): string {
       `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
   )
   return `${head} ${sets.join(', ')}`
+}
+
+/** Whether a row comes from an import: of a block that is imported, or not known. */
+function isImported(row: string): string {
+  return `(${row}.height = 0 or exists (
+    select 1 from imported where ${row}.height between imported.from_height and imported.to_height))`
 }
 
 /** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */

@@ -1,3 +1,4 @@
+import { type Coverage, isWithin } from '../domain/coverage.ts'
 import type { SeriesPoint } from '../domain/series.ts'
 import {
   type Batch,
@@ -9,6 +10,15 @@ import {
 import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
 import { spansOf } from './block-spans.ts'
 import { FIND_MARKET } from './page-statement.ts'
+import {
+  deleteImportedPoints,
+  deleteImportedSpans,
+  deleteUnplacedPoints,
+  type GonePoints,
+  shrinkSpans,
+  undoImportedRows,
+  withoutExactCopies,
+} from './replace-imports.ts'
 import type { Steps } from './steps.ts'
 import { TABLES, type Table, tableOf } from './tables.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
@@ -55,18 +65,34 @@ const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 /** Numbers of the markets seen, by id: they never change. */
 export type MarketNumbers = Map<string, bigint>
 
-/** The steps that write a batch's rows, within the caller's transaction. */
-export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
-  if (batch.replaced.length > 0) {
-    yield { each: DELETE_AUCTIONS_AFTER, values: batch.replaced.map(placeCells) }
+/** What a store holds: before a batch, null where that is nothing, and with it. */
+export type Coverages = { before: Coverage | null; after: Coverage }
+
+/**
+ * The steps that write a batch's rows, within the caller's transaction. What is imported with the batch stands in its
+ * table by then.
+ */
+export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketNumbers): Steps {
+  const { replaced, replacedImports } = batch
+  if (replaced.length > 0) {
+    yield { each: DELETE_AUCTIONS_AFTER, values: replaced.map(placeCells) }
   }
+  if (replacedImports.length > 0) yield* undoImportedRows(replacedImports)
   for (const name of batch.rows.keys()) tableOf(name)
   let shown: Shown = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
+    if (table.name === POINTS) {
+      if (rows !== undefined || replacedImports.length > 0) {
+        const points = yield* numbered(rows ?? [], markets)
+        yield* writePoints(table, points, replacedImports, coverages)
+      }
+      continue
+    }
     if (rows === undefined) continue
-    if (table.columns[0]!.name === 'market') yield* writeNumbered(table, rows, markets)
-    else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
+    if (table.columns[0]!.name === 'market') {
+      yield { table, rows: yield* numbered(rows, markets), countsNew: false }
+    } else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
     else {
       if (rows.some((row) => isOfFile(table, row))) yield { each: agedText(table), values: [[]] }
       yield { table, rows, countsNew: false }
@@ -78,20 +104,23 @@ export function* writeSteps(batch: Batch, markets: MarketNumbers): Steps {
 /** Where providers have come to be shown, by market and party: `[market, party, height, event index]`. */
 type Shown = Map<string, [string, string, bigint, bigint]>
 
-/** Whether a row comes from no event but from a file of instruments: its place is before all blocks. */
+/**
+ * Whether a row comes from no event but from a file of instruments: its place is before all blocks. That of an imported
+ * row whose block is not known is before the first of these.
+ */
 function isOfFile({ name, columns }: Table, row: BatchRow): boolean {
   if (name !== 'instruments' && name !== 'assets') return false
   const at = columns.findIndex(({ name }) => name === 'height')
-  return row[at] === 0n
+  return row[at] === 0n && Number(row[at + 1]) > 0
 }
 
 /** Puts rows of earlier files before those of one that comes now. */
 function agedText({ name }: Table): string {
-  return `update ${name} set event_index = 1 where height = 0`
+  return `update ${name} set event_index = 1 where height = 0 and event_index > 0`
 }
 
-/** Writes rows that name their market by its number; of data points their spans, too. */
-function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: MarketNumbers): Steps {
+/** Rows of a table that names markets by their numbers, with these in the place of the markets' ids. */
+function* numbered(rows: readonly BatchRow[], markets: MarketNumbers): Steps<BatchRow[]> {
   const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
   if (unknown.length > 0) {
     // One after another: each takes the next number.
@@ -99,23 +128,54 @@ function* writeNumbered(table: Table, rows: readonly BatchRow[], markets: Market
     const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
     for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
   }
-  const points = rows.map(([marketId, ...others]): BatchRow => [markets.get(marketId as string)!, ...others])
-  if (table.name !== POINTS) {
-    yield { table, rows: points, countsNew: false }
-    return
-  }
-  const runs = [...Map.groupBy(points, ([market, source]) => `${market} ${source}`).values()].map(runOf)
-  const lasts = yield { each: READ_LAST_TIME, values: runs.map(({ run }) => [run.market, run.source]) }
-  const [counts = []] = yield { table, rows: points, countsNew: true }
-  const spans = spansOf(
-    points,
-    new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+  return rows.map(([marketId, ...others]): BatchRow => [markets.get(marketId as string)!, ...others])
+}
+
+/** Writes data points, their spans and series; those that an import brought for blocks that come now go before. */
+function* writePoints(
+  table: Table,
+  given: readonly BatchRow[],
+  replacedImports: readonly bigint[],
+  { before, after: { imported } }: Coverages,
+): Steps {
+  const gone: GonePoints = new Map()
+  if (replacedImports.length > 0) yield* deleteImportedPoints(replacedImports, gone)
+  const heightOf = ([, , , , , , height]: BatchRow) => height as bigint
+  const heldUpTo = before?.height ?? -1n
+  const history = given.filter((point) => heightOf(point) <= heldUpTo)
+  if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
+  if (gone.size > 0) yield* shrinkSpans(gone)
+  const points = yield* withoutExactCopies(given)
+  const runs = new Map(
+    [...Map.groupBy(points, ([market, source]) => `${market} ${source}`)].map(([key, rows]) => [
+      key,
+      runOf(rows),
+    ]),
   )
+  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [] })
+  const lasts = yield {
+    each: READ_LAST_TIME,
+    values: [...runs.values()].map(({ run }) => [run.market, run.source]),
+  }
+  const lastImported = imported.at(-1)?.to ?? -1n
+  const besideImports = points.some((point) => heightOf(point) <= lastImported)
+  const [counts = []] = yield { table, rows: points, countsNew: true, besideImports }
+  const spans = spansOf(points, {
+    newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+    isImported: besideImports ? (height) => isWithin(imported, height) : () => false,
+  })
   yield { table: tableOf('funding_period_spans'), rows: spans.periods, countsNew: false }
   yield { table: tableOf('funding_period_block_spans'), rows: spans.blocks, countsNew: false }
-  for (const [index, { run, points }] of runs.entries()) {
-    const [[last = null] = []] = lasts[index]!
-    yield* writeSeries(run, { last: last === null ? null : BigInt(last), points })
+  if (spans.imported.length > 0) {
+    yield { table: tableOf('funding_period_imported_spans'), rows: spans.imported, countsNew: false }
+  }
+  if (replacedImports.length > 0) yield* deleteImportedSpans(replacedImports, imported)
+  for (const [index, [key, { run, points }]] of [...runs].entries()) {
+    const times = gone.get(key)?.times ?? []
+    const [[found = null] = []] = lasts[index]!
+    const before = found === null ? times : [BigInt(found), ...times]
+    const last = before.length === 0 ? null : before.reduce((a, b) => (a > b ? a : b))
+    yield* writeSeries(run, { last, points, gone: times })
   }
 }
 
@@ -150,6 +210,8 @@ function* writeProvisions(table: Table, rows: readonly BatchRow[]): Steps<Shown>
     const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
     const isLive = LIVE_STATUSES.includes(Number(status))
     if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
+    // What an import brings from before its blocks stands at no place that anybody follows.
+    if (BigInt(height!) === 0n) continue
     const row: [string, string, bigint, bigint] = [
       ...([String(marketId), String(partyId)] as const),
       ...([BigInt(height!), BigInt(eventIndex!)] as const),
@@ -230,7 +292,10 @@ function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
     isNotOlder(placeOf(given, 'height', 'event_index'), placeOf(known, 'height', 'event_index'))
   const isEarlier =
     at('start_index') >= 0 &&
-    !isNotOlder(placeOf(given, 'start_height', 'start_index'), placeOf(known, 'start_height', 'start_index'))
+    isEarlierStart(
+      placeOf(given, 'start_height', 'start_index'),
+      placeOf(known, 'start_height', 'start_index'),
+    )
   return columns.map(({ merge }, index) => {
     const [a, b] = [known[index]!, given[index]!]
     switch (merge) {
@@ -248,4 +313,10 @@ function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
         return merge satisfies never
     }
   })
+}
+
+/** Whether a period's start comes from an earlier event than another one; one of height 0 from an event that is not known. */
+function isEarlierStart(given: StreamPlace, known: StreamPlace): boolean {
+  if (known.height === 0n || given.height === 0n) return known.height === 0n
+  return !isNotOlder(given, known)
 }

@@ -1,4 +1,4 @@
-import type { Coverage } from '../domain/coverage.ts'
+import { type Coverage, isWithin } from '../domain/coverage.ts'
 import {
   advance,
   heldOf,
@@ -37,7 +37,16 @@ export type FeedOptions = {
 /** Reads rows by when they came, once it is their turn; null where the store does not hold as much. */
 export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals | null>
 
-const isSame = (a: Place | undefined, b: Place) => a?.height === b.height && a.index === b.index
+/**
+ * Whether a row stands with the one before: both come from one event, or from one imported block, within which the places
+ * of rows are made up. Nobody resumes between such rows.
+ */
+const isTogether = (a: Place, b: Place, { imported }: Coverage) =>
+  a.height === b.height && (a.index === b.index || isWithin(imported, a.height))
+
+/** The place up to which all has been had with the last row of an event, or of an imported block. */
+const endOf = ({ height, index }: Place, { imported }: Coverage): Place =>
+  isWithin(imported, height) ? { height: height + 1n, index: 0 } : { height, index }
 
 /** What the feed has sent: what it lacks still, and what was held when it last looked. */
 type Level = { lacks: Lacks; coverage: Coverage }
@@ -65,16 +74,17 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
     for (const [index, { row, place }] of rows.entries()) {
       // One event may make several rows, the providers of a market's list say: only the last of them says that the
       // event has been had, and nothing is cut between them.
-      const isLast = !isSame(rows[index + 1]?.place, place)
-      const upTo = isLast ? place : { height: place.height, index: place.index - 1 }
+      const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
+      const isLast = next === undefined || !isTogether(place, next, coverage)
+      const upTo = isLast ? endOf(place, coverage) : { height: place.height, index: place.index - 1 }
       const text = eventText(
         resource,
         cursorOf(advance(lacks, coverage, upTo)),
         resource.node(row, selection),
       )
       bytes += Buffer.byteLength(text)
-      if (bytes > MAX_PIECE_BYTES && index > 0 && !isSame(rows[index - 1]!.place, place)) {
-        reached = rows[index - 1]!.place
+      if (bytes > MAX_PIECE_BYTES && before !== undefined && !isTogether(before, place, coverage)) {
+        reached = endOf(before, coverage)
         limit = index
         break
       }

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import { MAX_INT32, MAX_INT64 } from '../domain/integers.ts'
-import { type Lacks, MAX_GAPS, type PlaceRange } from '../domain/lacks.ts'
+import { type LackedRange, type Lacks, MAX_GAPS } from '../domain/lacks.ts'
 import { fingerprintOf } from '../resources/fingerprint.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 
 /*
  * A stream's cursor is text of the characters of all cursors: the resource's tag; where the resource is bound to a
  * scope, a fingerprint of its id; what the follower has had; a check sum. Its parts are joined by `_`, numbers are
- * of base 36. What has been had is the first height, a place of the stream, and the gaps before it (domain/lacks.ts).
+ * of base 36. What has been had is the first height, a place of the stream, and the gaps before it (domain/lacks.ts); a
+ * gap of which an import's rows have been had ends with `-1`.
  */
 
 const RADIX = 36
@@ -28,8 +29,8 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
   const { first, tail, gaps } = lacks
   if (first !== null) parts.push(digits(first))
   parts.push([tail.height, BigInt(tail.index)].map(digits).join('-'))
-  for (const { height, index, to } of gaps) {
-    parts.push([height, BigInt(index), to - height].map(digits).join('-'))
+  for (const { height, index, to, imported } of gaps) {
+    parts.push([height, BigInt(index), to - height, ...(imported ? [1n] : [])].map(digits).join('-'))
   }
   const text = parts.join('_')
   return `${text}_${checkSum(text)}`
@@ -59,11 +60,13 @@ function lacksOf(parts: string[]): Lacks | null {
   const first = parts[0]!.includes('-') || head === undefined ? null : head
   const [tail, ...gaps] = (first === null ? parts : parts.slice(1)).map(numbers)
   if (tail?.length !== 2) return null
-  const ranges: PlaceRange[] = []
+  const ranges: LackedRange[] = []
   for (const gap of gaps) {
-    if (gap?.length !== 3) return null
-    const [height, index, length] = gap as [bigint, bigint, bigint]
-    ranges.push({ height, index: Number(index), to: height + length })
+    const [height, index, length, imported] = gap ?? []
+    if (height === undefined || index === undefined || length === undefined || gap!.length > 4) return null
+    if (imported !== undefined && imported !== 1n) return null
+    const range = { height, index: Number(index), to: height + length }
+    ranges.push(imported === undefined ? range : { ...range, imported: true })
   }
   const lacks: Lacks = { first, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
   return isSound(lacks) ? lacks : null

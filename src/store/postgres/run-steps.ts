@@ -20,7 +20,8 @@ async function runStep(client: Queryable, step: WriteStep): Promise<Row[][]> {
   }
   const { table, countsNew } = step
   const rows = mergeRows(table, step.rows)
-  return countsNew ? insertCounted(client, table, rows) : upsert(client, table, rows)
+  const conflict = onConflict(table, step.besideImports)
+  return countsNew ? insertCounted(client, table, rows, conflict) : upsert(client, table, rows, conflict)
 }
 
 const TYPES = { integer: 'bigint', text: 'text', boolean: 'boolean' } as const
@@ -32,14 +33,24 @@ function insertText({ name, columns }: Table): string {
   return `insert into ${name} (${names}) select * from unnest(${arrays})`
 }
 
-async function upsert(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[][]> {
-  if (rows.length > 0)
-    await rowsOf(client, `${insertText(table)} ${onConflict(table)}`, columnsOf(table, rows))
+async function upsert(
+  client: Queryable,
+  table: Table,
+  rows: readonly BatchRow[],
+  conflict: string,
+): Promise<Row[][]> {
+  if (rows.length > 0) await rowsOf(client, `${insertText(table)} ${conflict}`, columnsOf(table, rows))
   return []
 }
 
 /** Inserts rows that mostly are new, and returns how many are, by market and seq. */
-async function insertCounted(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[][]> {
+async function insertCounted(
+  client: Queryable,
+  table: Table,
+  rows: readonly BatchRow[],
+  conflict: string,
+): Promise<Row[][]> {
+  if (rows.length === 0) return []
   const counts = await rowsOf(
     client,
     `with written as (${insertText(table)} on conflict do nothing returning market, seq)
@@ -47,7 +58,7 @@ async function insertCounted(client: Queryable, table: Table, rows: readonly Bat
     columnsOf(table, rows),
   )
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
-  if (inserted < rows.length) await upsert(client, table, rows)
+  if (inserted < rows.length) await upsert(client, table, rows, conflict)
   return [counts]
 }
 

@@ -103,7 +103,11 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
-      await runSteps(locked, writeSteps(batch, markets))
+      if (coverage.imported !== known?.imported) {
+        await rowsOf(locked, DELETE_IMPORTED)
+        for (const { from, to } of coverage.imported) await rowsOf(locked, INSERT_IMPORTED, [from, to])
+      }
+      await runSteps(locked, writeSteps(batch, { before: known ?? null, after: coverage }, markets))
       await rowsOf(locked, WRITE_STREAM, streamValues(coverage))
       if (coverage.gaps !== known?.gaps) {
         await rowsOf(locked, DELETE_GAPS)
@@ -114,10 +118,6 @@ export async function openPostgresWriter(
         for (const gap of coverage.resourceGaps) {
           await rowsOf(locked, INSERT_RESOURCE_GAP, resourceGapValues(gap))
         }
-      }
-      if (coverage.imported !== known?.imported) {
-        await rowsOf(locked, DELETE_IMPORTED)
-        for (const { from, to } of coverage.imported) await rowsOf(locked, INSERT_IMPORTED, [from, to])
       }
       await writeChanges(locked, changesOf(batch))
       await locked.query('commit')

@@ -312,7 +312,8 @@ export class Connection {
     const numberOf = (text: string) => Number(Object.values(this.#database.prepare(text).get()!)[0])
     const rewritten =
       version === 3 ? numberOf(COUNT_REWRITTEN) * REWRITTEN_ROW_BYTES + numberOf(SUM_REWRITTEN_TEXTS) : 0
-    return LEAST_MIGRATION_BYTES + 2 * rewritten + numberOf(COUNT_BUCKETS) * SERIES_BYTES
+    const buckets = version < SERIES_VERSION ? numberOf(COUNT_BUCKETS) : 0
+    return LEAST_MIGRATION_BYTES + 2 * rewritten + buckets * SERIES_BYTES
   }
 }
 

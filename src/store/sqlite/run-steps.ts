@@ -13,8 +13,8 @@ export function runSteps<Result>(connection: Connection, steps: Steps<Result>): 
 
 function runStep(connection: Connection, step: WriteStep): Row[][] {
   if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
-  const { table, rows, countsNew } = step
-  const insert = insertOf(table)
+  const { table, rows, countsNew, besideImports = false } = step
+  const insert = insertOf(table, besideImports)
   if (!countsNew) {
     for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
     return []
@@ -39,14 +39,18 @@ type Inserts = { orUpdate: string; orNothing: string }
 const inserts = new Map<string, Inserts>()
 
 /** The statements that insert a row of a table: in place of an older one, or where there is none. */
-function insertOf(table: Table): Inserts {
-  let known = inserts.get(table.name)
+function insertOf(table: Table, besideImports: boolean): Inserts {
+  const key = besideImports ? `${table.name} beside imports` : table.name
+  let known = inserts.get(key)
   if (known === undefined) {
     const names = table.columns.map(({ name }) => name)
     const text = `insert into ${table.name} (${names.join(', ')})
       values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
-    known = { orUpdate: `${text} ${onConflict(table)}`, orNothing: `${text} on conflict do nothing` }
-    inserts.set(table.name, known)
+    known = {
+      orUpdate: `${text} ${onConflict(table, besideImports)}`,
+      orNothing: `${text} on conflict do nothing`,
+    }
+    inserts.set(key, known)
   }
   return known
 }

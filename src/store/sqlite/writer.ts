@@ -51,24 +51,24 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   let copyAt = MAX_LOG_BYTES
   let retryAt = 0
 
-  function writeRows(batch: Batch): void {
-    runSteps(connection, writeSteps(batch, markets))
+  function writeRows(batch: Batch, after: Coverage): void {
+    if (after.imported !== known.coverage?.imported) {
+      connection.run(DELETE_IMPORTED)
+      for (const { from, to } of after.imported) connection.run(INSERT_IMPORTED, [from, to])
+    }
+    runSteps(connection, writeSteps(batch, { before: known.coverage, after }, markets))
   }
 
   function writeCoverage(coverage: Coverage): void {
-    const { gaps, resourceGaps, imported } = coverage
+    const { gaps, resourceGaps } = coverage
     connection.run(WRITE_STREAM, streamValues(coverage))
     if (gaps !== known.coverage?.gaps) {
       connection.run(DELETE_GAPS)
       for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])
     }
-    if (resourceGaps !== known.coverage?.resourceGaps) {
-      connection.run(DELETE_RESOURCE_GAPS)
-      for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
-    }
-    if (imported === known.coverage?.imported) return
-    connection.run(DELETE_IMPORTED)
-    for (const { from, to } of imported) connection.run(INSERT_IMPORTED, [from, to])
+    if (resourceGaps === known.coverage?.resourceGaps) return
+    connection.run(DELETE_RESOURCE_GAPS)
+    for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
   }
 
   function readKnown(): Known {
@@ -132,7 +132,7 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
           keepLogShort()
           connection.transaction('immediate', () => {
             refuseOtherWriter()
-            writeRows(batch)
+            writeRows(batch, coverage)
             writeCoverage(coverage)
             connection.run(COUNT_COMMIT, [known.logFrom])
             connection.runAll(noteChanges(changesOf(batch)))

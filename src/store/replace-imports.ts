@@ -1,0 +1,159 @@
+import { firstGapFrom, type HeightRange, rangesOf } from '../domain/coverage.ts'
+import type { BatchRow } from '../projections/batch.ts'
+import type { Row } from '../resources/resource.ts'
+import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import { deleteEmptySpan, holdSpans, shrinkSpan } from './prune-statements.ts'
+import type { Steps } from './steps.ts'
+import type { SeriesRun } from './write-series.ts'
+
+/*
+ * What an import has brought for a block goes when the block's events come. Within the block an import knows the order of
+ * checkpoints and provider lists alone; indices of its other rows are made up, and times are cut to microseconds.
+ */
+
+/** Tables of which a block's event writes again every row that an import has brought for the block. */
+const STATES = ['liquidity_provisions', 'instruments', 'assets'] as const
+
+const UNPLACE = STATES.map(
+  (table) => `update ${table} set height = 0, event_index = 0 where height between $1 and $2`,
+)
+
+const UNPLACE_STARTS = `
+  update funding_periods set start_height = 0, start_index = 0 where start_height between $1 and $2`
+
+const UNDO_ENDS = `
+  update funding_periods set end_timestamp = null, funding_payment = null, funding_rate = null,
+    internal_twap = null, external_twap = null, height = start_height, event_index = start_index
+  where height between $1 and $2`
+
+/** Sources as literals: a range of the key for each. */
+const READ_SPANS = `
+  select cast(spans.market as text), cast(spans.source as text),
+    cast(min(spans.first_timestamp) as text), cast(max(spans.last_timestamp) as text)
+  from markets join funding_period_imported_spans as spans on spans.market = markets.market
+  where spans.source in (0, 1, 2) and spans.blocks between $1 and $2
+  group by spans.market, spans.source`
+
+const DELETE_POINTS = `
+  delete from funding_period_data_points
+  where market = $1 and source = $2 and timestamp between $3 and $4 and height between $5 and $6
+  returning cast(seq as text), cast(timestamp as text)`
+
+const DELETE_SPANS = `
+  delete from funding_period_imported_spans
+  where market in (select market from markets) and source in (0, 1, 2) and blocks between $1 and $2`
+
+/** A point of before the imported blocks, whose block is not known, by the time of the event that it comes from. */
+const DELETE_UNPLACED_POINT = `
+  delete from funding_period_data_points
+  where market = $1 and source = $2 and timestamp = $3 and seq = $4 and height = 0
+  returning cast(seq as text), cast(timestamp as text)`
+
+/** Returns a row where a point stands that has more digits of a time, which an import has cut. */
+const READ_EXACT = `
+  select 1 from funding_period_data_points
+  where market = $1 and source = $2 and timestamp > $3 and timestamp <= $4 and seq = $5 limit 1`
+
+/** Nanoseconds that an import cuts off. */
+const MICROSECOND = 1_000n
+
+/** Points that have been deleted, by their run. */
+export type GonePoints = Map<string, { run: SeriesRun; seqs: bigint[]; times: bigint[] }>
+
+/** Lets the events of imported blocks stand in the place of what the import brought for them; points have other steps. */
+export function* undoImportedRows(heights: readonly bigint[]): Steps {
+  const values = rangesOf(heights).map(({ from, to }) => [from, to])
+  for (const each of [...UNPLACE, UNPLACE_STARTS, UNDO_ENDS]) yield { each, values }
+}
+
+/** Deletes the points that an import brought for some blocks. */
+export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoints): Steps {
+  for (const { from, to } of rangesOf(heights)) {
+    const [spans = []] = yield { each: READ_SPANS, values: [[from / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]] }
+    for (const span of spans) {
+      const [market, source, first, last] = span.map((cell) => BigInt(cell!)) as [
+        ...[market: bigint, source: bigint],
+        ...[first: bigint, last: bigint],
+      ]
+      const run = { market, source }
+      // As pruning does, which may be at work at the same time.
+      yield holdSpans(run, first, last)
+      const [points = []] = yield { each: DELETE_POINTS, values: [[market, source, first, last, from, to]] }
+      addGone(gone, run, points)
+    }
+  }
+}
+
+/**
+ * Deletes the points whose blocks an import did not know, where the events that they come from are among points to be
+ * written: an event's time has more digits.
+ */
+export function* deleteUnplacedPoints(points: readonly BatchRow[], gone: GonePoints): Steps {
+  const values = points.flatMap(([market, source, timestamp, seq]): BatchRow[] => {
+    const beyond = beyondMicrosecond(timestamp as bigint)
+    return beyond === 0n ? [] : [[market!, source!, (timestamp as bigint) - beyond, seq!]]
+  })
+  if (values.length === 0) return
+  const found = yield { each: DELETE_UNPLACED_POINT, values }
+  for (const [index, deleted] of found.entries()) {
+    const [market, source] = values[index] as readonly bigint[]
+    addGone(gone, { market: market!, source: source! }, deleted)
+  }
+}
+
+/** Points to be written, without those whose block an import does not know and whose event has been written. */
+export function* withoutExactCopies(points: readonly BatchRow[]): Steps<readonly BatchRow[]> {
+  const unplaced = points.filter(isUnplaced)
+  if (unplaced.length === 0) return points
+  const found = yield {
+    each: READ_EXACT,
+    values: unplaced.map(([market, source, timestamp, seq]) => [
+      ...[market!, source!, timestamp!, (timestamp as bigint) + MICROSECOND - 1n, seq!],
+    ]),
+  }
+  const copies = new Set(unplaced.filter((_, index) => found[index]!.length > 0))
+  return points.filter((point) => !copies.has(point))
+}
+
+const isUnplaced = ([, , , , , , height]: BatchRow) => height === 0n
+
+function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void {
+  if (points.length === 0) return
+  const key = `${run.market} ${run.source}`
+  let known = gone.get(key)
+  if (known === undefined) {
+    known = { run, seqs: [], times: [] }
+    gone.set(key, known)
+  }
+  for (const [seq, timestamp] of points) {
+    known.seqs.push(BigInt(seq!))
+    known.times.push(BigInt(timestamp!))
+  }
+}
+
+/** Takes points that are gone off the spans of their periods. */
+export function* shrinkSpans(gone: GonePoints): Steps {
+  for (const { run, seqs } of gone.values()) {
+    const bySeq = Map.groupBy(seqs, (seq) => seq)
+    yield shrinkSpan(
+      run,
+      [...bySeq].map(([seq, { length }]) => [seq, BigInt(length)]),
+    )
+    yield deleteEmptySpan(run, [...bySeq.keys()])
+  }
+}
+
+function beyondMicrosecond(timestamp: bigint): bigint {
+  const rest = timestamp % MICROSECOND
+  return rest < 0n ? rest + MICROSECOND : rest
+}
+
+/** Deletes the spans of runs of 64 blocks of which no block is imported any more. */
+export function* deleteImportedSpans(heights: readonly bigint[], imported: readonly HeightRange[]): Steps {
+  const runs = [...new Set(heights.map((height) => height / BLOCKS_OF_SPAN))].filter((run) => {
+    const first = run * BLOCKS_OF_SPAN
+    const range = imported[firstGapFrom(imported, first)]
+    return range === undefined || range.from >= first + BLOCKS_OF_SPAN
+  })
+  if (runs.length > 0) yield { each: DELETE_SPANS, values: rangesOf(runs).map(({ from, to }) => [from, to]) }
+}
