@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { checkStore } from '../src/check/check-store.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksOf, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
+import { ingestWhole } from './fixtures/service.ts'
 import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails where a store has other rows than an import is to make. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
@@ -25,6 +27,17 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
       table,
     )
   }
+}
+
+/** Fails where a store is not as it should be, or differs from one made from events once they have come, too. */
+async function assertReplaced(t: TestContext, kind: StoreKind, store: string, events: string): Promise<void> {
+  const faults = async () => (await checkStore(openStore(store))).problems.reported
+  assert.deepEqual(await faults(), [])
+  await ingestWhole(store, events)
+  assert.deepEqual(await faults(), [])
+  const whole = kind.create(t)
+  await ingestWhole(whole, events)
+  assertSameDump(await dumpStore(store), await dumpStore(whole), 'once the events have come')
 }
 
 let server: PostgresServer | null = null
@@ -51,6 +64,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(report.resourceGaps, [])
         assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
         assertImported(await dumpStore(store), importedRows(blocksOf(events, to)))
+        await assertReplaced(t, kind, store, events)
       })
     }
 
@@ -64,6 +78,7 @@ for (const kind of STORE_KINDS) {
       const expected = importedRows(blocksOf(recordingPath('perps-calm.evts.gz')!, 900), 601n)
       assertImported(dump, expected)
       assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
+      await assertReplaced(t, kind, store, recordingPath('perps-calm.evts.gz')!)
     })
 
     for (const [name, tables] of [
@@ -83,6 +98,7 @@ for (const kind of STORE_KINDS) {
         const missing = tables.length > 0 ? [{ resource: 'instruments', from, to }] : []
         assert.deepEqual(report.resourceGaps, missing)
         assertImported(await dumpStore(store), importedRows(blocksOf(events, Number(to))), tables)
+        await assertReplaced(t, kind, store, events)
       })
     }
   })
