@@ -1,43 +1,118 @@
-/** A row of a table; null where the column is null. */
-export type CsvRow = (string | null)[]
-
 /** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
 const MAX_ROW_LENGTH = 16 * 1024 * 1024
+
+/** Columns of a table; the widest real one has 39. */
+const MAX_COLUMNS = 1_000
+
+/** Digits of a number that needs no rounding. */
+const SAFE_DIGITS = 15
 
 /** Text that is not what PostgreSQL's `COPY ... CSV` writes; the message says what is wrong with which row. */
 export class CsvError extends Error {
   override name = 'CsvError'
 }
 
+/** The row that has just been read: it changes with the next one. */
+export class CsvRow {
+  /** The text that the row is a part of, and where its fields begin and end in it. */
+  #text = ''
+  readonly #starts = new Uint32Array(MAX_COLUMNS)
+  readonly #ends = new Uint32Array(MAX_COLUMNS)
+  /** The fields of a row that has quotes; null for any other. */
+  #fields: readonly (string | null)[] | null = null
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The text of a field; null where the column is null. */
+  text(column: number): string | null {
+    if (this.#fields !== null) return this.#fields[column]!
+    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
+    return start === end ? null : this.#text.slice(start, end)
+  }
+
+  /** A field that is a whole number of few digits, written as usual; -1 for any other. */
+  integer(column: number): number {
+    if (this.#fields !== null) return -1
+    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
+    if (start === end || end - start > SAFE_DIGITS) return -1
+    let value = 0
+    for (let at = start; at < end; at++) {
+      const digit = this.#text.charCodeAt(at) - 0x30
+      if (digit < 0 || digit > 9 || (digit === 0 && at === start && end - start > 1)) return -1
+      value = value * 10 + digit
+    }
+    return value
+  }
+
+  /** Points it at a line without quotes. */
+  setLine(text: string, start: number, end: number): void {
+    this.#text = text
+    this.#fields = null
+    let count = 0
+    let from = start
+    for (;;) {
+      if (count === MAX_COLUMNS) throw new CsvError(`a row of more than ${MAX_COLUMNS} fields`)
+      const comma = text.indexOf(',', from)
+      const to = comma < 0 || comma > end ? end : comma
+      this.#starts[count] = from
+      this.#ends[count++] = to
+      if (to === end) break
+      from = to + 1
+    }
+    this.#count = count
+  }
+
+  setFields(fields: readonly (string | null)[]): void {
+    this.#fields = fields
+    this.#count = fields.length
+  }
+}
+
 /**
- * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv)` writes, in pieces of any size: fields are quoted where they hold a
- * comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the longest
- * row that is allowed.
+ * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted where they
+ * hold a comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the
+ * longest row that is allowed.
  */
 export class CsvReader {
+  /** The names of the columns; null before the header line has come. */
+  header: string[] | null = null
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  readonly #onRow: (row: CsvRow) => void
+  readonly #row = new CsvRow()
   /** What has come of a row that has not ended. */
   #rest = ''
   #rows = 0
-  #columns: number | null = null
 
-  /**
-   * Takes a piece of the text; returns the rows that end in it, the header line among them.
-   *
-   * @throws {CsvError} for text that is not CSV, or not of the columns that the first row has.
-   */
-  push(bytes: Uint8Array): CsvRow[] {
-    return this.#take(this.#rest + this.#decode(bytes), false)
+  /** `onRow` is called with each row but the header line. */
+  constructor(onRow: (row: CsvRow) => void) {
+    this.#onRow = onRow
   }
 
   /**
-   * Returns the last row, where the text does not end with a line break.
+   * Takes a piece of the text.
+   *
+   * @throws {CsvError} for text that is not CSV, or whose rows are not of the columns that the header has.
+   */
+  push(bytes: Uint8Array): void {
+    this.#take(this.#rest + this.#decode(bytes))
+    if (this.#rest.length > MAX_ROW_LENGTH) {
+      throw new CsvError(`row ${this.#rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
+    }
+  }
+
+  /**
+   * The text has ended, with a line break or without.
    *
    * @throws {CsvError} where it ends within quotes, and as {@link push}.
    */
-  end(): CsvRow[] {
+  end(): void {
     const text = this.#rest + this.#decode(undefined)
-    return text === '' ? [] : this.#take(`${text}\n`, true)
+    if (text === '') return
+    this.#take(`${text}\n`)
+    if (this.#rest !== '') throw new CsvError(`row ${this.#rows + 1} ends within quotes`)
   }
 
   #decode(bytes: Uint8Array | undefined): string {
@@ -47,47 +122,48 @@ export class CsvReader {
     } catch {
       throw new CsvError(`invalid UTF-8 after row ${this.#rows}`)
     }
-    if (text.includes('\0'))
+    if (text.includes('\0')) {
       throw new CsvError(`a NUL character after row ${this.#rows}, which no database holds`)
+    }
     return text
   }
 
-  #take(text: string, isLast: boolean): CsvRow[] {
-    const rows: CsvRow[] = []
+  #take(text: string): void {
     let at = 0
+    let quote = placeOf(text, '"', 0)
     for (;;) {
       const lineEnd = text.indexOf('\n', at)
       if (lineEnd < 0) break
-      const line = text.slice(at, lineEnd)
-      if (!line.includes('"')) {
-        rows.push(this.#checked(plainFields(line)))
+      if (lineEnd < quote) {
+        this.#row.setLine(text, at, lineEnd)
         at = lineEnd + 1
-        continue
+      } else {
+        const end = this.#readQuoted(text, at)
+        if (end === null) break
+        at = end
+        quote = placeOf(text, '"', at)
       }
-      const end = this.#quotedRow(text, at, rows)
-      if (end === null) break
-      at = end
+      this.#handOn()
     }
     this.#rest = text.slice(at)
-    if (isLast && this.#rest !== '') throw new CsvError(`row ${this.#rows + 1} ends within quotes`)
-    if (this.#rest.length > MAX_ROW_LENGTH) {
-      throw new CsvError(`row ${this.#rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
-    }
-    return rows
   }
 
-  #checked(row: CsvRow): CsvRow {
+  #handOn(): void {
+    const row = this.#row
     this.#rows++
-    this.#columns ??= row.length
-    if (row.length !== this.#columns) {
-      throw new CsvError(`row ${this.#rows} has ${row.length} fields, and the header ${this.#columns}`)
+    if (this.header === null) {
+      this.header = Array.from({ length: row.count }, (_, column) => row.text(column) ?? '')
+      return
     }
-    return row
+    if (row.count !== this.header.length) {
+      throw new CsvError(`row ${this.#rows} has ${row.count} fields, and the header ${this.header.length}`)
+    }
+    this.#onRow(row)
   }
 
   /** Reads a row that has quotes, from `start`; returns where the next one begins, null where it has not ended. */
-  #quotedRow(text: string, start: number, rows: CsvRow[]): number | null {
-    const row: CsvRow = []
+  #readQuoted(text: string, start: number): number | null {
+    const fields: (string | null)[] = []
     let at = start
     for (;;) {
       let end: number
@@ -105,13 +181,14 @@ export class CsvReader {
           value += '"'
           from = quote + 2
         }
-        row.push(value)
+        fields.push(value)
       } else {
-        end = fieldEnd(text, at)
+        end = Math.min(placeOf(text, ',', at), placeOf(text, '\n', at), text.length)
         const value = text.slice(at, end)
-        if (value.includes('"'))
+        if (value.includes('"')) {
           throw new CsvError(`row ${this.#rows + 1} has a quote within a field that is not quoted`)
-        row.push(value === '' ? null : value)
+        }
+        fields.push(value === '' ? null : value)
       }
       const separator = text[end]
       if (separator === undefined) return null
@@ -120,24 +197,15 @@ export class CsvReader {
       }
       at = end + 1
       if (separator === '\n') {
-        rows.push(this.#checked(row))
+        this.#row.setFields(fields)
         return at
       }
     }
   }
 }
 
-function plainFields(line: string): CsvRow {
-  const fields: CsvRow = line.split(',')
-  for (let index = 0; index < fields.length; index++) if (fields[index] === '') fields[index] = null
-  return fields
-}
-
-/** The end of a field that is not quoted: the next comma or line break, or the end of the text. */
-function fieldEnd(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const character = text.charCodeAt(at)
-    if (character === 0x2c || character === 0x0a) return at
-  }
-  return text.length
+/** Where a character stands next; beyond any text where it does not. */
+function placeOf(text: string, character: string, from: number): number {
+  const place = text.indexOf(character, from)
+  return place < 0 ? Number.MAX_SAFE_INTEGER : place
 }

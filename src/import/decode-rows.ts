@@ -101,7 +101,7 @@ export function checkpointOf(
 
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
   const [market, seq, source, price, twap, time] = row
-  const timestamp = microsecondsOf(time ?? null)
+  const timestamp = Number(time || Number.NaN)
   const event: FundingPeriodDataPointEvent = {
     kind: 'funding-period-data-point',
     marketId: MARKETS.of(market),

@@ -1,147 +1,166 @@
-/** Memory is taken in slabs of this size; no row is larger. */
-const SLAB_BYTES = 1024 * 1024
+/** Rows of one slab of memory. */
+const SLAB_ROWS = 16 * 1024
 
 /** Characters of a field that are kept: no text that is longer can be kept in a store, and it stays too long for that. */
 const MAX_FIELD_LENGTH = 2_000
 
-/** Ids that are packed as numbers: more than there are markets and parties with provisions on any network. */
-const MAX_IDS = 65_536
+/** Texts that are held once, and how long they are at most: ids and names come again and again. */
+const MAX_SHARED = 16_384
+const MAX_SHARED_LENGTH = 128
+
+/** About the memory of a text that is not shared, besides its characters. */
+const TEXT_BYTES = 48
+
+/** The cell of an empty text, and of null: where rows are packed neither can be kept. */
+const EMPTY = -1
+
+/** Fields of a row that is to be packed. */
+export type Fields = {
+  /** A whole number written as usual, of at most 15 digits; -1 for any other field. */
+  integer(column: number): number
+  text(column: number): string | null
+}
 
 /**
- * Rows in little memory: the texts of each together as bytes, ids that come again and again (bytea, `\x` and hex digits)
- * as numbers. Null is packed as the empty text: where rows are packed neither can be kept.
+ * Rows in little memory: 8 bytes for a field. A whole number is held as itself; a text by its place in a list, as a
+ * negative number, odd where it is one that rows share.
  */
 export class PackedRows {
-  readonly #slabs: Buffer[] = []
-  readonly #numbers = new Map<string, string>()
-  readonly #ids: string[] = []
-  /** Slabs in use, and bytes used of the last one. */
-  #used = 0
-  #end = SLAB_BYTES
-  /** By row: in which slab it is and where it ends there; it begins where the one before ended. */
-  #places = new Uint32Array(1024)
-  #sizes = new Uint16Array(1024)
+  readonly #width: number
+  readonly #cells: Float64Array[] = []
   /** The number that belongs to each row. */
-  #keys = new Uint32Array(1024)
+  readonly #keys: Uint32Array[] = []
   #count = 0
+  readonly #shared: string[] = []
+  readonly #sharedCells = new Map<string, number>()
+  #texts: string[] = []
+  /** The last text of each column, and its cell: rows are mostly sorted by their ids. */
+  readonly #lastTexts: string[]
+  readonly #lastCells: number[]
+
+  /** `width` is the number of fields of a row. */
+  constructor(width: number) {
+    this.#width = width
+    this.#lastTexts = new Array(width).fill('')
+    this.#lastCells = new Array(width).fill(EMPTY)
+  }
 
   get count(): number {
     return this.#count
   }
 
   /** Adds a row with a number of up to 32 bits; returns about how many bytes it takes. */
-  add(key: number, row: readonly (string | null)[]): number {
-    const text = this.#pack(row)
-    // At most three bytes a character.
-    if (this.#end + text.length * 3 > SLAB_BYTES) this.#nextSlab()
-    const size = this.#slabs[this.#used - 1]!.write(text, this.#end, 'utf8')
-    if (this.#count === this.#keys.length) this.#grow()
-    this.#keys[this.#count] = key
-    this.#places[this.#count] = (this.#used - 1) * SLAB_BYTES + this.#end
-    this.#sizes[this.#count] = size
+  add(key: number, row: Fields): number {
+    const at = this.#count % SLAB_ROWS
+    const slab = (this.#count - at) / SLAB_ROWS
+    if (slab === this.#cells.length) {
+      this.#cells.push(new Float64Array(SLAB_ROWS * this.#width))
+      this.#keys.push(new Uint32Array(SLAB_ROWS))
+    }
+    const cells = this.#cells[slab]!
+    let size = this.#rowBytes
+    for (let column = 0; column < this.#width; column++) {
+      let cell = row.integer(column)
+      if (cell < 0) {
+        const text = row.text(column) ?? ''
+        cell = this.#cellOf(column, text)
+        if (isOwnText(cell)) size += textBytes(text)
+      }
+      cells[at * this.#width + column] = cell
+    }
+    this.#keys[slab]![at] = key
     this.#count++
-    this.#end += size
-    return size + 10
+    return size
   }
 
   /** About how many bytes a row takes that is not added. */
-  sizeOf(row: readonly (string | null)[]): number {
-    const idSize = this.#ids.length < MAX_IDS ? 6 : 66
-    let size = 10 + row.length
-    for (const field of row) {
-      if (field !== null) size += field.length === 66 ? idSize : Math.min(field.length, MAX_FIELD_LENGTH)
+  sizeOf(row: Fields): number {
+    let size = this.#rowBytes
+    for (let column = 0; column < this.#width; column++) {
+      if (row.integer(column) >= 0) continue
+      const text = row.text(column) ?? ''
+      if (text !== '' && !this.#sharedCells.has(text)) size += textBytes(text)
     }
     return size
   }
 
   key(index: number): number {
-    return this.#keys[index]!
+    const at = index % SLAB_ROWS
+    return this.#keys[(index - at) / SLAB_ROWS]![at]!
   }
 
   /** The texts of a row. */
   row(index: number): string[] {
-    const place = this.#places[index]!
-    const start = place % SLAB_BYTES
-    const slab = this.#slabs[(place - start) / SLAB_BYTES]!
-    const fields = slab.toString('utf8', start, start + this.#sizes[index]!).split('\0')
-    for (let at = 0; at < fields.length; at++) {
-      const field = fields[at]!
-      if (field.charCodeAt(0) === 0x01) fields[at] = this.#ids[Number(field.slice(1))]!
+    const at = index % SLAB_ROWS
+    const cells = this.#cells[(index - at) / SLAB_ROWS]!
+    const fields: string[] = new Array(this.#width)
+    for (let column = 0; column < this.#width; column++) {
+      const cell = cells[at * this.#width + column]!
+      if (cell >= 0) fields[column] = String(cell)
+      else if (cell === EMPTY) fields[column] = ''
+      else fields[column] = isOwnText(cell) ? this.#texts[-cell / 2 - 1]! : this.#shared[(-cell - 3) / 2]!
     }
     return fields
   }
 
   /** Drops the rows whose number is not below a bound. */
   keepBelow(bound: number): void {
+    const texts: string[] = []
     let kept = 0
-    let used = 0
-    let end = SLAB_BYTES
     for (let index = 0; index < this.#count; index++) {
-      if (this.#keys[index]! >= bound) continue
-      const place = this.#places[index]!
-      const size = this.#sizes[index]!
-      if (end + size > SLAB_BYTES) {
-        used++
-        end = 0
+      const key = this.key(index)
+      if (key >= bound) continue
+      const from = index % SLAB_ROWS
+      const to = kept % SLAB_ROWS
+      const source = this.#cells[(index - from) / SLAB_ROWS]!
+      const target = this.#cells[(kept - to) / SLAB_ROWS]!
+      for (let column = 0; column < this.#width; column++) {
+        const cell = source[from * this.#width + column]!
+        target[to * this.#width + column] = isOwnText(cell)
+          ? -2 * texts.push(this.#texts[-cell / 2 - 1]!)
+          : cell
       }
-      // Rows only move towards the beginning: what they overwrite has moved before.
-      const from = place % SLAB_BYTES
-      this.#slabs[(place - from) / SLAB_BYTES]!.copy(this.#slabs[used - 1]!, end, from, from + size)
-      this.#keys[kept] = this.#keys[index]!
-      this.#places[kept] = (used - 1) * SLAB_BYTES + end
-      this.#sizes[kept] = size
+      this.#keys[(kept - to) / SLAB_ROWS]![to] = key
       kept++
-      end += size
     }
     this.#count = kept
-    this.#used = used
-    this.#end = end
+    this.#texts = texts
+    this.#lastTexts.fill('')
+    this.#lastCells.fill(EMPTY)
   }
 
   clear(): void {
-    this.#count = 0
-    this.#used = 0
-    this.#end = SLAB_BYTES
+    this.keepBelow(0)
   }
 
-  #pack(row: readonly (string | null)[]): string {
-    let text = ''
-    for (let at = 0; at < row.length; at++) {
-      const field = row[at] ?? ''
-      if (at > 0) text += '\0'
-      if (field.length === 66 && field.startsWith('\\x')) text += this.#numberOf(field)
-      else if (field.charCodeAt(0) === 0x01) text += `?${field.slice(1, MAX_FIELD_LENGTH)}`
-      else text += field.length > MAX_FIELD_LENGTH ? field.slice(0, MAX_FIELD_LENGTH) : field
+  get #rowBytes(): number {
+    return 8 * this.#width + 4
+  }
+
+  #cellOf(column: number, text: string): number {
+    if (text === '') return EMPTY
+    if (text === this.#lastTexts[column]) return this.#lastCells[column]!
+    let cell = this.#sharedCells.get(text)
+    if (cell === undefined) {
+      // A copy: the text itself is a part of a larger one, which it would keep.
+      const copy = Buffer.from(
+        text.length > MAX_FIELD_LENGTH ? text.slice(0, MAX_FIELD_LENGTH) : text,
+      ).toString()
+      if (text.length > MAX_SHARED_LENGTH || this.#shared.length === MAX_SHARED)
+        return -2 * this.#texts.push(copy)
+      cell = -1 - 2 * this.#shared.push(copy)
+      this.#sharedCells.set(copy, cell)
     }
-    return text
+    this.#lastTexts[column] = this.#shared[(-cell - 3) / 2]!
+    this.#lastCells[column] = cell
+    return cell
   }
+}
 
-  #numberOf(id: string): string {
-    const known = this.#numbers.get(id)
-    if (known !== undefined) return known
-    if (this.#ids.length === MAX_IDS) return id
-    // A copy: the text itself is a part of a larger one, which it would keep.
-    const copy = Buffer.from(id).toString()
-    const number = `\x01${this.#ids.length}`
-    this.#ids.push(copy)
-    this.#numbers.set(copy, number)
-    return number
-  }
+function isOwnText(cell: number): boolean {
+  return cell < EMPTY && cell % 2 === 0
+}
 
-  #nextSlab(): void {
-    if (this.#used === this.#slabs.length) this.#slabs.push(Buffer.allocUnsafeSlow(SLAB_BYTES))
-    this.#used++
-    this.#end = 0
-  }
-
-  #grow(): void {
-    const larger = <T extends Uint32Array | Uint16Array>(old: T, made: T): T => {
-      made.set(old)
-      return made
-    }
-    const length = this.#keys.length * 2
-    this.#keys = larger(this.#keys, new Uint32Array(length))
-    this.#places = larger(this.#places, new Uint32Array(length))
-    this.#sizes = larger(this.#sizes, new Uint16Array(length))
-  }
+function textBytes(text: string): number {
+  return TEXT_BYTES + Math.min(text.length, MAX_FIELD_LENGTH)
 }

@@ -265,10 +265,11 @@ async function* readBlocks(
 
 async function* readHistory(
   database: Database,
-  { table, columns, times, key }: TableQuery,
+  { table, columns, times, key, stamps = [] }: TableQuery,
   from: number,
   { progress, withoutBlock }: { progress: SourceProgress; withoutBlock: Map<string, number> },
 ): AsyncGenerator<HistoryRow[], void, undefined> {
+  const stampAt = stamps.map((column) => columns.indexOf(column))
   // Rows without a block come first, to be counted.
   const text = `select ${textsOf(columns)}, b.height::text from ${table} t
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
@@ -279,7 +280,10 @@ async function* readHistory(
     for (const row of rows) {
       const height = row.pop()
       if (height == null) withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1)
-      else found.push({ height: Number(height), row })
+      else {
+        for (const at of stampAt) row[at] = String(microsecondsOf(row[at]!))
+        found.push({ height: Number(height), row })
+      }
     }
     if (found.length > 0) yield found
   }

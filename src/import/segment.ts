@@ -4,7 +4,7 @@ import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { MAX_SEGMENT_BLOCKS, SegmentBlocks } from './segment-blocks.ts'
 import { parseSegmentName, type SegmentName, segmentName } from './segment-name.ts'
-import { type IndexedRow, sortByBlock } from './sort-by-block.ts'
+import { sortByBlock } from './sort-by-block.ts'
 import type { HistoryPart, HistoryRow, SourceBlock, SourceProgress, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
 import { readZipDirectory, type ZipDirectory } from './zip-file.ts'
@@ -18,11 +18,16 @@ const READ_ENTRIES: ReadonlySet<string> = new Set([
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
 
+/** Header lines have a few hundred bytes. */
+const MAX_HEADER_BYTES = 64 * 1024
+
 /** Blocks that are handed on at once. */
 const CHUNK_BLOCKS = 1_000
 
 /** Rows with a time from the segment's first block on; and tables whole as they were after its last. */
 type Folder = 'history' | 'currentstate'
+
+type Texts = (string | null)[]
 
 /** A segment whose name, directory and header lines have been read. */
 export type Segment = SegmentName & {
@@ -30,7 +35,7 @@ export type Segment = SegmentName & {
   part: HistoryPart
   lacks(folder: Folder, query: TableQuery): string | null
   /** Rows of a table of current state, in the order of the file. */
-  currentState(query: TableQuery): AsyncGenerator<CsvRow[], void, undefined>
+  currentState(query: TableQuery): AsyncGenerator<Texts[], void, undefined>
 }
 
 export type SegmentOptions = {
@@ -61,9 +66,18 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
     const missing = [...wanted, ...times, ...seconds].find((column) => !known.includes(column))
     return missing === undefined ? null : `${path}: ${folder}/${table} has no column ${missing}`
   }
-  const select = (folder: Folder, { table, columns: wanted, times, seconds = [] }: TableQuery) => {
-    const entry = `${folder}/${table}`
-    return picked(readRows(path, zip, entry, options), columns.get(entry)!, [...wanted, ...times, ...seconds])
+  /** Reads a table; the columns that `onRow` asks for are the query's, in its order. */
+  const read = (
+    folder: Folder,
+    { table, columns: wanted, times, seconds = [] }: TableQuery,
+    onRow: (row: PickedRow) => void,
+  ) => {
+    const known = columns.get(`${folder}/${table}`)!
+    const picked = new PickedRow([...wanted, ...times, ...seconds].map((column) => known.indexOf(column)))
+    return readRows(path, zip, `${folder}/${table}`, options, (row) => {
+      picked.row = row
+      onRow(picked)
+    })
   }
   const cannotRead = lacks('history', BLOCKS)
   if (cannotRead !== null) {
@@ -73,14 +87,23 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   }
   let blocks: SegmentBlocks | null = null
   const allBlocks = async () => {
-    blocks ??= await readBlocks(path, name, select('history', BLOCKS))
+    blocks ??= await readBlocks(path, name, (onRow) => drained(read('history', BLOCKS, onRow)))
     return blocks
   }
   return {
     ...name,
     path,
     lacks,
-    currentState: (query) => select('currentstate', query),
+    async *currentState(query) {
+      const width = query.columns.length + query.times.length + (query.seconds?.length ?? 0)
+      let rows: Texts[] = []
+      const add = (row: PickedRow) =>
+        rows.push(Array.from({ length: width }, (_, column) => row.text(column)))
+      for await (const _ of read('currentstate', query, add)) {
+        if (rows.length > 0) yield rows
+        rows = []
+      }
+    },
     part: {
       name: path,
       ends: { from: name.from, to: name.to },
@@ -97,15 +120,26 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
       async *history(query, from, isWanted): AsyncGenerator<HistoryRow[], void, undefined> {
         const all = await allBlocks()
         const wanted = Uint8Array.from(all.heights, (height) => (height >= from && isWanted(height) ? 1 : 0))
+        const { columns: wantedColumns, stamps = [] } = query
+        const stampAt = new Set(stamps.map((column) => wantedColumns.indexOf(column)))
+        const timeAt = wantedColumns.length
         let isFirst = true
         yield* sortByBlock({
           name: `${path}: history/${query.table}`,
           heights: all.heights,
+          width: wantedColumns.length,
           maxBytes: options.maxBytes,
-          async *read() {
+          async read(onRow) {
             const onNoBlock = isFirst ? () => options.onNoBlock(query.table) : () => {}
             isFirst = false
-            for await (const rows of select('history', query)) yield indexed(rows, all, wanted, onNoBlock)
+            await drained(
+              read('history', query, (row) => {
+                row.stamps = stampAt
+                const block = all.find(microsecondsOf(row.text(timeAt)))
+                if (block < 0) onNoBlock()
+                else if (wanted[block] === 1) onRow(block, row)
+              }),
+            )
           },
         })
       },
@@ -113,21 +147,32 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   }
 }
 
-/** Rows whose last column is their time, with the indices of their blocks; without those that are not wanted. */
-function indexed(
-  rows: CsvRow[],
-  blocks: SegmentBlocks,
-  wanted: Uint8Array,
-  onNoBlock: () => void,
-): IndexedRow[] {
-  const found: IndexedRow[] = []
-  for (const row of rows) {
-    const time = row.pop()
-    const block = blocks.find(microsecondsOf(time ?? null))
-    if (block < 0) onNoBlock()
-    else if (wanted[block] === 1) found.push({ block, row })
+/** A row of which some columns are read, by their order in a query. */
+class PickedRow {
+  row: CsvRow | null = null
+  /** Columns that are times, and are given as Unix microseconds. */
+  stamps: ReadonlySet<number> = new Set()
+  readonly #places: readonly number[]
+
+  constructor(places: readonly number[]) {
+    this.#places = places
   }
-  return found
+
+  integer(column: number): number {
+    if (!this.stamps.has(column)) return this.row!.integer(this.#places[column]!)
+    const time = microsecondsOf(this.row!.text(this.#places[column]!))
+    return time >= 0 ? time : -1
+  }
+
+  text(column: number): string | null {
+    const text = this.row!.text(this.#places[column]!)
+    return this.stamps.has(column) ? String(microsecondsOf(text)) : text
+  }
+}
+
+/** Reads to the end. */
+async function drained(pieces: AsyncIterable<void>): Promise<void> {
+  for await (const _ of pieces);
 }
 
 /** Segments of v0.70 and before are tar archives, whose tables have no header lines. */
@@ -205,19 +250,16 @@ async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string,
   const columns = new Map<string, string[]>()
   for (const entry of zip.names) {
     if (entry === METADATA) continue
-    const reader = new CsvReader()
+    const reader = new CsvReader(() => {})
     const piecesOfEntry = zip.read(entry)
     try {
-      for (;;) {
+      while (reader.header === null) {
         const piece = await piecesOfEntry.next()
-        const [header] = piece.done ? reader.end() : reader.push(piece.value)
-        if (header !== undefined)
-          columns.set(
-            entry,
-            header.map((name) => name ?? ''),
-          )
-        if (header !== undefined || piece.done) break
+        if (piece.done) reader.end()
+        else reader.push(piece.value.subarray(0, MAX_HEADER_BYTES))
+        if (piece.done) break
       }
+      if (reader.header !== null) columns.set(entry, reader.header)
     } catch (error) {
       throw explain(path, entry, error)
     } finally {
@@ -227,36 +269,30 @@ async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string,
   return columns
 }
 
-/** Rows of an entry, without its header line. */
+/** Reads the rows of an entry; yields after each piece of it. */
 async function* readRows(
   path: string,
   zip: ZipDirectory,
   entry: string,
   { progress, signal }: SegmentOptions,
-): AsyncGenerator<CsvRow[], void, undefined> {
-  const reader = new CsvReader()
+  onRow: (row: CsvRow) => void,
+): AsyncGenerator<void, void, undefined> {
+  const reader = new CsvReader((row) => {
+    progress.rows++
+    onRow(row)
+  })
   progress.source = path
-  let isFirst = true
-  const body = (rows: CsvRow[]) => {
-    if (isFirst && rows.length > 0) {
-      isFirst = false
-      return rows.slice(1)
-    }
-    return rows
-  }
   const onRead = (bytes: number) => {
     progress.bytesRead += bytes
   }
   try {
     for await (const piece of zip.read(entry, onRead)) {
       signal?.throwIfAborted()
-      const rows = body(reader.push(piece))
-      progress.rows += rows.length
-      if (rows.length > 0) yield rows
+      reader.push(piece)
+      yield
     }
-    const rows = body(reader.end())
-    progress.rows += rows.length
-    if (rows.length > 0) yield rows
+    reader.end()
+    yield
   } catch (error) {
     throw explain(path, entry, error)
   }
@@ -269,53 +305,34 @@ function explain(path: string, entry: string, error: unknown): unknown {
   })
 }
 
-/** Columns of rows by name. */
-async function* picked(
-  all: AsyncIterable<CsvRow[]>,
-  columns: readonly string[],
-  names: readonly string[],
-): AsyncGenerator<CsvRow[], void, undefined> {
-  const places = names.map((name) => columns.indexOf(name))
-  for await (const rows of all) {
-    const chosen: CsvRow[] = new Array(rows.length)
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index]!
-      const values: CsvRow = new Array(places.length)
-      for (let at = 0; at < places.length; at++) values[at] = row[places[at]!]!
-      chosen[index] = values
-    }
-    yield chosen
-  }
-}
-
 async function readBlocks(
   path: string,
   { from, to }: SegmentName,
-  pages: AsyncIterable<CsvRow[]>,
+  read: (onRow: (row: PickedRow) => void) => Promise<void>,
 ): Promise<SegmentBlocks> {
   const fail = (what: string) =>
     new ImportError(`${path}: its entry history/blocks has ${what}. Copy the segment again`)
   let heights = new Float64Array(1024)
   let times = new Float64Array(1024)
   let count = 0
-  for await (const rows of pages) {
-    for (const [height, time] of rows) {
-      if (count === heights.length) {
-        if (count >= MAX_SEGMENT_BLOCKS)
-          throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks, where real ones have some thousand`)
-        heights = doubled(heights)
-        times = doubled(times)
+  await read((row) => {
+    const [height, time] = [row.text(0), row.text(1)]
+    if (count === heights.length) {
+      if (count >= MAX_SEGMENT_BLOCKS) {
+        throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks, where real ones have some thousand`)
       }
-      const number = Number(height)
-      if (!/^\d{1,15}$/.test(height ?? '') || number < from || number > to) {
-        throw fail(`block ${JSON.stringify(height)}, which is not one of ${from} to ${to}`)
-      }
-      const micros = microsecondsOf(time ?? null)
-      if (Number.isNaN(micros)) throw fail(`block ${height} at ${JSON.stringify(time)}, which is not a time`)
-      heights[count] = number
-      times[count++] = micros
+      heights = doubled(heights)
+      times = doubled(times)
     }
-  }
+    const number = Number(height)
+    if (!/^\d{1,15}$/.test(height ?? '') || number < from || number > to) {
+      throw fail(`block ${JSON.stringify(height)}, which is not one of ${from} to ${to}`)
+    }
+    const micros = microsecondsOf(time)
+    if (Number.isNaN(micros)) throw fail(`block ${height} at ${JSON.stringify(time)}, which is not a time`)
+    heights[count] = number
+    times[count++] = micros
+  })
   const blocks = new SegmentBlocks({ heights: heights.subarray(0, count), times: times.subarray(0, count) })
   if (blocks.twice !== null) throw fail(blocks.twice)
   return blocks

@@ -1,9 +1,9 @@
 import { ImportError } from './import-error.ts'
-import { PackedRows } from './packed-rows.ts'
-import type { HistoryRow, SourceRow } from './source.ts'
+import { type Fields, PackedRows } from './packed-rows.ts'
+import type { HistoryRow } from './source.ts'
 
 /** Memory for rows that are sorted. */
-export const MAX_SORT_BYTES = 96 * 1024 * 1024
+export const MAX_SORT_BYTES = 64 * 1024 * 1024
 
 /** Rows of one block, packed: it is committed at once. Blocks of busy networks have kilobytes. */
 const MAX_BLOCK_BYTES = 16 * 1024 * 1024
@@ -11,17 +11,16 @@ const MAX_BLOCK_BYTES = 16 * 1024 * 1024
 /** Rows that are handed on at once. */
 const CHUNK_ROWS = 1_000
 
-/** The row of a table with the index of its block; null where it is not wanted. */
-export type IndexedRow = { block: number; row: SourceRow }
-
 export type SortOptions = {
   /** What is sorted, to people. */
   name: string
   /** Blocks there are; their heights by index, ascending. */
   heights: Float64Array
-  /** Reads all rows, from the first on; may be called several times, and gives the same each time. */
-  read: () => AsyncIterable<readonly IndexedRow[]>
-  /** Memory for rows that are sorted, of each table. */
+  /** Fields of a row. */
+  width: number
+  /** Hands on all rows with the indices of their blocks; may be called several times, and does the same each time. */
+  read: (onRow: (block: number, row: Fields) => void) => Promise<void>
+  /** Memory for rows that are sorted. */
   maxBytes: number
 }
 
@@ -36,33 +35,30 @@ export async function* sortByBlock(options: SortOptions): AsyncGenerator<History
   const blockBytes = Math.min(MAX_BLOCK_BYTES, maxBytes / 4)
   /** Bytes that the rows of each block take, packed. */
   const sizes = new Float64Array(heights.length)
-  const packed = new PackedRows()
+  const packed = new PackedRows(options.width)
   let bytes = 0
   let end = heights.length
-  for await (const rows of read()) {
-    for (const { block, row } of rows) {
-      const isKept = block < end
-      const size = isKept ? packed.add(block, row) : packed.sizeOf(row)
-      sizes[block]! += size
-      if (sizes[block]! > blockBytes) {
-        throw new ImportError(
-          `${name}: block ${heights[block]} has rows of more than ${blockBytes} bytes: no real block has, the source is damaged`,
-        )
-      }
-      if (!isKept) continue
-      bytes += size
-      if (bytes <= maxBytes) continue
-      ;[end, bytes] = prefix(sizes, 0, maxBytes / 2, end)
-      packed.keepBelow(end)
+  await read((block, row) => {
+    const isKept = block < end
+    const size = isKept ? packed.add(block, row) : packed.sizeOf(row)
+    sizes[block]! += size
+    if (sizes[block]! > blockBytes) {
+      throw new ImportError(
+        `${name}: block ${heights[block]} has rows of more than ${blockBytes} bytes: no real block has, the source is damaged`,
+      )
     }
-  }
+    if (isKept) bytes += size
+    if (bytes <= maxBytes) return
+    ;[end, bytes] = prefix(sizes, 0, maxBytes / 2, end)
+    packed.keepBelow(end)
+  })
   yield* inOrder(packed, heights, 0, end)
   for (let start = end; start < heights.length; start = end) {
     ;[end] = prefix(sizes, start, maxBytes, heights.length)
     packed.clear()
-    for await (const rows of read()) {
-      for (const { block, row } of rows) if (block >= start && block < end) packed.add(block, row)
-    }
+    await read((block, row) => {
+      if (block >= start && block < end) packed.add(block, row)
+    })
     yield* inOrder(packed, heights, start, end)
   }
 }

@@ -22,6 +22,8 @@ export type TableQuery = {
   /** Columns that name a block by the second of its time, where no other block has that second. */
   seconds?: readonly string[]
   key: readonly string[]
+  /** Columns that are times: their texts are Unix microseconds, `NaN` where they are none. */
+  stamps?: readonly string[]
 }
 
 /** A run of blocks with what came in them: a segment, or a whole database. */

@@ -18,6 +18,7 @@ export const HISTORY = {
   points: {
     table: 'funding_period_data_points',
     columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
+    stamps: ['timestamp'],
     ...inBlock,
     key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
   },
