@@ -32,7 +32,7 @@ async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
 /** What the sample holds (sample/README.md). */
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
-  blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], lastTimestamp: TIMESTAMP },
+  blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
   checkpoints: { count: '36', firstTimestamp: '1696500024000000000', lastTimestamp: '1696500899000000000' },
   fundingPeriodDataPoints: [
     {
@@ -151,6 +151,7 @@ for (const kind of STORE_KINDS) {
           { from: '7', to: '8', kind: 'missing' },
           { from: '10', to: '10', kind: 'incomplete' },
         ],
+        imported: [],
         lastTimestamp: '11000000000',
       })
       assert.equal(fundingPeriodDataPoints[0]!.count, '4')
@@ -182,14 +183,14 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('ranges and gaps', () => {
-  const of = (gaps: [from: bigint, to: bigint][]) => {
+  const of = (gaps: [from: bigint, to: bigint][], imported: [from: bigint, to: bigint][] = []) => {
     const coverage = {
       chainId: 'test',
       first: 1n,
       began: 1n,
       blockOne: null,
       resourceGaps: [],
-      imported: [],
+      imported: imported.map(([from, to]) => ({ from, to })),
       height: 9n,
       timestamp: 0n,
       gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
@@ -227,4 +228,27 @@ describe('ranges and gaps', () => {
       assert.deepEqual(of(gaps), ranges)
     })
   }
+
+  test('imported ranges lie apart from both', () => {
+    assert.deepEqual(
+      of(
+        [[5n, 5n]],
+        [
+          [1n, 3n],
+          [6n, 8n],
+        ],
+      ),
+      ['4-4', '9-9'],
+    )
+    assert.deepEqual(
+      of(
+        [[4n, 6n]],
+        [
+          [1n, 3n],
+          [7n, 9n],
+        ],
+      ),
+      [],
+    )
+  })
 })

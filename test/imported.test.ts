@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Block } from '../src/blocks/block.ts'
+import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   asset,
@@ -23,12 +28,14 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
+import { StreamFollower } from './fixtures/follow-store.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
+import { SILENT } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -39,6 +46,16 @@ async function coverageOf(store: string): Promise<Coverage> {
   } finally {
     await reader.close()
   }
+}
+
+/** What differs between a store and the blocks of a file. */
+async function differencesOf(scope: TestContext, store: string, bytes: Buffer): Promise<unknown[]> {
+  const path = join(temporaryFolder(scope), 'whole.evts')
+  writeFileSync(path, bytes)
+  const check = await checkStore(openStore(store))
+  const options = { log: SILENT, signal: new AbortController().signal }
+  await checkAgainstFiles(openStore(store), findEventFiles([path]), check, options)
+  return check.problems.reported.filter(({ what }) => !what.startsWith('nothing to compare'))
 }
 
 async function problemsOf(store: string): Promise<unknown[]> {
@@ -71,41 +88,43 @@ const times = fc.constantFrom(
   ...[-1_500, -1_001, 1_000, 1_001, 1_999, 2_000, 2_500, 40_000_000_000, 40_000_000_300, 400_000_000_000],
 )
 
-/** An event of few values, so that rows fall together. */
-const contents: fc.Arbitrary<Content> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc
+/** An event of few values, so that rows fall together; `startsAgree`: all events of a period have the same start. */
+const contentsOf = (startsAgree: boolean): fc.Arbitrary<Content> =>
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc
+        .record({
+          ...{ marketId: markets, seq: seqs, source: fc.constantFrom(0, 1, 2) },
+          ...{ price: prices, twap: prices, timestamp: times },
+        })
+        .map(dataPoint),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .record({ marketId: markets, seq: seqs, start: times, end: fc.option(times), twap: prices })
+        .map((fields) => fundingPeriod(startsAgree ? { ...fields, start: fields.seq * 1_001 } : fields)),
+    },
+    fc
       .record({
-        ...{ marketId: markets, seq: seqs, source: fc.constantFrom(0, 1, 2) },
-        ...{ price: prices, twap: prices, timestamp: times },
+        provisionId: fc.constantFrom(idOf('c'), idOf('e')),
+        ...{ partyId: parties, marketId: markets, status: fc.constantFrom(1, 2, 6) },
       })
-      .map(dataPoint),
-  },
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({ marketId: markets, seq: seqs, start: times, end: fc.option(times), twap: prices })
-      .map(fundingPeriod),
-  },
-  fc
-    .record({
-      provisionId: fc.constantFrom(idOf('c'), idOf('e')),
-      ...{ partyId: parties, marketId: markets, status: fc.constantFrom(1, 2, 6) },
-    })
-    .map(provision),
-  fc
-    .record({ marketId: markets, parties: fc.uniqueArray(parties, { maxLength: 2 }), share: prices })
-    .map(marketData),
-  fc.record({ marketId: markets, code: fc.constantFrom('A', 'B') }).map((fields) => perpetual(fields)),
-  fc.record({ assetId: fc.constantFrom('VOTE', 'XYZ'), symbol: fc.constantFrom('A', 'B') }).map(asset),
-  fc.record({ hash: fc.constantFrom('aa', 'bb'), atBlock: fc.constantFrom(5, 6) }).map(checkpoint),
-  fc.record({ marketId: markets }).map(auction),
-)
+      .map(provision),
+    fc
+      .record({ marketId: markets, parties: fc.uniqueArray(parties, { maxLength: 2 }), share: prices })
+      .map(marketData),
+    fc.record({ marketId: markets, code: fc.constantFrom('A', 'B') }).map((fields) => perpetual(fields)),
+    fc.record({ assetId: fc.constantFrom('VOTE', 'XYZ'), symbol: fc.constantFrom('A', 'B') }).map(asset),
+    fc.record({ hash: fc.constantFrom('aa', 'bb'), atBlock: fc.constantFrom(5, 6) }).map(checkpoint),
+    fc.record({ marketId: markets }).map(auction),
+  )
 
-const stream: fc.Arbitrary<MadeBlock[]> = fc
-  .array(fc.array(contents, { maxLength: 5 }), { minLength: LAST - FIRST + 1, maxLength: LAST - FIRST + 1 })
-  .map((blocks) => blocks.map((events, index) => ({ height: FIRST + index, events })))
+const streamOf = (contents: fc.Arbitrary<Content>): fc.Arbitrary<MadeBlock[]> =>
+  fc
+    .array(fc.array(contents, { maxLength: 5 }), { minLength: LAST - FIRST + 1, maxLength: LAST - FIRST + 1 })
+    .map((blocks) => blocks.map((events, index) => ({ height: FIRST + index, events })))
 
 const heights = fc.integer({ min: FIRST, max: LAST })
 const range = fc.tuple(heights, heights).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }))
@@ -158,6 +177,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await problemsOf(store), [])
         const before = await coverageOf(store)
         assert.deepEqual(before.imported, [{ from: made.blocks[0]!.height, to: lastOf(made) }])
+        assert.deepEqual(await differencesOf(t, store, bytes), [])
         const middle = Number(lastOf(made)) / 2
         const later = pieceOf(bytes, Math.floor(middle) + 1, Number(lastOf(made)))
         assert.ok((await ingestWell(t, store, later)).blocks > 0)
@@ -229,7 +249,7 @@ for (const kind of STORE_KINDS) {
 
     test('leaves nothing behind once all events have come, in whatever order imports and files came', async () => {
       await fc.assert(
-        fc.asyncProperty(stream, steps, (blocks, list) =>
+        fc.asyncProperty(streamOf(contentsOf(false)), steps, (blocks, list) =>
           inScope(async (scope) => {
             const bytes = fileOf(...blocks)
             const store = kind.create(scope)
@@ -237,12 +257,44 @@ for (const kind of STORE_KINDS) {
               await take(scope, store, blocks, step)
               assert.deepEqual(await problemsOf(store), [], step.do)
             }
+            assert.deepEqual(await differencesOf(scope, store, bytes), [])
             await ingestWell(scope, store, bytes, { allowGap: true })
             assert.deepEqual(await problemsOf(store), [])
             assertSameDump(await dumpStore(store), await wholeDump(scope, kind, bytes), 'all events')
           }),
         ),
         { numRuns: scaled(kind.name === 'sqlite' ? 60 : 8, 5_000), seed: 1 },
+      )
+    })
+
+    test('reaches those who follow, and its events do once they come, wherever they are cut', async () => {
+      const cuts = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 6 })
+      await fc.assert(
+        fc.asyncProperty(streamOf(contentsOf(true)), steps, cuts, (blocks, list, lengths) =>
+          inScope(async (scope) => {
+            const store = kind.create(scope)
+            const followers = RESOURCES.flatMap((resource) => {
+              const isByMarket = resource.scope !== null || resource.needsFilter
+              const selections = isByMarket ? [MARKET, idOf('9')].map((marketId) => ({ marketId })) : [{}]
+              return selections.map((selection) => new StreamFollower(store, resource, selection))
+            })
+            const look = async (most?: number) => {
+              for (const follower of followers) await follower.look(most)
+            }
+            for (const [index, step] of list.entries()) {
+              await take(scope, store, blocks, step)
+              await look(lengths[index])
+              if (lengths[index]! % 2 === 0) continue
+              await look()
+              for (const follower of followers) assert.deepEqual(await follower.missing(), [], step.do)
+            }
+            await ingestWell(scope, store, fileOf(...blocks), { allowGap: true })
+            await look(3)
+            await look()
+            for (const follower of followers) assert.deepEqual(await follower.missing(), [])
+          }),
+        ),
+        { numRuns: scaled(kind.name === 'sqlite' ? 30 : 4, 2_000), seed: 1 },
       )
     })
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Coverage, Gap } from '../src/domain/coverage.ts'
+import { type Coverage, type Gap, rangesOf } from '../src/domain/coverage.ts'
 import { advance, heldOf, isBefore, type Lacks, type Place } from '../src/domain/lacks.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
@@ -17,8 +17,8 @@ const HEIGHTS = 24
 /** The first block that comes: others come above it, below it, and into gaps. */
 const BEGAN = 12n
 
-/** What a store holds that has taken these blocks in. */
-function coverageOf(held: ReadonlySet<number>): Coverage {
+/** What a store holds that has taken these blocks in; some of them are imported. */
+function coverageOf(held: ReadonlySet<number>, imported: ReadonlySet<number> = new Set()): Coverage {
   const heights = [...held].sort((a, b) => a - b)
   const gaps: Gap[] = []
   for (const [index, height] of heights.entries()) {
@@ -36,13 +36,17 @@ function coverageOf(held: ReadonlySet<number>): Coverage {
     timestamp: height,
     gaps,
     resourceGaps: [],
-    imported: [],
+    imported: rangesOf([...imported].map(BigInt)),
   }
 }
 
 /** The events that are held and lacked, in their order. */
-function eventsOf(lacks: Lacks, held: ReadonlySet<number>): Place[] {
-  return heldOf(lacks, coverageOf(held)).flatMap((range) =>
+function eventsOf(
+  lacks: Lacks,
+  held: ReadonlySet<number>,
+  imported: ReadonlySet<number> = new Set(),
+): Place[] {
+  return heldOf(lacks, coverageOf(held, imported)).flatMap((range) =>
     [...held]
       .sort((a, b) => a - b)
       .flatMap((height) =>
@@ -86,6 +90,85 @@ describe('the cursor of a stream', () => {
       }),
       { numRuns: scaled(500, 50_000), seed: 1 },
     )
+  })
+
+  test('leads to every imported block once, and to its events once they have come', () => {
+    const steps = fc.array(
+      fc.record({
+        block: fc.integer({ min: 1, max: HEIGHTS }),
+        isImported: fc.boolean(),
+        read: fc.integer({ min: 0, max: 12 }),
+      }),
+      { minLength: 5, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(steps, (list) => {
+        const held = new Set([Number(BEGAN)])
+        const imported = new Set<number>()
+        const had: string[] = []
+        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
+        const isOfImport = ({ height }: Place) => imported.has(Number(height))
+        const read = (count: number) => {
+          const events = eventsOf(lacks, held, imported)
+          // Imported blocks are not torn apart.
+          let end = Math.min(count, events.length)
+          while (end > 0 && end < events.length && isOfImport(events[end - 1]!)) {
+            if (events[end]!.height !== events[end - 1]!.height) break
+            end++
+          }
+          const taken = events.slice(0, end)
+          had.push(...taken.map((place) => `${isOfImport(place) ? 'imported ' : ''}${nameOf(place)}`))
+          const last = taken.at(-1)
+          const coverage = coverageOf(held, imported)
+          if (taken.length === events.length) lacks = advance(lacks, coverage, null)
+          else if (last !== undefined) {
+            lacks = advance(lacks, coverage, isOfImport(last) ? { height: last.height + 1n, index: 0 } : last)
+          }
+          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
+          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
+        }
+        const all = new Set<string>()
+        for (const { block, isImported, read: count } of list) {
+          if (isImported && !held.has(block)) imported.add(block)
+          if (!isImported) imported.delete(block)
+          held.add(block)
+          read(count)
+        }
+        read(Number.POSITIVE_INFINITY)
+        for (const height of held) {
+          for (let index = 1; index <= EVENTS_OF_BLOCK; index++)
+            all.add(`${imported.has(height) ? 'imported ' : ''}${height}-${index}`)
+        }
+        assert.equal(new Set(had).size, had.length, 'none twice')
+        assert.deepEqual(
+          [...all].filter((name) => !had.includes(name)),
+          [],
+          'all of them',
+        )
+        assert.deepEqual(eventsOf(lacks, held, imported), [])
+      }),
+      { numRuns: scaled(500, 50_000), seed: 1 },
+    )
+  })
+
+  test('with imported blocks is good on a store that holds them otherwise', () => {
+    const held = new Set([11, 12, 13, 14])
+    const [events, imports] = [coverageOf(held), coverageOf(held, new Set([12, 13]))]
+    const range = (height: bigint, to: bigint, index = 0) => ({ height, index, to })
+    const lacks: Lacks = { first: 11n, gaps: [], tail: { height: 11n, index: 0 } }
+    const hadImports = advance(lacks, imports, null)
+    assert.deepEqual(hadImports.gaps, [{ ...range(12n, 13n), imported: true }])
+    assert.deepEqual(heldOf(hadImports, imports), [])
+    assert.deepEqual(heldOf(hadImports, events), [range(12n, 13n)])
+    // Who has had some events of a block is sent all that an import has of it, and then the other events.
+    const within = advance(lacks, events, { height: 12n, index: 2 })
+    assert.deepEqual(heldOf(within, imports), [range(12n, 14n)])
+    const onward = advance(hadImports, events, { height: 12n, index: 2 })
+    assert.deepEqual(onward.gaps, [{ ...range(12n, 13n, 2), imported: true }])
+    const cursor = encodeStreamCursor(checkpoints, {}, onward)
+    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), onward)
+    assert.deepEqual(heldOf(onward, imports), [])
+    assert.deepEqual(heldOf(onward, events), [range(12n, 13n, 2)])
   })
 
   test('without a first height, as version 0.1.0 gave it, lacks all below where the store began', () => {
@@ -157,7 +240,7 @@ describe('the cursor of a stream', () => {
     const first = 0n
     const lawful = Array.from({ length: 64 }, (_, n) => gap(BigInt(2 * n), BigInt(2 * n)))
     assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: lawful, tail })), null)
-    const followed = [gap(5n, 6n), gap(7n, 9n, 3)]
+    const followed = [gap(5n, 6n), { ...gap(7n, 9n, 3), imported: true as const }]
     assert.notEqual(decodeStreamCursor(checkpoints, {}, forged({ first, gaps: followed, tail })), null)
     for (const [what, lacks] of [
       ['65 gaps', { first, gaps: [...lawful, gap(500n, 500n)], tail }],

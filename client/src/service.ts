@@ -7,14 +7,19 @@ export type BlockRange = { from: string; to: string }
 export type Coverage = Holdings & {
   chainId: string
   blocks: {
-    /** Blocks that are held whole. */
+    /** Blocks all of whose events are held. */
     ranges: BlockRange[]
     gaps: (BlockRange & { kind: 'missing' | 'incomplete' })[]
+    /**
+     * Blocks that were imported from tables of the reference: not all of their data points are there, times have
+     * microseconds, and the order within a block is not known.
+     */
+    imported: BlockRange[]
     lastTimestamp: string
   }
   /** How far old rows have been taken out; null where none have. */
   prunedBefore: { timestamp: string | null; height: string | null } | null
-  /** What to ask the rest with, where there are more than 1,000 gaps or markets; null where this is all. */
+  /** What to ask the rest with, where there are more than 1,000 gaps, imported ranges or markets; null where this is all. */
   next: string | null
 }
 

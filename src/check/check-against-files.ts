@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type Coverage, describeHeights, GapList } from '../domain/coverage.ts'
+import { type Coverage, describeHeights, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
+import { MAX_INT64 } from '../domain/integers.ts'
+import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { describeCutOff, noEventsError } from '../records/read-records.ts'
@@ -136,6 +138,12 @@ async function compareStores(
         `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest adds them`,
       )
     }
+    for (const { from, to } of ofStore.coverage.imported.slice(0, 20)) {
+      notes.push(
+        `${describeHeights(from, to)} are imported: rows of the files that an import does not have may lack there, and ` +
+          'places in the block and times below a microsecond are not compared',
+      )
+    }
     const comparison: Comparison = {
       store: ofStore,
       files: ofFiles,
@@ -178,6 +186,9 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     to: BigInt(to!),
     kind: 'missing' as const,
   }))
+  const imported = (await reader.read(tableOf('imported'), all, Number.MAX_SAFE_INTEGER)).map(
+    ([from, to]): HeightRange => ({ from: BigInt(from!), to: BigInt(to!) }),
+  )
   const markets = new Map<string, string>()
   for await (const chunk of walkTable(reader, tableOf('markets'))) {
     for (const [number, id] of chunk) markets.set(id!, number!)
@@ -188,7 +199,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     began: BigInt(began_height!),
     blockOne: null,
     resourceGaps: [],
-    imported: [],
+    imported,
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
     gaps,
@@ -210,8 +221,8 @@ function heightsOf(all: readonly Side[], none: readonly Side[]): { from: bigint;
     const end = sorted[index + 1]
     if (
       end === undefined ||
-      !all.every((side) => holds(side, from)) ||
-      none.some((side) => holds(side, from))
+      !all.every((side) => holdsWhole(side, from)) ||
+      none.some((side) => holdsWhole(side, from))
     )
       continue
     const last = ranges.at(-1)
@@ -221,9 +232,14 @@ function heightsOf(all: readonly Side[], none: readonly Side[]): { from: bigint;
   return ranges
 }
 
-/** Whether a side holds a block whole. */
-function holds({ coverage, gaps }: Side, height: bigint): boolean {
+/** Whether a side holds a block whole, from events or from an import. */
+function holdsWhole({ coverage, gaps }: Side, height: bigint): boolean {
   return height >= coverage.first && height <= coverage.height && !gaps.has(height)
+}
+
+/** Whether a side holds all events of a block. */
+function holds(side: Side, height: bigint): boolean {
+  return holdsWhole(side, height) && !isWithin(side.coverage.imported, height)
 }
 
 async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {
@@ -245,7 +261,8 @@ async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> 
 function compareLastBlock({ store, files, problems }: Comparison): void {
   if (store.coverage.height !== files.coverage.height) return
   const { timestamp } = files.coverage
-  if (store.coverage.timestamp === timestamp) return
+  const isImported = isWithin(store.coverage.imported, store.coverage.height)
+  if (store.coverage.timestamp === (isImported ? cutToMicrosecond(timestamp) : timestamp)) return
   problems.add('stream', `the last block is of ${store.coverage.timestamp}, and in the files of ${timestamp}`)
 }
 
@@ -254,7 +271,7 @@ async function eachKey(
   { store, files, signal }: Comparison,
   table: Table,
   ranges: { store?: RowRange; files?: RowRange },
-  visit: (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => void,
+  visit: (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => void | Promise<void>,
 ): Promise<void> {
   const ofStore = new RowQueue(walkTable(store.reader, table, ranges.store, signal))
   const ofFiles = new RowQueue(walkTable(files.reader, table, ranges.files, signal))
@@ -265,7 +282,8 @@ async function eachKey(
     const order = ours === null ? 1 : theirs === null ? -1 : compareRowKeys(table, ours, theirs)
     if (order <= 0) ofStore.drop()
     if (order >= 0) ofFiles.drop()
-    visit(order <= 0 ? ours : null, order >= 0 ? theirs : null)
+    const visited = visit(order <= 0 ? ours : null, order >= 0 ? theirs : null)
+    if (visited !== undefined) await visited
   }
 }
 
@@ -276,12 +294,57 @@ async function compareTable(
   ranges: { store?: RowRange; files?: RowRange } = {},
 ): Promise<number> {
   let same = 0
-  await eachKey(comparison, table, ranges, (ours, theirs) => {
+  const compare = (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => {
     const problem = problemOf(comparison, table, ours, theirs)
     if (problem !== null) comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
     else if (ours !== null && theirs !== null) same++
+  }
+  await eachKey(comparison, table, ranges, (ours, theirs) => {
+    if (ours === null || !isImportedPoint(comparison, table, ours, theirs)) return compare(ours, theirs)
+    return eventOfPoint(comparison, table, ours).then((event) => compare(ours, event ?? theirs))
   })
   return same
+}
+
+/** Whether an imported point of the store stands under another key, or in another block, than in the files. */
+function isImportedPoint(
+  { store }: Comparison,
+  table: Table,
+  ours: readonly Cell[],
+  theirs: readonly Cell[] | null,
+): boolean {
+  const { imported } = store.coverage
+  if (imported.length === 0 || table.name !== 'funding_period_data_points') return false
+  const { height } = namedRow(table, ours)
+  if (theirs !== null && namedRow(table, theirs).height === height) return false
+  return isWithin(imported, BigInt(height!))
+}
+
+/** The row of the files for the event that an imported point comes from: its time becomes the point's where it is cut. */
+async function eventOfPoint(
+  { store, files }: Comparison,
+  table: Table,
+  point: readonly Cell[],
+): Promise<readonly Cell[] | null> {
+  const { height, market, source, timestamp, seq } = namedRow(table, point)
+  const marketId = [...store.markets].find(([, number]) => number === market)?.[0]
+  const number = files.markets.get(marketId ?? '')
+  if (number === undefined) return null
+  const last = (BigInt(timestamp!) + MICROSECOND - 1n).toString()
+  const found = await files.reader.read(
+    table,
+    { after: [number, source!, timestamp!, '-1'], upTo: [number, source!, last, MAX_INT64.toString()] },
+    Number.MAX_SAFE_INTEGER,
+  )
+  // The last event of the block, or one that has come again in a later block.
+  const events = found.filter((row) => {
+    const event = namedRow(table, row)
+    return event.seq === seq && BigInt(event.height!) >= BigInt(height!)
+  })
+  const ofBlock = events.filter((row) => namedRow(table, row).height === height)
+  const order = (a: readonly Cell[], b: readonly Cell[]) =>
+    comparePlaces(namedRow(table, a), namedRow(table, b))
+  return [...(ofBlock.length > 0 ? ofBlock : events)].sort(order).at(-1) ?? null
 }
 
 /** The market's number, the first column of points, differs from store to store. */
@@ -303,9 +366,10 @@ function problemOf(
 ): string | null {
   const our = ours === null ? null : namedRow(table, ours)
   const their = theirs === null ? null : namedRow(table, theirs)
-  const newer = comparePlaces(our, their)
+  const isImported = our !== null && isWithin(store.coverage.imported, BigInt(our.height!))
+  const newer = isImported && our.height === their?.height ? 0 : comparePlaces(our, their)
   if (newer > 0) {
-    if (!holds(files, BigInt(our!.height!))) return null
+    if (!holds(files, BigInt(our!.height!)) || isUnplaced(our!)) return null
     return their === null
       ? `no event of the files says so, and they hold block ${our!.height}`
       : `it is said to come from ${describePlace(our!)}, and in the files it comes from ${describePlace(their)}`
@@ -319,9 +383,22 @@ function problemOf(
   const startsAlike = holdBothStarts(store, files, our!, their!)
   for (const { name, merge } of table.columns) {
     if (name === 'market' || our![name] === their![name] || (merge === 'earliest' && !startsAlike)) continue
+    if (isImported && (name === 'event_index' || isCutTime(name, our![name]!, their![name]!))) continue
     return `${name} is ${JSON.stringify(our![name])}, and in the files ${JSON.stringify(their![name])}`
   }
   return null
+}
+
+/** Whether an import does not know the block that a row comes from. */
+function isUnplaced({ height, event_index: index }: NamedRow): boolean {
+  return height === '0' && index === '0'
+}
+
+const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
+
+function isCutTime(name: string, ours: Cell, theirs: Cell): boolean {
+  if (!TIMES.includes(name) || ours === null || theirs === null) return false
+  return BigInt(ours) === cutToMicrosecond(BigInt(theirs))
 }
 
 /** Whether each side holds the block of the earliest event that the other one knows of a row. */

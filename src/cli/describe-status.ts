@@ -10,6 +10,10 @@ import { table } from './table.ts'
 /** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
 const SHOWN_GAPS = 20
 
+/** What holding a block from an import means, in short (docs/operating.md). */
+const IMPORTED_MEANS =
+  'of these not all points, the order within a block, nor times below a microsecond are known; event files replace them'
+
 const count = (digits: string) => BigInt(digits).toLocaleString('en')
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
@@ -35,9 +39,10 @@ export function describeStatus(report: StatusReport): string {
   const age = `${formatAge(lastBlock.ageSeconds)} old`
   entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
   const { blocks, prunedBefore } = coverage
-  const ranges = blocks.ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
-  if (ranges.length < blocks.ranges.length) ranges.push('...')
-  entries.push(['whole blocks', ranges.length === 0 ? 'none' : ranges.join(', ')])
+  entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeRanges(blocks.ranges)])
+  if (blocks.imported.length > 0) {
+    entries.push(['imported blocks', describeRanges(blocks.imported)], ['', IMPORTED_MEANS])
+  }
   entries.push(...describeGaps(blocks.gaps), ...describeResourceGaps(report.resourceGaps))
   if (prunedBefore?.timestamp) entries.push(['pruned', `before ${time(prunedBefore.timestamp)}`])
   if (prunedBefore?.height) entries.push(['pruned', `before block ${prunedBefore.height}`])
@@ -60,6 +65,11 @@ function describeService({ ready, reasons, replicas, live }: ServiceStatus): [st
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
   return [...entries, ['live ingestion', parts.join(', ')]]
+}
+
+function describeRanges(ranges: CoverageBody['coverage']['blocks']['ranges']): string {
+  const shown = ranges.slice(0, SHOWN_GAPS + 1).map(({ from, to }) => `${from} to ${to}`)
+  return [...shown, ...(shown.length < ranges.length ? ['...'] : [])].join(', ')
 }
 
 function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string, string][] {

@@ -16,6 +16,8 @@ const METHOD_NAMES: Record<TwapMethod, string> = {
 /** Why TWAPs are unknown, in words. */
 const REASONS: Record<UnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its beginning',
+  imported:
+    'cannot be proven: they are of imported blocks, or of a period that such blocks are part of; an import has neither all points nor their order',
   'auctions not known': 'after missing events: whether an auction was in progress is not known',
   'points pruned': 'points before them have been pruned',
   'market data not kept':

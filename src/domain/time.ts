@@ -28,3 +28,12 @@ export function formatTime(timestamp: bigint): string {
   const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
   return date.toISOString().replace(/\.\d+Z$/, digits === '' ? 'Z' : `.${digits}Z`)
 }
+
+/** Nanoseconds that a time loses in a database that keeps microseconds. */
+export const MICROSECOND = 1_000n
+
+/** A time, Unix nanoseconds, as a database keeps it that keeps microseconds: what an import brings. */
+export function cutToMicrosecond(time: bigint): bigint {
+  const rest = time % MICROSECOND
+  return time - (rest < 0n ? rest + MICROSECOND : rest)
+}

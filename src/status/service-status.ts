@@ -46,12 +46,15 @@ async function wholeCoverage(
   first: CoverageBody['coverage'],
 ): Promise<CoverageBody['coverage']> {
   const { blocks, fundingPeriodDataPoints, liquidityProviders } = first
+  // A service of version 0.1.0 says nothing of imports.
+  blocks.imported ??= []
   let { next } = first
   while (next !== null) {
     const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200])
     const { coverage } = json<CoverageBody>(base, answer)
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
+    for (const range of coverage.blocks.imported ?? []) blocks.imported.push(range)
     for (const points of coverage.fundingPeriodDataPoints) fundingPeriodDataPoints.push(points)
     for (const providers of coverage.liquidityProviders) liquidityProviders.push(providers)
     next = coverage.next

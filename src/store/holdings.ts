@@ -89,9 +89,10 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
 // A description that cannot be answered fails at the start.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
-/** What is read of gaps and markets: one more of each than is asked for, which shows whether there are more. */
+/** What is read of gaps, imported ranges and markets: one more of each than is asked for, which shows whether there are more. */
 export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }: HoldingsQuery): {
   gaps: Statement
+  imported: Statement
   resources: HoldingStatement[]
 } {
   const most = limit === null ? NO_LIMIT : BigInt(limit) + 1n
@@ -100,17 +101,18 @@ export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }:
       ? { where: 'market_id > $1', values: [afterMarket ?? '', afterMarket === null ? 0n : most] }
       : { where: 'market_id = $1', values: [marketId, afterMarket === null ? 0n : most] }
   return {
-    gaps: lowestGaps(fromHeight ?? 0n, fromHeight === null ? 0n : most),
+    gaps: lowestRanges('gaps', fromHeight ?? 0n, fromHeight === null ? 0n : most),
+    imported: lowestRanges('imported', fromHeight ?? 0n, fromHeight === null ? 0n : most),
     resources: RESOURCES.map((resource) => statementOf(resource, markets)),
   }
 }
 
-/** Reads gaps that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
-export function lowestGaps(fromHeight: bigint, most: bigint): Statement {
+/** Reads ranges that begin at a height or above it. With the table's name in `order by`, as in READ_GAPS. */
+function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigint): Statement {
   return {
     text: `
-      select cast(from_height as text), cast(to_height as text), kind from gaps
-      where from_height >= $1 order by gaps.from_height limit $2`,
+      select cast(from_height as text), cast(to_height as text)${table === 'gaps' ? ', kind' : ''} from ${table}
+      where from_height >= $1 order by ${table}.from_height limit $2`,
     values: [fromHeight, most],
   }
 }
@@ -127,6 +129,7 @@ export type HoldingsRows = {
   stream: Row | null
   gaps: readonly Row[]
   resourceGaps: readonly Row[]
+  imported: readonly Row[]
   /** Of each resource, in the order of RESOURCES. */
   resources: readonly (readonly Row[])[]
   pruned: readonly Row[]
@@ -135,12 +138,17 @@ export type HoldingsRows = {
 /** Puts together what the statements on holdings have given; null in an empty store. */
 export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings | null {
   const limit = query.limit ?? Number.POSITIVE_INFINITY
-  const coverage = coverageOf(rows.stream, rows.gaps.slice(0, limit), rows.resourceGaps, [])
+  // Gaps and imported ranges lie apart: where a list is cut, none of the other's reaches across.
+  const fromHeight = endOfLists([rows.gaps, rows.imported], limit)
+  const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
+  const coverage = coverageOf(
+    ...([rows.stream, rows.gaps.filter(isShownRange)] as const),
+    ...([rows.resourceGaps, rows.imported.filter(isShownRange)] as const),
+  )
   if (coverage === null) return null
   const statements = holdingsStatements(query).resources
   const byMarket = rows.resources.filter((_, index) => statements[index]!.isByMarket)
   const afterMarket = lastMarket(byMarket, limit)
-  const fromHeight = rows.gaps.length > limit ? coverage.gaps.at(-1)!.to + 1n : null
   const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
   const held = RESOURCES.map(({ name }, index) => {
     const { fields, isByMarket } = statements[index]!
@@ -154,6 +162,12 @@ export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings |
     ...(Object.fromEntries(held) as HeldRows),
     prunedBefore: prunedBeforeOf(rows.pruned[0]),
   }
+}
+
+/** The height up to which every list of ranges is whole, where one of them is cut; null where none is. */
+function endOfLists(lists: readonly (readonly Row[])[], limit: number): bigint | null {
+  const ends = lists.filter((list) => list.length > limit).map((list) => BigInt(list[limit - 1]![1]!) + 1n)
+  return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
 }
 
 /** The last market up to which every list is whole, where one of them is cut; null where none is. */

@@ -1,4 +1,5 @@
 import { firstGapFrom, type HeightRange, rangesOf } from '../domain/coverage.ts'
+import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
@@ -54,9 +55,6 @@ const READ_EXACT = `
   select 1 from funding_period_data_points
   where market = $1 and source = $2 and timestamp > $3 and timestamp <= $4 and seq = $5 limit 1`
 
-/** Nanoseconds that an import cuts off. */
-const MICROSECOND = 1_000n
-
 /** Points that have been deleted, by their run. */
 export type GonePoints = Map<string, { run: SeriesRun; seqs: bigint[]; times: bigint[] }>
 
@@ -90,8 +88,8 @@ export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoin
  */
 export function* deleteUnplacedPoints(points: readonly BatchRow[], gone: GonePoints): Steps {
   const values = points.flatMap(([market, source, timestamp, seq]): BatchRow[] => {
-    const beyond = beyondMicrosecond(timestamp as bigint)
-    return beyond === 0n ? [] : [[market!, source!, (timestamp as bigint) - beyond, seq!]]
+    const cut = cutToMicrosecond(timestamp as bigint)
+    return cut === timestamp ? [] : [[market!, source!, cut, seq!]]
   })
   if (values.length === 0) return
   const found = yield { each: DELETE_UNPLACED_POINT, values }
@@ -141,11 +139,6 @@ export function* shrinkSpans(gone: GonePoints): Steps {
     )
     yield deleteEmptySpan(run, [...bySeq.keys()])
   }
-}
-
-function beyondMicrosecond(timestamp: bigint): bigint {
-  const rest = timestamp % MICROSECOND
-  return rest < 0n ? rest + MICROSECOND : rest
 }
 
 /** Deletes the spans of runs of 64 blocks of which no block is imported any more. */

@@ -37,7 +37,7 @@ export const COVERAGE_SCHEMA = closedObject({
     blocks: closedObject({
       ranges: listOf(
         closedObject({ from: HEIGHT, to: HEIGHT }),
-        'Heights of blocks that are held whole, both ends included.',
+        'Heights of blocks all of whose events are held, both ends included.',
       ),
       gaps: listOf(
         closedObject({
@@ -51,12 +51,16 @@ export const COVERAGE_SCHEMA = closedObject({
         }),
         'Heights between the first block and the last that are not held whole.',
       ),
+      imported: listOf(
+        closedObject({ from: HEIGHT, to: HEIGHT }),
+        'Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known.',
+      ),
       lastTimestamp: TIME,
     }),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
     next: {
       ...orNull({ type: 'string' }),
-      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
+      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
     },
     prunedBefore: {
       ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),

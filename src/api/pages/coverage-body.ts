@@ -14,6 +14,8 @@ export type CoverageBody = {
       ranges: BlockRange[]
       /** What lacks between the first block and the last, or of a block that is held. */
       gaps: (BlockRange & { kind: Gap['kind'] })[]
+      /** Blocks that are held from an import: not all of their events are there. */
+      imported: BlockRange[]
       lastTimestamp: string
     }
     /** What to ask for the rest with, where there are more gaps or markets; null where this is all. */
@@ -23,7 +25,7 @@ export type CoverageBody = {
 
 /**
  * Says what a store holds, of the part that was asked for. In all parts together every height from the first to the
- * last lies in one range or one gap.
+ * last lies in one range, one gap or one imported range.
  */
 export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
   const { coverage, next, ...rows } = holdings
@@ -33,6 +35,7 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
       blocks: {
         ranges: fromHeight === null ? [] : wholeRanges(coverage, fromHeight, next?.fromHeight ?? null),
         gaps: coverage.gaps.map(({ from, to, kind }) => ({ ...range(from, to), kind })),
+        imported: coverage.imported.map(({ from, to }) => range(from, to)),
         lastTimestamp: coverage.timestamp.toString(),
       },
       ...rows,
@@ -41,13 +44,17 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
   }
 }
 
-/** What lies between the gaps, from a height on, and before another one where the rest is asked for later. */
-function wholeRanges({ first, height, gaps }: Coverage, start: bigint, end: bigint | null): BlockRange[] {
+/** What lies between gaps and imported ranges, from a height on, and before another one where the rest is asked for later. */
+function wholeRanges(
+  { first, height, gaps, imported }: Coverage,
+  start: bigint,
+  end: bigint | null,
+): BlockRange[] {
   const ranges: BlockRange[] = []
   let from = start > first ? start : first
-  for (const gap of gaps) {
-    if (from < gap.from) ranges.push(range(from, gap.from - 1n))
-    from = gap.to + 1n
+  for (const other of [...gaps, ...imported].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    if (from < other.from) ranges.push(range(from, other.from - 1n))
+    from = other.to + 1n
   }
   if (end === null && from <= height) ranges.push(range(from, height))
   return ranges

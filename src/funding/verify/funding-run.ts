@@ -18,6 +18,9 @@ export type FundingRunOptions = {
 /** The terms that stand, or why there are none. */
 type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
 
+/** Why auctions in a period may not be known; and why a period was not seen from its beginning, where it was not. */
+export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
+
 /**
  * Judges the payments and estimates of one market. A payment is made anew from the TWAPs that the closing event
  * carries, so that it does not differ for a TWAP that does; an estimate from the period's points.
@@ -30,14 +33,13 @@ export class FundingRun {
   }
 
   /**
-   * A period has ended. `period` is what was known of it, null where it was not seen from its beginning; `doubt`: why
-   * auctions in it may not be known.
+   * A period has ended. `period` is what was known of it, null where it was not seen from its beginning.
    */
   closed(
     event: FundingPeriodEvent,
     place: StreamPlace,
     period: CurrentPeriod | null,
-    doubt: FundingUnknownReason | null,
+    { doubt, lost }: Doubts,
   ): void {
     const end = event.end!
     const isPaid = end > event.start && event.internalTwap !== null && event.externalTwap !== null
@@ -46,7 +48,7 @@ export class FundingRun {
     let values: FundingValue[] | null = null
     let reason: FundingUnknownReason | null = doubt ?? termsDoubt
     if (period === null || period.seq !== event.seq) {
-      reason = 'events missing'
+      reason = lost
     } else if (terms !== null || !isPaid) {
       const expected = isPaid && terms !== null ? payment(event, period, terms) : NOTHING
       if (expected === null) reason = 'not a number'
@@ -68,7 +70,7 @@ export class FundingRun {
     data: PerpetualData,
     { blockTime, place }: { blockTime: bigint; place: StreamPlace },
     period: CurrentPeriod | null,
-    doubt: FundingUnknownReason | null,
+    { doubt, lost }: Doubts,
   ): void {
     const { fundingPayment, fundingRate, internalTwap, externalTwap, seq, start } = data
     const texts = [fundingPayment, fundingRate, internalTwap, externalTwap].filter((text) => text !== null)
@@ -98,7 +100,7 @@ export class FundingRun {
       timestamp: at,
       place,
       values,
-      doubt: period === null ? 'events missing' : (doubt ?? termsDoubt),
+      doubt: period === null ? lost : (doubt ?? termsDoubt),
     })
   }
 

@@ -58,6 +58,8 @@ export class MarketRun {
   /** Why a source's points may not be all there, in the current period. */
   #doubts: [UnknownReason | null, UnknownReason | null] = [null, null]
   #differs: [boolean, boolean] = [false, false]
+  /** Why a period was not seen from its beginning. */
+  #lost: UnknownReason = 'events missing'
 
   constructor(options: MarketRunOptions) {
     this.#options = options
@@ -100,7 +102,7 @@ export class MarketRun {
     const verdict = this.#verifier.take(event)
     this.#judgePeriod(event, place, 'closing TWAP', verdict?.of === 'period-closed' ? verdict : null)
     const doubt = this.#knowsAuctions ? null : 'auctions not known'
-    this.#funding.closed(event, place, this.#verifier.running(), doubt)
+    this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
   point(event: FundingPeriodDataPointEvent, place: StreamPlace): void {
@@ -142,15 +144,17 @@ export class MarketRun {
     const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
     try {
       const data = perpetualDataOf(event)
-      if (data !== null) this.#funding.estimated(data, { blockTime, place }, running, doubt)
+      const doubts = { doubt, lost: this.#lost }
+      if (data !== null) this.#funding.estimated(data, { blockTime, place }, running, doubts)
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
       this.#funding.unreadable(place, blockTime, running)
     }
   }
 
-  /** Events are missing here. */
-  forget(): void {
+  /** Events are missing here, for a reason. */
+  forget(reason: UnknownReason = 'events missing'): void {
+    this.#lost = reason
     this.#verifier.forget()
     this.#period = null
     this.#knowsAuctions = false
@@ -225,7 +229,7 @@ export class MarketRun {
       marketId,
       height: place.height,
       eventIndex: place.eventIndex,
-      doubt: verdict === null ? 'events missing' : doubt,
+      doubt: verdict === null ? this.#lost : doubt,
       isOfNoLength,
     })
   }

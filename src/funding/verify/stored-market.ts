@@ -112,7 +112,7 @@ export class StoredMarket {
       const isWhole = this.#reach(point.place.height)
       const isWithin = isNotOlder(point.place, opening) && (end === null || isNotOlder(end, point.place))
       if (isWhole && isWithin) this.#run.point(point.event, point.place)
-      else this.#options.tally.addUnknownPoints(seq, 1, 'events missing')
+      else this.#options.tally.addUnknownPoints(seq, 1, this.#reasonAt(point.place.height))
     }
     if (event.end === null) return
     await this.#takeAuctions(place)
@@ -138,7 +138,7 @@ export class StoredMarket {
     const isWhole = this.#reach(opening.height)
     if (!isWhole || !(isStored || follows || (event.seq === 0n && this.#sawTheBeginning(event, points)))) {
       // It may have begun before the store did, or where something is missing.
-      this.#forget()
+      this.#forget(isWhole ? 'events missing' : this.#reasonAt(opening.height))
       return opening
     }
     const opened = isStored ? event : { ...event, end: null, internalTwap: null, externalTwap: null }
@@ -199,20 +199,36 @@ export class StoredMarket {
     }
   }
 
-  /** Goes on to a height, and forgets what was where blocks are missing; false for a block that is not whole. */
+  /** Goes on to a height, and forgets what was where events are missing; false for a block that is not whole. */
   #reach(height: bigint): boolean {
     const { gaps } = this.#options.stream
     const from = this.#height ?? height
     this.#height = height
-    const gap = gaps[firstGapFrom(gaps, from)]
-    if (gap === undefined || gap.from > height) return true
-    this.#forget()
-    const last = gaps[firstGapFrom(gaps, height)]
-    return last === undefined || last.from > height
+    if (height === 0n) {
+      // An import has it from before its blocks.
+      this.#forget('imported')
+      return false
+    }
+    const first = firstGapFrom(gaps, from)
+    if (gaps[first] === undefined || gaps[first].from > height) return true
+    const end = firstGapFrom(gaps, height)
+    const last = gaps[end]
+    const isWhole = last === undefined || last.from > height
+    const passed = gaps.slice(first, isWhole ? end : end + 1)
+    this.#forget(passed.some(({ kind }) => kind === 'imported') ? 'imported' : 'events missing')
+    return isWhole
   }
 
-  #forget(): void {
-    this.#run.forget()
+  /** Why nothing can be said of a block that is not whole. */
+  #reasonAt(height: bigint): UnknownReason {
+    const { gaps } = this.#options.stream
+    const gap = gaps[firstGapFrom(gaps, height)]
+    const isImported = height === 0n || (gap?.kind === 'imported' && gap.from <= height)
+    return isImported ? 'imported' : 'events missing'
+  }
+
+  #forget(reason: UnknownReason = 'events missing'): void {
+    this.#run.forget(reason)
     this.#sawOpeningAuction = false
   }
 

@@ -8,6 +8,7 @@ export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
 /** Why nothing can be said of a TWAP. */
 export type UnknownReason =
   | 'events missing'
+  | 'imported'
   | 'auctions not known'
   | 'points pruned'
   | 'market data not kept'

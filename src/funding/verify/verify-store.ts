@@ -1,4 +1,4 @@
-import type { Gap } from '../../domain/coverage.ts'
+import type { Gap, HeightRange } from '../../domain/coverage.ts'
 import type { FundingParameters } from '../../events/event.ts'
 import { isNotOlder, type StreamPlace } from '../../projections/batch.ts'
 import { prunedBeforeOf } from '../../store/holdings.ts'
@@ -24,7 +24,8 @@ export type VerifyStoreOptions = {
 export type StoredStream = {
   /** The height of the first block. */
   first: bigint
-  gaps: readonly Gap[]
+  /** Heights that are missing or incomplete, and those that are imported. */
+  gaps: readonly (HeightRange & { kind: Gap['kind'] | 'imported' })[]
   pruned: PrunedBefore | null
 }
 
@@ -104,14 +105,17 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
   const [stream] = await reader.read(tableOf('stream'), all, 1)
   if (stream === undefined) return null
   const gaps = await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)
+  const imported = await reader.read(tableOf('imported'), all, Number.MAX_SAFE_INTEGER)
   const [pruned] = await reader.read(tableOf('pruned'), all, 1)
   return {
     first: BigInt(namedRow(tableOf('stream'), stream).first_height!),
-    gaps: gaps.map(([from, to, kind]) => ({
-      from: BigInt(from!),
-      to: BigInt(to!),
-      kind: kind as Gap['kind'],
-    })),
+    gaps: [...gaps, ...imported.map(([from, to]) => [from!, to!, 'imported'])]
+      .map(([from, to, kind]) => ({
+        from: BigInt(from!),
+        to: BigInt(to!),
+        kind: kind as Gap['kind'] | 'imported',
+      }))
+      .sort((a, b) => (a.from < b.from ? -1 : 1)),
     pruned: prunedBeforeOf(pruned?.slice(1)),
   }
 }

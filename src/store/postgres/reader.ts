@@ -228,11 +228,12 @@ async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Ho
   const statements = holdingsStatements(query)
   const [stream] = await rowsOf(client, READ_STREAM)
   const gaps = await rows(client, statements.gaps)
+  const imported = await rows(client, statements.imported)
   const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
   const pruned = await rowsOf(client, READ_PRUNED)
   const resources: Row[][] = []
   for (const statement of statements.resources) resources.push(await rows(client, statement))
-  return holdingsOf(query, { stream: stream ?? null, gaps, resourceGaps, pruned, resources })
+  return holdingsOf(query, { stream: stream ?? null, gaps, resourceGaps, imported, pruned, resources })
 }
 
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {

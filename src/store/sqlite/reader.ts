@@ -195,11 +195,12 @@ function readGaps(connection: Connection, most: number): GapSummary | null {
 }
 
 function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | null {
-  const { gaps, resources } = holdingsStatements(query)
+  const { gaps, imported, resources } = holdingsStatements(query)
   return holdingsOf(query, {
     stream: connection.row(READ_STREAM),
     gaps: connection.rows(gaps.text, gaps.values),
     resourceGaps: connection.rows(READ_RESOURCE_GAPS),
+    imported: connection.rows(imported.text, imported.values),
     resources: resources.map(({ text, values }) => connection.rows(text, values)),
     pruned: connection.rows(READ_PRUNED),
   })

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { groupDigits } from '../figures/format-figure.ts'
 import { setParams } from '../location.ts'
-import { lastHeight, latestCoverage } from '../service/coverage.ts'
+import { firstHeight, lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { findHeight } from './find-height.ts'
 
@@ -24,7 +24,7 @@ export function HeightForm({ height }: { height: string | null }) {
     setSaid('Searching …')
     try {
       const heights = {
-        first: BigInt(coverage.blocks.ranges[0]?.from ?? 0),
+        first: firstHeight(coverage),
         last: BigInt(lastHeight(coverage)),
       }
       const place = await findHeight(lyra, BigInt(given), heights, stop.signal, (atBlock) =>

@@ -6,11 +6,13 @@ type Blocks = Coverage['blocks']
 /** Gaps that are listed; a store with more has other troubles. */
 const LISTED = 100
 
-/** Which heights are held and which are missing: as a bar, and in words. */
-export function BlocksBar({ blocks: { ranges, gaps } }: { blocks: Blocks }) {
-  const parts = [...ranges.map((range) => ({ ...range, kind: 'held' as const })), ...gaps].sort(
-    (left, right) => (BigInt(left.from) < BigInt(right.from) ? -1 : 1),
-  )
+/** Which heights are held, imported and missing: as a bar, and in words. */
+export function BlocksBar({ blocks: { ranges, gaps, imported } }: { blocks: Blocks }) {
+  const parts = [
+    ...ranges.map((range) => ({ ...range, kind: 'held' as const })),
+    ...imported.map((range) => ({ ...range, kind: 'imported' as const })),
+    ...gaps,
+  ].sort((left, right) => (BigInt(left.from) < BigInt(right.from) ? -1 : 1))
   const [first, last] = [parts[0], parts.at(-1)]
   if (first === undefined || last === undefined) return <p class="quiet">None yet.</p>
   const whole = BigInt(last.to) - BigInt(first.from) + 1n
@@ -42,18 +44,44 @@ export function BlocksBar({ blocks: { ranges, gaps } }: { blocks: Blocks }) {
           <ul class="gaps">
             {gaps.slice(0, LISTED).map(({ from, to, kind }) => (
               <li key={from}>
-                {from === to
-                  ? `block ${groupDigits(from)}`
-                  : `blocks ${groupDigits(from)} to ${groupDigits(to)}`}{' '}
-                <span class="bad">{kind}</span>
+                {heightsText(from, to)} <span class="bad">{kind}</span>
               </li>
             ))}
           </ul>
           {gaps.length > LISTED && <p class="quiet">The first {LISTED} are listed.</p>}
         </>
       )}
+      {imported.length > 0 && <Imported ranges={imported} />}
     </>
   )
+}
+
+/** Which blocks are imported, and what that means. */
+function Imported({ ranges }: { ranges: Blocks['imported'] }) {
+  const count = ranges.reduce((sum, { from, to }) => sum + BigInt(to) - BigInt(from) + 1n, 0n)
+  return (
+    <div class="imported">
+      <p>
+        {groupDigits(count.toString())} {count === 1n ? 'block is' : 'blocks are'} <strong>imported</strong>{' '}
+        from tables of a data node, and not made from events:
+      </p>
+      <ul>
+        {ranges.slice(0, LISTED).map(({ from, to }) => (
+          <li key={from}>{heightsText(from, to)}</li>
+        ))}
+      </ul>
+      {ranges.length > LISTED && <p class="quiet">The first {LISTED} are listed.</p>}
+      <p class="quiet">
+        Within one imported block there is one data point of each market, period and source, the last. The
+        order of rows within the block is not known, and times have microseconds. Funding arithmetic cannot be
+        proven there. Event files of these blocks, when they are ingested, replace what was imported.
+      </p>
+    </div>
+  )
+}
+
+function heightsText(from: string, to: string): string {
+  return from === to ? `block ${groupDigits(from)}` : `blocks ${groupDigits(from)} to ${groupDigits(to)}`
 }
 
 /** In millionths, so that no figure is too great for a style. */

@@ -27,8 +27,16 @@ export function latestCoverage(): Coverage | null {
 
 /** The height of the last block. */
 export function lastHeight({ blocks }: Coverage): string {
-  const ends = [...blocks.ranges, ...blocks.gaps].map(({ to }) => BigInt(to))
+  const ends = [...blocks.ranges, ...blocks.gaps, ...blocks.imported].map(({ to }) => BigInt(to))
   return ends.reduce((highest, end) => (end > highest ? end : highest), 0n).toString()
+}
+
+/** The height of the first block that is held; 0 where none is. */
+export function firstHeight({ blocks }: Coverage): bigint {
+  const starts = [blocks.ranges[0], blocks.imported[0]].flatMap((range) =>
+    range === undefined ? [] : [BigInt(range.from)],
+  )
+  return starts.length === 0 ? 0n : starts.reduce((least, start) => (start < least ? start : least))
 }
 
 async function poll(): Promise<void> {
