@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { checkStore } from '../src/check/check-store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { assertGoldenAnswers } from './fixtures/golden.ts'
 import { importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksOf, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
-import { ingestWhole } from './fixtures/service.ts'
-import { recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails where a store has other rows than an import is to make. */
@@ -99,6 +100,22 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(report.resourceGaps, missing)
         assertImported(await dumpStore(store), importedRows(blocksOf(events, Number(to))), tables)
         await assertReplaced(t, kind, store, events)
+      })
+    }
+
+    for (const name of ['perps-calm', 'funding-periods/perps-calm', 'smoke']) {
+      test(`the answers of ${name} are right but for data points, of which not all are imported`, async (t) => {
+        const golden = readGolden(name)
+        const path = referencePath(`tables/${name.split('/').at(-1)}.tables.sql.gz`)
+        if (path === null || golden === null) return skip(t, `no ${name}`)
+        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        const store = kind.create(t)
+        await importWhole(store, await loadReferenceTables(t, server.url, path))
+        const base = await serve(t, store)
+        const timestamp = `${golden.timestamp.slice(0, -3)}000`
+        const isAsked = ({ path }: GoldenCase) => !path.includes('/data-points/')
+        const count = await assertGoldenAnswers(base, { ...golden, timestamp }, isAsked)
+        assert.ok(count > 100, `${count} cases`)
       })
     }
   })
