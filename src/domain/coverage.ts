@@ -37,7 +37,8 @@ export type Coverage = {
   resourceGaps: readonly ResourceGap[]
   /**
    * Heights whose rows come from an import and not from events: ascending, apart from each other, and never of heights
-   * that are missing.
+   * that are missing. A block counts as imported from the commit on that brings the last of its rows: a stream sends it
+   * once.
    */
   imported: readonly HeightRange[]
 }
