@@ -19,9 +19,9 @@ const run = promisify(execFile)
 
 const ROUNDS = 3
 
-/** Some 2,000,000 points in one segment, as in the database; and a tenth of them. */
+/** Some 2,000,000 points in one segment, as in the database; and a tenth of them, as in the event file beside it. */
 const LARGE = { blocks: 40_000, markets: 50 }
-const SMALL = { blocks: 4_000, markets: 50 }
+const SMALL = { blocks: 20_000, markets: 10 }
 
 /** Megabytes that an import may take, whatever the size of the source. */
 const MOST_MEMORY = 400

@@ -3,7 +3,7 @@ import { type Fields, PackedRows } from './packed-rows.ts'
 import type { HistoryRow } from './source.ts'
 
 /** Memory for rows that are sorted. */
-export const MAX_SORT_BYTES = 64 * 1024 * 1024
+export const MAX_SORT_BYTES = 112 * 1024 * 1024
 
 /** Rows of one block, packed: it is committed at once. Blocks of busy networks have kilobytes. */
 const MAX_BLOCK_BYTES = 16 * 1024 * 1024

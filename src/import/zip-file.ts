@@ -8,8 +8,8 @@ import { ImportError } from './import-error.ts'
 const MAX_ENTRIES = 10_000
 
 /** Sizes of the pieces that are read, and that are inflated. */
-const READ_BYTES = 256 * 1024
-const INFLATED_BYTES = 256 * 1024
+const READ_BYTES = 64 * 1024
+const INFLATED_BYTES = 64 * 1024
 
 /** Tables deflate to a tenth or a twentieth; what claims to be larger than this, and many times its size, is no table. */
 const CLAIMED_BYTES = 64 * 1024 * 1024
