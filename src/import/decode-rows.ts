@@ -72,11 +72,12 @@ class IdCache {
   of(bytea: string | null | undefined): string {
     const known = this.#known.get(bytea ?? '')
     if (known !== undefined) return known
-    const id = idOf(bytea ?? null)
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    const own = Buffer.from(bytea ?? '').toString()
+    const id = idOf(own)
     if (!this.#pattern.test(id)) return ''
     if (this.#known.size >= KNOWN_IDS) this.#known.clear()
-    // A copy: the text itself is a part of a larger one, which it would keep.
-    this.#known.set(Buffer.from(bytea!).toString(), id)
+    this.#known.set(own, id)
     return id
   }
 }

@@ -122,7 +122,8 @@ class Newest {
   isNewest(id: string, time: number): boolean {
     const known = this.#times.get(id)
     if (known !== undefined && known > time) return false
-    this.#times.set(id, time)
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    this.#times.set(Buffer.from(id).toString(), time)
     return true
   }
 }

@@ -62,7 +62,7 @@ export async function readZipDirectory(
 function damaged(path: string, error: unknown): ImportError {
   if (error instanceof ImportError) return error
   return new ImportError(
-    `${path}: not a whole zip file: ${(error as Error).message}. Copy the segment again; its data node writes it anew`,
+    `${path}: not a whole zip file: ${(error as Error).message.replace(/\.$/, '')}. Copy the segment again; its data node writes it anew`,
     { cause: error },
   )
 }
