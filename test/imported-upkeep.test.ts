@@ -26,6 +26,7 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
+import { ETH } from './fixtures/explorer.ts'
 import { query, send } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
@@ -139,6 +140,20 @@ for (const kind of STORE_KINDS) {
       const { pruned: _, ...restored } = await dumpStore(store)
       const { pruned: __, ...expected } = await dumpStore(whole)
       assertSameDump({ ...restored }, { ...expected }, 'pruned, and ingested again')
+    })
+
+    test('has no estimate of a running period while some of its blocks are imported', async (t) => {
+      const path = recordingPath('perps-calm-named.evts.gz')!
+      const base = await serve(t, await halfImported(t, kind, path))
+      const whole = kind.create(t)
+      await importBlocks(whole, blocksOf(readRecording(path)), { from: 1n, to: 1_000n })
+      const wholeBase = await serve(t, whole)
+      const estimateOf = async (at: string) =>
+        JSON.parse((await send(at, `/api/v2/funding-estimates/${ETH}`)).text).fundingEstimate
+      assert.ok((await estimateOf(base)) !== null)
+      assert.equal(await estimateOf(wholeBase), null)
+      await ingestWell(t, whole, readRecording(path))
+      assert.deepEqual(await estimateOf(wholeBase), await estimateOf(base))
     })
 
     test('has TWAPs and payments that are not proven, and none that differ', async (t) => {

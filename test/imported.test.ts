@@ -7,6 +7,7 @@ import type { Block } from '../src/blocks/block.ts'
 import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
+import { readInstruments, writeInstruments } from '../src/ingest/write-instruments.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -36,6 +37,7 @@ import { inScope } from './fixtures/scope.ts'
 import { SILENT } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { StreamModel } from './fixtures/stream-model.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
@@ -88,7 +90,7 @@ const times = fc.constantFrom(
   ...[-1_500, -1_001, 1_000, 1_001, 1_999, 2_000, 2_500, 40_000_000_000, 40_000_000_300, 400_000_000_000],
 )
 
-/** An event of few values, so that rows fall together; `startsAgree`: all events of a period have the same start. */
+/** An event of few values, so that rows fall together; `startsAgree`: those of a period have one start, of whole microseconds. */
 const contentsOf = (startsAgree: boolean): fc.Arbitrary<Content> =>
   fc.oneof(
     {
@@ -104,7 +106,7 @@ const contentsOf = (startsAgree: boolean): fc.Arbitrary<Content> =>
       weight: 3,
       arbitrary: fc
         .record({ marketId: markets, seq: seqs, start: times, end: fc.option(times), twap: prices })
-        .map((fields) => fundingPeriod(startsAgree ? { ...fields, start: fields.seq * 1_001 } : fields)),
+        .map((fields) => fundingPeriod(startsAgree ? { ...fields, start: fields.seq * 1_000 } : fields)),
     },
     fc
       .record({
@@ -148,12 +150,19 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-async function take(scope: TestContext, store: string, blocks: MadeBlock[], step: Step): Promise<void> {
+async function take(
+  scope: TestContext,
+  store: string,
+  blocks: MadeBlock[],
+  step: Step,
+  model?: StreamModel,
+): Promise<void> {
   if (step.do === 'import') {
     const { from, to, rowsFrom, blocksOfCommit, commits } = step
-    await importBlocks(store, blocksOf(fileOf(...blocks)), {
+    const committed = await importBlocks(store, blocksOf(fileOf(...blocks)), {
       ...{ from: BigInt(from), to: BigInt(to), rowsFrom: BigInt(rowsFrom), blocksOfCommit, commits },
     })
+    for (const commit of committed) model?.import(commit)
     return
   }
   const some =
@@ -163,6 +172,7 @@ async function take(scope: TestContext, store: string, blocks: MadeBlock[], step
           .filter(({ height }) => height === step.height)
           .map((block) => ({ ...block, without: [2 + Math.floor((block.events?.length ?? 0) / 2)] }))
   await ingestBytes(scope, store, fileOf(...some), { allowGap: true })
+  model?.ingest(fileOf(...some), { allowGap: true })
 }
 
 for (const kind of STORE_KINDS) {
@@ -247,15 +257,85 @@ for (const kind of STORE_KINDS) {
       })
     })
 
+    test('of block 1 gives way to its two parts, in whatever pieces they come', async (t) => {
+      const part = (hash: string, ...events: Content[]): MadeBlock => ({ height: 1, hash, events })
+      const [genesis, one] = [
+        part('g', asset(), provision()),
+        part('1', dataPoint({ timestamp: 1_300 }), marketData()),
+      ]
+      const others: MadeBlock[] = [2, 3, 4].map((height) => ({
+        height,
+        events: [checkpoint({ atBlock: height })],
+      }))
+      const bytes = fileOf(genesis, one, ...others)
+      const expected = await wholeDump(t, kind, bytes)
+      const made = blocksOf(bytes)
+      for (const pieces of [
+        [[genesis, one, ...others]],
+        [[genesis, one, others[0]!]],
+        [[others[1]!], [genesis, one, others[0]!]],
+        [[others[0]!], [genesis, one]],
+        [[genesis, others[0]!]],
+        [[genesis, one]],
+      ]) {
+        await inScope(async (scope) => {
+          const store = kind.create(scope)
+          await importBlocks(store, made, { from: 1n, to: 4n })
+          for (const piece of pieces) {
+            await ingestWell(scope, store, fileOf(...piece))
+            assert.deepEqual(await problemsOf(store), [])
+          }
+          await ingestWell(scope, store, bytes)
+          assertSameDump(
+            await dumpStore(store),
+            expected,
+            JSON.stringify(pieces.flat().map(({ hash }) => hash)),
+          )
+        })
+      }
+    })
+
+    test('of unknown blocks gives way to a file of instruments, and does not replace it', async (t) => {
+      const store = kind.create(t)
+      const made = blocksOf(
+        fileOf({ height: 5, events: [perpetual({ code: 'IMPORTED' }), asset()] }, { height: 6 }),
+      )
+      const codes = async () =>
+        (await dumpStore(store)).instruments!.map((row) => {
+          const [, code, ...others] = JSON.parse(row) as string[]
+          return [code, ...others.slice(-2)].join(' ')
+        })
+      const importAll = () => importBlocks(store, made, { from: 6n, to: 6n, rowsFrom: 5n })
+      await importAll()
+      assert.deepEqual(await codes(), ['IMPORTED 0 0'])
+      const path = join(temporaryFolder(t), 'instruments.json')
+      const asset0 = { id: 'VOTE', symbol: 'V', name: 'Votes', decimals: '5' }
+      const node = {
+        ...{ marketId: MARKET, code: 'FILE', name: 'n', product: 'PRODUCT_FUTURE', quoteName: 'USD' },
+        ...{ decimalPlaces: '2', positionDecimalPlaces: '0', state: 'STATE_ACTIVE' },
+        ...{ tradingMode: 'TRADING_MODE_CONTINUOUS', settlementAsset: asset0, funding: null },
+      }
+      writeFileSync(path, JSON.stringify({ instruments: { edges: [{ node }] } }))
+      const writer = await openStore(store).openWriter()
+      await writeInstruments(writer, readInstruments(path))
+      await writer.close()
+      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
+      await importAll()
+      assert.match((await codes())[0]!, /^FILE 0 [1-9]/)
+      assert.deepEqual(await problemsOf(store), [])
+    })
+
     test('leaves nothing behind once all events have come, in whatever order imports and files came', async () => {
       await fc.assert(
         fc.asyncProperty(streamOf(contentsOf(false)), steps, (blocks, list) =>
           inScope(async (scope) => {
             const bytes = fileOf(...blocks)
             const store = kind.create(scope)
+            const model = new StreamModel()
             for (const step of list) {
-              await take(scope, store, blocks, step)
+              await take(scope, store, blocks, step, model)
               assert.deepEqual(await problemsOf(store), [], step.do)
+              assertSameDump(await dumpStore(store), model.dump(), step.do)
             }
             assert.deepEqual(await differencesOf(scope, store, bytes), [])
             await ingestWell(scope, store, bytes, { allowGap: true })

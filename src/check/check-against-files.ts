@@ -294,30 +294,30 @@ async function compareTable(
   ranges: { store?: RowRange; files?: RowRange } = {},
 ): Promise<number> {
   let same = 0
-  const compare = (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => {
-    const problem = problemOf(comparison, table, ours, theirs)
-    if (problem !== null) comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
-    else if (ours !== null && theirs !== null) same++
-  }
   await eachKey(comparison, table, ranges, (ours, theirs) => {
-    if (ours === null || !isImportedPoint(comparison, table, ours, theirs)) return compare(ours, theirs)
-    return eventOfPoint(comparison, table, ours).then((event) => compare(ours, event ?? theirs))
+    const compare = (event: readonly Cell[] | null) => {
+      const problem = problemOf(comparison, table, ours, event)
+      if (problem === null) {
+        if (ours !== null && event !== null) same++
+      } else if (event === theirs && ours !== null && isImportedPoint(comparison, table, ours)) {
+        return eventOfPoint(comparison, table, ours).then(found)
+      } else comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
+      return undefined
+    }
+    const found = (event: readonly Cell[] | null): void => {
+      if (event !== null && event !== theirs) void compare(event)
+      else comparison.problems.add(describeRow(table, ours!), problemOf(comparison, table, ours, theirs)!)
+    }
+    return compare(theirs)
   })
   return same
 }
 
-/** Whether an imported point of the store stands under another key, or in another block, than in the files. */
-function isImportedPoint(
-  { store }: Comparison,
-  table: Table,
-  ours: readonly Cell[],
-  theirs: readonly Cell[] | null,
-): boolean {
+/** Whether a row of the store is an imported point: it may stand under another key than the event that it comes from. */
+function isImportedPoint({ store }: Comparison, table: Table, ours: readonly Cell[]): boolean {
   const { imported } = store.coverage
   if (imported.length === 0 || table.name !== 'funding_period_data_points') return false
-  const { height } = namedRow(table, ours)
-  if (theirs !== null && namedRow(table, theirs).height === height) return false
-  return isWithin(imported, BigInt(height!))
+  return isWithin(imported, BigInt(namedRow(table, ours).height!))
 }
 
 /** The row of the files for the event that an imported point comes from: its time becomes the point's where it is cut. */

@@ -3,7 +3,7 @@ import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import { deleteEmptySpan, holdSpans, shrinkSpan } from './prune-statements.ts'
+import { deleteEmptySpan, holdSpans, READ_MARKETS, shrinkSpan } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
 import type { SeriesRun } from './write-series.ts'
 
@@ -27,13 +27,11 @@ const UNDO_ENDS = `
     internal_twap = null, external_twap = null, height = start_height, event_index = start_index
   where height between $1 and $2`
 
-/** Sources as literals: a range of the key for each. */
-const READ_SPANS = `
-  select cast(spans.market as text), cast(spans.source as text),
-    cast(min(spans.first_timestamp) as text), cast(max(spans.last_timestamp) as text)
-  from markets join funding_period_imported_spans as spans on spans.market = markets.market
-  where spans.source in (0, 1, 2) and spans.blocks between $1 and $2
-  group by spans.market, spans.source`
+/** Between which times the imported points of some runs of blocks lie, of one source of a market: one range of the key. */
+const READ_TIMES = `
+  select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text)
+  from funding_period_imported_spans
+  where market = $1 and source = $2 and blocks between $3 and $4`
 
 const DELETE_POINTS = `
   delete from funding_period_data_points
@@ -42,7 +40,7 @@ const DELETE_POINTS = `
 
 const DELETE_SPANS = `
   delete from funding_period_imported_spans
-  where market in (select market from markets) and source in (0, 1, 2) and blocks between $1 and $2`
+  where market = $1 and source = $2 and blocks between $3 and $4`
 
 /** A point of before the imported blocks, whose block is not known, by the time of the event that it comes from. */
 const DELETE_UNPLACED_POINT = `
@@ -64,23 +62,31 @@ export function* undoImportedRows(heights: readonly bigint[]): Steps {
   for (const each of [...UNPLACE, UNPLACE_STARTS, UNDO_ENDS]) yield { each, values }
 }
 
-/** Deletes the points that an import brought for some blocks. */
-export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoints): Steps {
+/** Deletes the points that an import brought for some blocks; returns the runs that it had points of about there. */
+export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoints): Steps<SeriesRun[]> {
+  const [markets = []] = yield { each: READ_MARKETS, values: [[]] }
+  const all = markets.flatMap(([market]) =>
+    [0n, 1n, 2n].map((source): SeriesRun => ({ market: BigInt(market!), source })),
+  )
+  const withPoints = new Set<SeriesRun>()
   for (const { from, to } of rangesOf(heights)) {
-    const [spans = []] = yield { each: READ_SPANS, values: [[from / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]] }
-    for (const span of spans) {
-      const [market, source, first, last] = span.map((cell) => BigInt(cell!)) as [
-        ...[market: bigint, source: bigint],
-        ...[first: bigint, last: bigint],
-      ]
-      const run = { market, source }
+    const blocks = [from / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
+    const found = yield { each: READ_TIMES, values: all.map((run) => [...cells(run), ...blocks]) }
+    for (const [index, run] of all.entries()) {
+      const [[first = null, last = null] = []] = found[index]!
+      if (first === null || last === null) continue
+      withPoints.add(run)
+      const times = [BigInt(first), BigInt(last)] as const
       // As pruning does, which may be at work at the same time.
-      yield holdSpans(run, first, last)
-      const [points = []] = yield { each: DELETE_POINTS, values: [[market, source, first, last, from, to]] }
+      yield holdSpans(run, ...times)
+      const [points = []] = yield { each: DELETE_POINTS, values: [[...cells(run), ...times, from, to]] }
       addGone(gone, run, points)
     }
   }
+  return [...withPoints]
 }
+
+const cells = ({ market, source }: SeriesRun): bigint[] => [market, source]
 
 /**
  * Deletes the points whose blocks an import did not know, where the events that they come from are among points to be
@@ -141,12 +147,17 @@ export function* shrinkSpans(gone: GonePoints): Steps {
   }
 }
 
-/** Deletes the spans of runs of 64 blocks of which no block is imported any more. */
-export function* deleteImportedSpans(heights: readonly bigint[], imported: readonly HeightRange[]): Steps {
-  const runs = [...new Set(heights.map((height) => height / BLOCKS_OF_SPAN))].filter((run) => {
-    const first = run * BLOCKS_OF_SPAN
+/** Deletes the imported spans of 64 blocks of which none is imported any more, of some sources of markets. */
+export function* deleteImportedSpans(
+  runs: readonly SeriesRun[],
+  heights: readonly bigint[],
+  imported: readonly HeightRange[],
+): Steps {
+  const blocks = [...new Set(heights.map((height) => height / BLOCKS_OF_SPAN))].filter((some) => {
+    const first = some * BLOCKS_OF_SPAN
     const range = imported[firstGapFrom(imported, first)]
     return range === undefined || range.from >= first + BLOCKS_OF_SPAN
   })
-  if (runs.length > 0) yield { each: DELETE_SPANS, values: rangesOf(runs).map(({ from, to }) => [from, to]) }
+  const values = rangesOf(blocks).flatMap(({ from, to }) => runs.map((run) => [...cells(run), from, to]))
+  if (values.length > 0) yield { each: DELETE_SPANS, values }
 }

@@ -139,7 +139,7 @@ function* writePoints(
   { before, after: { imported } }: Coverages,
 ): Steps {
   const gone: GonePoints = new Map()
-  if (replacedImports.length > 0) yield* deleteImportedPoints(replacedImports, gone)
+  const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
   const heightOf = ([, , , , , , height]: BatchRow) => height as bigint
   const heldUpTo = before?.height ?? -1n
   const history = given.filter((point) => heightOf(point) <= heldUpTo)
@@ -169,7 +169,7 @@ function* writePoints(
   if (spans.imported.length > 0) {
     yield { table: tableOf('funding_period_imported_spans'), rows: spans.imported, countsNew: false }
   }
-  if (replacedImports.length > 0) yield* deleteImportedSpans(replacedImports, imported)
+  yield* deleteImportedSpans(hadImports, replacedImports, imported)
   for (const [index, [key, { run, points }]] of [...runs].entries()) {
     const times = gone.get(key)?.times ?? []
     const [[found = null] = []] = lasts[index]!
