@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
@@ -115,16 +116,18 @@ for (const kind of STORE_KINDS) {
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       test(`${signal} ends it with exit status 130, and what it has begun is committed`, async (t) => {
+        if (database === null) return skip(t, 'PostgreSQL is not installed')
         const store = kind.create(t)
-        const run = startLyra(t, argumentsOf(store, folder))
-        const isHeld = async () => {
-          const reader = await openStore(store).openReader()
-          return reader
-            .coverage()
-            .then((coverage) => coverage !== null)
-            .finally(() => reader.close())
+        // It waits for the last of the tables, so that it is at work for certain.
+        const locking = new Client({ connectionString: database })
+        await locking.connect()
+        await locking.query('begin; lock table current_market_data')
+        const run = startLyra(t, argumentsOf(store, database))
+        const isWaiting = async () => {
+          const { rows } = await locking.query('select from pg_locks where not granted')
+          return rows.length > 0
         }
-        while (!(await isHeld().catch(() => false))) await delay(5)
+        while (!(await isWaiting())) await delay(20)
         run.child.kill(signal)
         const { code, stdout, stderr } = await run.outcome
         assert.equal(code, 130, stderr)
@@ -133,10 +136,11 @@ for (const kind of STORE_KINDS) {
           stdout,
           /^ {2}fundingPeriods: kept from block \d+ on; .*: run the import of these blocks again/m,
         )
-        const last = await runLyra(t, argumentsOf(store, folder))
+        await locking.end()
+        const last = await runLyra(t, argumentsOf(store, database))
         assert.equal(last.code, 0, last.stderr)
         const whole = kind.create(t)
-        await runLyra(t, argumentsOf(whole, folder))
+        await runLyra(t, argumentsOf(whole, database))
         assertSameDump(await dumpStore(store), await dumpStore(whole), signal)
       })
     }

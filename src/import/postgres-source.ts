@@ -148,7 +148,7 @@ class Database {
   /** The rows of a query by a cursor, many at a time; the next ones are fetched while those are worked on. */
   async *cursor(text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
     const name = `lyra_${++this.#cursors}`
-    await this.rows(`declare ${name} no scroll cursor for ${text}`)
+    await this.#unlessAborted(this.rows(`declare ${name} no scroll cursor for ${text}`))
     const fetch = () => {
       const rows = this.rows(`fetch forward ${size} from ${name}`)
       rows.catch(() => {})
@@ -168,6 +168,7 @@ class Database {
   async #unlessAborted<T>(work: Promise<T>): Promise<T> {
     const signal = this.#signal
     if (signal === undefined) return work
+    work.catch(() => {})
     signal.throwIfAborted()
     const { promise, reject } = Promise.withResolvers<never>()
     const abort = () => reject(signal.reason as Error)
