@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, grpc, intake, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, grpc, intake, import, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -13,6 +13,7 @@ import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
 import { measureGrpc } from './grpc.ts'
+import { measureImports } from './import.ts'
 import { measureIntake, removeStore } from './intake.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
@@ -67,6 +68,7 @@ async function benchAgainstLimits(): Promise<void> {
     explorer: benchExplorer,
     grpc: benchGrpc,
     intake: benchIntake,
+    import: benchImport,
     postgres: benchPostgres,
   }
   for (const [name, bench] of Object.entries(parts)) {
@@ -229,6 +231,10 @@ async function benchIntake(add: Add): Promise<void> {
     add(...(await measureIntake(name, await generatedFile(options), { most })))
   }
   add(...(await measureGrowth()))
+}
+
+async function benchImport(add: Add): Promise<void> {
+  add(...(await measureImports()))
 }
 
 async function benchPostgres(add: Add): Promise<void> {

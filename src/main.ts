@@ -6,11 +6,17 @@ enableCompileCache()
 const compiled = getCompileCacheDir()
 // Threads and further processes find it there; the folder itself is named after the version of Node.
 if (compiled !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(compiled)
-// Before anything else is loaded: what serves for weeks is to give memory back.
-if (process.argv[2] === 'serve') {
+// Before anything else is loaded: what serves for weeks, or moves much, is to give memory back.
+const LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+  ['serve', []],
+  // Most memory is to go to the rows that are sorted: what is read is short-lived, in megabytes.
+  ['import', ['--max-semi-space-size=8']],
+])
+const limits = LIMITS.get(process.argv[2])
+if (limits !== undefined) {
   const { collectEarly, restartWithAllocatorLimit } = await import('./service/memory.ts')
-  restartWithAllocatorLimit()
-  collectEarly()
+  restartWithAllocatorLimit(limits)
+  if (process.argv[2] === 'serve') collectEarly()
 }
 const { runProgram } = await import('./cli/program.ts')
 

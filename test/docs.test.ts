@@ -10,6 +10,7 @@ import { checkCommand } from '../src/cli/check.ts'
 import { copyCommand } from '../src/cli/copy.ts'
 import { exportCommand } from '../src/cli/export.ts'
 import { generateCommand } from '../src/cli/generate.ts'
+import { importCommand } from '../src/cli/import.ts'
 import { ingestCommand } from '../src/cli/ingest.ts'
 import { migrateCommand } from '../src/cli/migrate.ts'
 import { pruneCommand } from '../src/cli/prune.ts'
@@ -29,13 +30,22 @@ import { postgresProgram } from './fixtures/postgres-server.ts'
 import { MAIN, runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { SAMPLE, skip } from './fixtures/shared.ts'
+import { referencePath, SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
 const PAGES = documentedPages()
 /** Every command of the program. */
 const COMMANDS = [
-  ...[ingestCommand, serveCommand, statusCommand, checkCommand, verifyCommand, pruneCommand, backupCommand],
+  ...[
+    ingestCommand,
+    importCommand,
+    serveCommand,
+    statusCommand,
+    checkCommand,
+    verifyCommand,
+    pruneCommand,
+    backupCommand,
+  ],
   ...[migrateCommand, copyCommand, exportCommand, generateCommand],
 ].map((command) => command())
 
@@ -69,6 +79,7 @@ function makeFolder(t: TestContext, { store }: Sample): string {
   const folder = temporaryFolder(t)
   copyFileSync(store, join(folder, 'lyra.db'))
   copyFileSync(SAMPLE, join(folder, 'events.evts.gz'))
+  symlinkSync(referencePath('segments/perps-calm-300')!, join(folder, 'segments'))
   for (const name of ['events', 'archive']) {
     mkdirSync(join(folder, name))
     copyFileSync(SAMPLE, join(folder, name, 'perps-calm.evts.gz'))

@@ -1,5 +1,8 @@
 import { describeHeights } from '../domain/coverage.ts'
 
+/** Resources that blocks from events never lack: an import that has not ended, or could not read them, has left them out. */
+const OF_IMPORTS = ['fundingPeriods', 'liquidityProviders']
+
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 5
 
@@ -16,10 +19,12 @@ export function describeResourceGaps(
     const ranges = own.slice(0, SHOWN_RANGES).map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
     if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} ranges more`)
     const names = resource === 'instruments' ? '; lyra ingest --instruments FILE adds names without them' : ''
+    const again = OF_IMPORTS.includes(resource)
+      ? 'run the import of these blocks again, or ingest their event files'
+      : 'ingest the event files of these blocks again'
     return [
       resource,
-      `kept from block ${BigInt(own.at(-1)!.to) + 1n} on; missing of ${ranges.join(', ')}: ` +
-        `ingest the event files of these blocks again${names}`,
+      `kept from block ${BigInt(own.at(-1)!.to) + 1n} on; missing of ${ranges.join(', ')}: ${again}${names}`,
     ]
   })
 }

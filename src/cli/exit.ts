@@ -1,9 +1,11 @@
 import { GapError, MissingHistoryError } from '../blocks/block.ts'
+import { ImportGapError } from '../import/import-error.ts'
 
 /** What the program exits with. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, gap: 3, interrupted: 130 } as const
 
-/** The exit code for what stopped an ingestion, or was missing at its end. */
+/** The exit code for what stopped an ingestion or import, or was missing at its end. */
 export function exitCodeOf(failure: Error): number {
-  return failure instanceof GapError || failure instanceof MissingHistoryError ? EXIT.gap : EXIT.failure
+  const isGap = [GapError, MissingHistoryError, ImportGapError].some((kind) => failure instanceof kind)
+  return isGap ? EXIT.gap : EXIT.failure
 }

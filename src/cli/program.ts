@@ -3,6 +3,7 @@ import { printable } from '../domain/printable.ts'
 import { InstrumentFileError } from '../events/instrument-nodes.ts'
 import { ExportError } from '../export/export-error.ts'
 import { GenerateOptionError } from '../generate/options.ts'
+import { ImportError } from '../import/import-error.ts'
 import { EventPathError } from '../records/event-paths.ts'
 import { EventStreamError } from '../records/place.ts'
 import { ListenError } from '../service/listen.ts'
@@ -15,6 +16,7 @@ import { copyCommand } from './copy.ts'
 import { EXIT } from './exit.ts'
 import { exportCommand } from './export.ts'
 import { generateCommand } from './generate.ts'
+import { importCommand } from './import.ts'
 import { ingestCommand } from './ingest.ts'
 import { migrateCommand } from './migrate.ts'
 import { InvalidSettingError } from './options.ts'
@@ -29,6 +31,7 @@ const PLAIN_ERRORS = [
   EventPathError,
   EventStreamError,
   ExportError,
+  ImportError,
   ListenError,
   ServiceError,
   StoreError,
@@ -36,6 +39,7 @@ const PLAIN_ERRORS = [
 
 const COMMANDS = [
   ingestCommand,
+  importCommand,
   serveCommand,
   statusCommand,
   checkCommand,

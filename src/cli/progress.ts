@@ -1,15 +1,33 @@
 import type { Logger } from 'pino'
-import type { IngestionProgress } from '../ingest/ingest-files.ts'
+import type { Coverage } from '../domain/coverage.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
 const BAR_CELLS = 20
 
-/** Shows the progress of an ingestion; `end` leaves the terminal's line clean. */
-export type ProgressView = { show(progress: IngestionProgress): void; end(): void }
+/** How far an ingestion or an import has come. */
+export type Progress = {
+  source: string
+  bytesRead: number
+  /** Bytes of all files; null where that is not known. */
+  bytesTotal: number | null
+  /** Records or rows read. */
+  records: number
+  /** The last block committed; null before the first. */
+  coverage: Coverage | null
+  /** The share that is done, 0 to 1, where it is known otherwise than by bytes. */
+  share?: number
+}
 
-/** A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines. */
-export function createProgressView(log: Logger, json: boolean): ProgressView {
+/** Shows progress; `end` leaves the terminal's line clean. */
+export type ProgressView = { show(progress: Progress): void; end(): void }
+
+/**
+ * A bar on a terminal, a log line every few seconds elsewhere, JSON lines on standard output for machines.
+ *
+ * @param noun what records are called
+ */
+export function createProgressView(log: Logger, json: boolean, noun = 'events'): ProgressView {
   const startedAt = performance.now()
   let shownAt = startedAt
   const terminal = process.stderr.isTTY && !json
@@ -22,8 +40,8 @@ export function createProgressView(log: Logger, json: boolean): ProgressView {
       const seconds = (now - startedAt) / 1000
       if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))
       else if (terminal)
-        process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds)}`)
-      else log.info(describeProgress(progress, seconds))
+        process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds, noun)}`)
+      else log.info(describeProgress(progress, seconds, noun))
     },
     end() {
       if (terminal && shownAt !== startedAt) process.stderr.write('\r\x1b[K')
@@ -31,7 +49,7 @@ export function createProgressView(log: Logger, json: boolean): ProgressView {
   }
 }
 
-function progressFigures(progress: IngestionProgress, seconds: number): object {
+function progressFigures(progress: Progress, seconds: number): object {
   return {
     source: progress.source,
     bytes: progress.bytesRead,
@@ -43,26 +61,31 @@ function progressFigures(progress: IngestionProgress, seconds: number): object {
   }
 }
 
-function bar({ bytesRead, bytesTotal }: IngestionProgress): string {
-  if (bytesTotal === null) return ''
-  const share = bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)
+/** The share that is done; null where it is not known. */
+function shareOf({ bytesRead, bytesTotal, share }: Progress): number | null {
+  if (share !== undefined || bytesTotal === null) return share ?? null
+  return bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)
+}
+
+function bar(progress: Progress): string {
+  const share = shareOf(progress)
+  if (share === null) return ''
   const full = Math.round(share * BAR_CELLS)
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${Math.floor(share * 100)} % `
 }
 
-function describeProgress(progress: IngestionProgress, seconds: number): string {
+function describeProgress(progress: Progress, seconds: number, noun: string): string {
   const { bytesRead, bytesTotal, records, coverage } = progress
+  const share = shareOf(progress)
   const parts = [
     bytesTotal === null ? formatBytes(bytesRead) : `${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`,
-    `${Math.round(records / seconds).toLocaleString('en')} events/s`,
+    `${Math.round(records / seconds).toLocaleString('en')} ${noun}/s`,
   ]
   if (coverage !== null) {
     const time = new Date(Number(coverage.timestamp / 1_000_000n)).toISOString()
     parts.push(`block ${coverage.height} (${time.slice(0, 19)}Z)`)
   }
-  if (bytesTotal !== null && bytesRead > 0) {
-    parts.push(`${formatDuration((seconds * (bytesTotal - bytesRead)) / bytesRead)} left`)
-  }
+  if (share !== null && share > 0) parts.push(`${formatDuration((seconds * (1 - share)) / share)} left`)
   return parts.join(', ')
 }
 

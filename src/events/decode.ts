@@ -67,13 +67,11 @@ function decodeCheckpoint(leaveOut: LeftOutSink): CheckpointEvent | null {
     else if (tag === uint(3)) event.atBlock = reader.uint64()
     else reader.skip(tag)
   }
-  if (event.atBlock > MAX_INT64) return refuse(leaveOut, 'height of 2^63 or more')
-  if (!isKey(event.hash) || !isKey(event.blockHash)) return refuse(leaveOut, 'text that cannot be kept')
-  return event
+  return unlessFault(event, faultOfCheckpoint(event), leaveOut)
 }
 
 function decodeDataPoint(leaveOut: LeftOutSink): FundingPeriodDataPointEvent | null {
-  let marketId: string | null = null
+  let marketId = ''
   let seq = 0n
   let source = 0
   let price = ''
@@ -81,7 +79,7 @@ function decodeDataPoint(leaveOut: LeftOutSink): FundingPeriodDataPointEvent | n
   let twap = ''
   while (reader.at < reader.end) {
     const tag = reader.tag()
-    if (tag === bytesOf(1)) marketId = reader.id(MARKET_IDS)
+    if (tag === bytesOf(1)) marketId = reader.id(MARKET_IDS) ?? ''
     else if (tag === uint(2)) seq = reader.uint64()
     else if (tag === uint(3)) source = reader.uint32()
     else if (tag === bytesOf(4)) price = reader.text()
@@ -89,12 +87,7 @@ function decodeDataPoint(leaveOut: LeftOutSink): FundingPeriodDataPointEvent | n
     else if (tag === bytesOf(7)) twap = reader.text()
     else reader.skip(tag)
   }
-  if (marketId === null) return refuse(leaveOut, 'invalid market ID')
-  if (seq > MAX_INT64) return refuse(leaveOut, 'seq of 2^63 or more')
-  if (source > 2) return refuse(leaveOut, 'unknown source')
-  if (!isKeptNumber(price)) return refuse(leaveOut, numberFault(price, 'price is no decimal number'))
-  if (!isKeptNumber(twap)) return refuse(leaveOut, numberFault(twap, 'twap is no decimal number'))
-  return {
+  const event: FundingPeriodDataPointEvent = {
     kind: 'funding-period-data-point',
     marketId,
     seq,
@@ -103,6 +96,7 @@ function decodeDataPoint(leaveOut: LeftOutSink): FundingPeriodDataPointEvent | n
     timestamp,
     twap,
   }
+  return unlessFault(event, faultOfDataPoint(event), leaveOut)
 }
 
 function decodeFundingPeriod(leaveOut: LeftOutSink): FundingPeriodEvent | null {
@@ -129,19 +123,7 @@ function decodeFundingPeriod(leaveOut: LeftOutSink): FundingPeriodEvent | null {
     else if (tag === bytesOf(8)) event.externalTwap = reader.text()
     else reader.skip(tag)
   }
-  if (event.marketId === '') return refuse(leaveOut, 'invalid market ID')
-  if (event.seq > MAX_INT64) return refuse(leaveOut, 'seq of 2^63 or more')
-  for (const twap of [event.internalTwap, event.externalTwap]) {
-    if (twap !== null && !isKeptNumber(twap)) {
-      return refuse(leaveOut, numberFault(twap, 'twap is no decimal number'))
-    }
-  }
-  for (const text of [event.fundingPayment, event.fundingRate]) {
-    if (text === null || isKeptNumber(text)) continue
-    if (!isStorable(text)) return refuse(leaveOut, 'text that cannot be kept')
-    return refuse(leaveOut, numberFault(text, 'payment or rate is not a decimal number'))
-  }
-  return event
+  return unlessFault(event, faultOfFundingPeriod(event), leaveOut)
 }
 
 function decodeAuction(leaveOut: LeftOutSink): AuctionEvent | null {
@@ -162,34 +144,70 @@ function decodeAuction(leaveOut: LeftOutSink): AuctionEvent | null {
     else if (tag === uint(5)) event.end = reader.int64()
     else reader.skip(tag)
   }
-  if (event.marketId === '') return refuse(leaveOut, 'invalid market ID')
-  return event
+  return unlessFault(event, event.marketId === '' ? 'invalid market ID' : null, leaveOut)
 }
 
 function decodeProvision(leaveOut: LeftOutSink): LiquidityProvisionEvent | null {
   let provisionId = ''
-  let partyId: string | null = null
-  let marketId: string | null = null
+  let partyId = ''
+  let marketId = ''
   let status = 0
   while (reader.at < reader.end) {
     const tag = reader.tag()
     if (tag === bytesOf(1)) provisionId = reader.text()
-    else if (tag === bytesOf(2)) partyId = reader.id(PARTY_IDS)
-    else if (tag === bytesOf(5)) marketId = reader.id(MARKET_IDS)
+    else if (tag === bytesOf(2)) partyId = reader.id(PARTY_IDS) ?? ''
+    else if (tag === bytesOf(5)) marketId = reader.id(MARKET_IDS) ?? ''
     else if (tag === uint(11)) status = reader.uint32()
     else reader.skip(tag)
   }
-  if (marketId === null) return refuse(leaveOut, 'invalid market ID')
-  if (partyId === null) return refuse(leaveOut, 'invalid party ID')
-  if (status > 6) return refuse(leaveOut, 'unknown provision status')
-  if (!isKey(provisionId)) return refuse(leaveOut, 'text that cannot be kept')
-  return {
+  const event: LiquidityProvisionEvent = {
     kind: 'liquidity-provision',
     provisionId: provisionId.toLowerCase(),
     marketId,
     partyId,
     status: status as ProvisionStatus,
   }
+  return unlessFault(event, faultOfProvision(event), leaveOut)
+}
+
+/*
+ * Why an event is left out, or a row of another source that stands for one; null where it is kept. Ids that are none are
+ * `""`.
+ */
+
+export function faultOfCheckpoint({ atBlock, hash, blockHash }: CheckpointEvent): LeftOutReason | null {
+  if (atBlock > MAX_INT64) return 'height of 2^63 or more'
+  return isKey(hash) && isKey(blockHash) ? null : 'text that cannot be kept'
+}
+
+export function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | null {
+  const { marketId, seq, source, price, twap } = event
+  if (marketId === '') return 'invalid market ID'
+  if (seq > MAX_INT64) return 'seq of 2^63 or more'
+  if (source > 2) return 'unknown source'
+  if (!isKeptNumber(price)) return numberFault(price, 'price is no decimal number')
+  return isKeptNumber(twap) ? null : numberFault(twap, 'twap is no decimal number')
+}
+
+export function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
+  if (event.marketId === '') return 'invalid market ID'
+  if (event.seq > MAX_INT64) return 'seq of 2^63 or more'
+  for (const twap of [event.internalTwap, event.externalTwap]) {
+    if (twap !== null && !isKeptNumber(twap)) return numberFault(twap, 'twap is no decimal number')
+  }
+  for (const text of [event.fundingPayment, event.fundingRate]) {
+    if (text === null || isKeptNumber(text)) continue
+    if (!isStorable(text)) return 'text that cannot be kept'
+    return numberFault(text, 'payment or rate is not a decimal number')
+  }
+  return null
+}
+
+export function faultOfProvision(event: LiquidityProvisionEvent): LeftOutReason | null {
+  if (event.marketId === '') return 'invalid market ID'
+  if (event.partyId === '') return 'invalid party ID'
+  if (event.status > 6) return 'unknown provision status'
+  return isKey(event.provisionId) ? null : 'text that cannot be kept'
 }
 
 /** Why a number is left out that is not one to be kept: its length goes first, whatever it holds. */
@@ -197,7 +215,8 @@ function numberFault(text: string, otherwise: LeftOutReason): LeftOutReason {
   return text.length > MAX_NUMBER_LENGTH ? 'number of more than 256 characters' : otherwise
 }
 
-function refuse(leaveOut: LeftOutSink, reason: LeftOutReason): null {
-  leaveOut(reason)
+function unlessFault<T>(event: T, fault: LeftOutReason | null, leaveOut: LeftOutSink): T | null {
+  if (fault === null) return event
+  leaveOut(fault)
   return null
 }

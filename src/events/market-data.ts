@@ -172,7 +172,11 @@ function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
 }
 
 /** A list element whose party is malformed, or whose numbers cannot be kept, is left out alone. */
-function keepElement<T extends FeeShare | ProviderSla>(list: T[], element: T, leaveOut: LeftOutSink): void {
+export function keepElement<T extends FeeShare | ProviderSla>(
+  list: T[],
+  element: T,
+  leaveOut: LeftOutSink,
+): void {
   if (!PARTY_ID.test(element.party)) {
     leaveOut('invalid party ID')
     return
@@ -198,14 +202,34 @@ function faultOf(element: FeeShare | ProviderSla): LeftOutReason | null {
   return null
 }
 
-function decodeFeeShare(end: number): FeeShare {
-  const share: FeeShare = {
+/** An element without any text: the order of its fields is that of the answers. */
+export function noFeeShare(): FeeShare {
+  return {
     party: '',
     equityLikeShare: '',
     averageEntryValuation: '',
     averageScore: '',
     virtualStake: '',
   }
+}
+
+/** As {@link noFeeShare}. */
+export function noSla(): ProviderSla {
+  return {
+    party: '',
+    currentEpochFractionOfTimeOnBook: '',
+    lastEpochFractionOfTimeOnBook: '',
+    lastEpochFeePenalty: '',
+    lastEpochBondPenalty: '',
+    hysteresisPeriodFeePenalties: [],
+    requiredLiquidity: '',
+    notionalVolumeBuys: '',
+    notionalVolumeSells: '',
+  }
+}
+
+function decodeFeeShare(end: number): FeeShare {
+  const share = noFeeShare()
   while (reader.at < end) {
     const tag = reader.tag()
     if (tag === bytesOf(1)) share.party = reader.text()
@@ -219,17 +243,7 @@ function decodeFeeShare(end: number): FeeShare {
 }
 
 function decodeSla(end: number): ProviderSla {
-  const sla: ProviderSla = {
-    party: '',
-    currentEpochFractionOfTimeOnBook: '',
-    lastEpochFractionOfTimeOnBook: '',
-    lastEpochFeePenalty: '',
-    lastEpochBondPenalty: '',
-    hysteresisPeriodFeePenalties: [],
-    requiredLiquidity: '',
-    notionalVolumeBuys: '',
-    notionalVolumeSells: '',
-  }
+  const sla = noSla()
   while (reader.at < end) {
     const tag = reader.tag()
     if (tag === bytesOf(1)) sla.party = reader.text()

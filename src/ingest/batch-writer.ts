@@ -1,6 +1,6 @@
 import type { Block } from '../blocks/block.ts'
 import type { Coverage } from '../domain/coverage.ts'
-import { batchRows, createBatch } from '../projections/batch.ts'
+import { type Batch, batchRows, createBatch } from '../projections/batch.ts'
 import { projectBlock } from '../projections/project-block.ts'
 import type { Writer } from '../store/store.ts'
 import { countRows, noRows, type RowCounts } from './report.ts'
@@ -28,13 +28,18 @@ export class BatchWriter {
   }
 
   add(block: Block): void {
+    this.change(block.weight, (batch) => projectBlock(batch, block))
+  }
+
+  /** Changes the batch by something that takes about `weight` bytes of memory. */
+  change(weight: number, apply: (batch: Batch) => void): void {
     if (this.#isEmpty) this.#startedAt = performance.now()
-    this.#weight += block.weight
-    projectBlock(this.#batch, block)
+    this.#weight += weight
+    apply(this.#batch)
   }
 
   get #isEmpty(): boolean {
-    return this.#batch.blocks + this.#batch.additions === 0
+    return this.#batch.blocks + this.#batch.additions + batchRows(this.#batch) === 0
   }
 
   /** Whether the batch is to be committed before more is added. */
@@ -49,8 +54,12 @@ export class BatchWriter {
 
   /** Commits what has been gathered; `coverage` is what the store holds with it. */
   async commit(coverage: Coverage | null): Promise<void> {
+    if (!this.#isEmpty && coverage !== null) await this.commitAll(coverage)
+  }
+
+  /** As {@link commit}, where nothing has been gathered, too: what the store holds may have changed by itself. */
+  async commitAll(coverage: Coverage): Promise<void> {
     const batch = this.#batch
-    if (this.#isEmpty || coverage === null) return
     this.#batch = createBatch()
     this.#weight = 0
     await this.#writer.commit(batch, coverage)

@@ -150,7 +150,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
 }
 
 /** What is missing below where the store began, if blocks were added there; null where nothing is. */
-function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
+export function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
   if (before === null || after === null) return null
   const missing = missingHistory(after)
   const isAdding = after.first < before.first || countHeights(missing) < countHeights(missingHistory(before))

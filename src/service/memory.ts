@@ -11,13 +11,13 @@ const THRESHOLD_BYTES = 128 * 1024
  * back when it is freed: left to itself, glibc raises that limit to 32 MiB with the first ones, and the threads of a
  * busy service then keep 100 to 200 MB that nobody uses. Does nothing where the limit is set already, or on another
  * system.
+ *
+ * @param flags of Node that are to be set besides
  */
-export function restartWithAllocatorLimit(): void {
+export function restartWithAllocatorLimit(flags: readonly string[] = []): void {
   if (process.platform !== 'linux' || process.env[SETTING] !== undefined) return
-  process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
-    ...process.env,
-    [SETTING]: String(THRESHOLD_BYTES),
-  })
+  const args = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve?.(process.execPath, args, { ...process.env, [SETTING]: String(THRESHOLD_BYTES) })
 }
 
 /**

@@ -1,0 +1,90 @@
+import { Command } from 'commander'
+import { printable } from '../domain/printable.ts'
+import { importHistory } from '../import/import-history.ts'
+import type { ImportReport } from '../import/import-report.ts'
+import { openSource } from '../import/open-source.ts'
+import { createLogger } from '../log.ts'
+import { findStore } from '../store/open-store.ts'
+import { describeImport } from './describe-import.ts'
+import { EXIT, exitCodeOf } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import { allowGapOption, type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { createProgressView } from './progress.ts'
+
+type ImportCommandOptions = CommonOptions & { allowGap: boolean; force: boolean; json: boolean }
+
+const NOTES = `
+A source is the address of the data node's PostgreSQL database (postgres://user@host/database), a network-history
+segment (CHAIN-VERSION-FROM-TO.zip), or a directory of segments. Name one database, or any number of segments. The
+database is only read, in one transaction; the node may go on running. Load a dump into PostgreSQL first.
+
+What the store holds already is never replaced, so that running it again resumes. Event files that are ingested later
+replace what was imported. docs/import.md says what each source gives, and what it cannot give.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
+
+/** `lyra import`: imports the history of a data node of the reference. */
+export function importCommand(): Command {
+  return new Command('import')
+    .summary("import the history of the network's data node")
+    .description(
+      "Imports the history of the network's own data node: from its database, or from network-history segments.",
+    )
+    .argument('<source...>', 'postgres://user@host/database, or segments (.zip) and directories of them')
+    .addOption(storeOption())
+    .addOption(allowGapOption())
+    .addOption(flagOption('--force', 'try a schema version that is not known', 'LYRA_IMPORT_FORCE'))
+    .addOption(
+      flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON'),
+    )
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(importSources)
+}
+
+async function importSources(sources: string[], options: ImportCommandOptions): Promise<void> {
+  const log = createLogger(options.logLevel)
+  const signal = stopOnSignals()
+  signal.addEventListener('abort', () => log.info('stopping: the running batch is committed first'))
+  const { force } = options
+  try {
+    const { source, foreign } = await openSource(sources, { force, signal })
+    for (const path of foreign) log.warn(`${path}: ignored, its name is not that of a segment`)
+    try {
+      const writer = await findStore(options.store).openWriter({
+        signal,
+        onNotice: (message) => log.warn(message),
+      })
+      const view = createProgressView(log, options.json, 'rows')
+      try {
+        const { report, failure } = await importHistory({
+          source,
+          writer,
+          allowGap: options.allowGap,
+          signal,
+          onProgress: ({ rows, ...progress }) => view.show({ ...progress, records: rows, bytesTotal: null }),
+        })
+        view.end()
+        show({ ...report, foreignFiles: foreign }, failure, options.json)
+      } finally {
+        await writer.close()
+      }
+    } finally {
+      await source.close().catch(() => {})
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    process.exitCode = EXIT.interrupted
+  }
+}
+
+function show(report: ImportReport, failure: Error | null, json: boolean): void {
+  if (json) console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
+  else console.log(describeImport(report))
+  if (failure !== null) {
+    console.error(`lyra: ${printable(failure.message)}`)
+    process.exitCode = exitCodeOf(failure)
+  } else if (report.interrupted) {
+    process.exitCode = EXIT.interrupted
+  }
+}

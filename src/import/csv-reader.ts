@@ -1,0 +1,211 @@
+/** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
+const MAX_ROW_LENGTH = 16 * 1024 * 1024
+
+/** Columns of a table; the widest real one has 39. */
+const MAX_COLUMNS = 1_000
+
+/** Digits of a number that needs no rounding. */
+const SAFE_DIGITS = 15
+
+/** Text that is not what PostgreSQL's `COPY ... CSV` writes; the message says what is wrong with which row. */
+export class CsvError extends Error {
+  override name = 'CsvError'
+}
+
+/** The row that has just been read: it changes with the next one. */
+export class CsvRow {
+  /** The text that the row is a part of, and where its fields begin and end in it. */
+  #text = ''
+  readonly #starts = new Uint32Array(MAX_COLUMNS)
+  readonly #ends = new Uint32Array(MAX_COLUMNS)
+  /** The fields of a row that has quotes; null for any other. */
+  #fields: readonly (string | null)[] | null = null
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The text of a field; null where the column is null. */
+  text(column: number): string | null {
+    if (this.#fields !== null) return this.#fields[column]!
+    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
+    return start === end ? null : this.#text.slice(start, end)
+  }
+
+  /** A field that is a whole number of few digits, written as usual; -1 for any other. */
+  integer(column: number): number {
+    if (this.#fields !== null) return -1
+    const [start, end] = [this.#starts[column]!, this.#ends[column]!]
+    if (start === end || end - start > SAFE_DIGITS) return -1
+    let value = 0
+    for (let at = start; at < end; at++) {
+      const digit = this.#text.charCodeAt(at) - 0x30
+      if (digit < 0 || digit > 9 || (digit === 0 && at === start && end - start > 1)) return -1
+      value = value * 10 + digit
+    }
+    return value
+  }
+
+  /** Points it at a line without quotes. */
+  setLine(text: string, start: number, end: number): void {
+    this.#text = text
+    this.#fields = null
+    let count = 0
+    let from = start
+    for (;;) {
+      if (count === MAX_COLUMNS) throw new CsvError(`a row of more than ${MAX_COLUMNS} fields`)
+      const comma = text.indexOf(',', from)
+      const to = comma < 0 || comma > end ? end : comma
+      this.#starts[count] = from
+      this.#ends[count++] = to
+      if (to === end) break
+      from = to + 1
+    }
+    this.#count = count
+  }
+
+  setFields(fields: readonly (string | null)[]): void {
+    this.#fields = fields
+    this.#count = fields.length
+  }
+}
+
+/**
+ * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted where they
+ * hold a comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the
+ * longest row that is allowed.
+ */
+export class CsvReader {
+  /** The names of the columns; null before the header line has come. */
+  header: string[] | null = null
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  readonly #onRow: (row: CsvRow) => void
+  readonly #row = new CsvRow()
+  /** What has come of a row that has not ended. */
+  #rest = ''
+  #rows = 0
+
+  /** `onRow` is called with each row but the header line. */
+  constructor(onRow: (row: CsvRow) => void) {
+    this.#onRow = onRow
+  }
+
+  /**
+   * Takes a piece of the text.
+   *
+   * @throws {CsvError} for text that is not CSV, or whose rows are not of the columns that the header has.
+   */
+  push(bytes: Uint8Array): void {
+    this.#take(this.#rest + this.#decode(bytes))
+    if (this.#rest.length > MAX_ROW_LENGTH) {
+      throw new CsvError(`row ${this.#rows + 1} has more than ${MAX_ROW_LENGTH} characters`)
+    }
+  }
+
+  /**
+   * The text has ended, with a line break or without.
+   *
+   * @throws {CsvError} where it ends within quotes, and as {@link push}.
+   */
+  end(): void {
+    const text = this.#rest + this.#decode(undefined)
+    if (text === '') return
+    this.#take(`${text}\n`)
+    if (this.#rest !== '') throw new CsvError(`row ${this.#rows + 1} ends within quotes`)
+  }
+
+  #decode(bytes: Uint8Array | undefined): string {
+    let text: string
+    try {
+      text = bytes === undefined ? this.#decoder.decode() : this.#decoder.decode(bytes, { stream: true })
+    } catch {
+      throw new CsvError(`invalid UTF-8 after row ${this.#rows}`)
+    }
+    if (text.includes('\0')) {
+      throw new CsvError(`a NUL character after row ${this.#rows}, which no database holds`)
+    }
+    return text
+  }
+
+  #take(text: string): void {
+    let at = 0
+    let quote = placeOf(text, '"', 0)
+    for (;;) {
+      const lineEnd = text.indexOf('\n', at)
+      if (lineEnd < 0) break
+      if (lineEnd < quote) {
+        this.#row.setLine(text, at, lineEnd)
+        at = lineEnd + 1
+      } else {
+        const end = this.#readQuoted(text, at)
+        if (end === null) break
+        at = end
+        quote = placeOf(text, '"', at)
+      }
+      this.#handOn()
+    }
+    this.#rest = text.slice(at)
+  }
+
+  #handOn(): void {
+    const row = this.#row
+    this.#rows++
+    if (this.header === null) {
+      this.header = Array.from({ length: row.count }, (_, column) => row.text(column) ?? '')
+      return
+    }
+    if (row.count !== this.header.length) {
+      throw new CsvError(`row ${this.#rows} has ${row.count} fields, and the header ${this.header.length}`)
+    }
+    this.#onRow(row)
+  }
+
+  /** Reads a row that has quotes, from `start`; returns where the next one begins, null where it has not ended. */
+  #readQuoted(text: string, start: number): number | null {
+    const fields: (string | null)[] = []
+    let at = start
+    for (;;) {
+      let end: number
+      if (text[at] === '"') {
+        let value = ''
+        let from = at + 1
+        for (;;) {
+          const quote = text.indexOf('"', from)
+          if (quote < 0) return null
+          value += text.slice(from, quote)
+          if (text[quote + 1] !== '"') {
+            end = quote + 1
+            break
+          }
+          value += '"'
+          from = quote + 2
+        }
+        fields.push(value)
+      } else {
+        end = Math.min(placeOf(text, ',', at), placeOf(text, '\n', at), text.length)
+        const value = text.slice(at, end)
+        if (value.includes('"')) {
+          throw new CsvError(`row ${this.#rows + 1} has a quote within a field that is not quoted`)
+        }
+        fields.push(value === '' ? null : value)
+      }
+      const separator = text[end]
+      if (separator === undefined) return null
+      if (separator !== ',' && separator !== '\n') {
+        throw new CsvError(`row ${this.#rows + 1} has text after the end of a quoted field`)
+      }
+      at = end + 1
+      if (separator === '\n') {
+        this.#row.setFields(fields)
+        return at
+      }
+    }
+  }
+}
+
+/** Where a character stands next; beyond any text where it does not. */
+function placeOf(text: string, character: string, from: number): number {
+  const place = text.indexOf(character, from)
+  return place < 0 ? Number.MAX_SAFE_INTEGER : place
+}

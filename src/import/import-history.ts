@@ -1,0 +1,196 @@
+import type { Coverage } from '../domain/coverage.ts'
+import { BatchWriter } from '../ingest/batch-writer.ts'
+import { missingBelow } from '../ingest/ingest-files.ts'
+import type { Writer } from '../store/store.ts'
+import { ImportCoverage } from './import-coverage.ts'
+import { ImportError } from './import-error.ts'
+import type { ImportReport } from './import-report.ts'
+import { RowsByBlock } from './read-by-block.ts'
+import type { HistoryPart, ImportSource } from './source.ts'
+import { HISTORY, RESOURCE_TABLES, STATE } from './tables.ts'
+import { Tally } from './tally.ts'
+import { writeBlock } from './write-block.ts'
+import { writeState } from './write-state.ts'
+
+/** Resources whose rows are current state, written after all blocks: until then blocks lack them. */
+const OF_STATE = ['fundingPeriods', 'liquidityProviders', 'instruments'] as const
+
+/** Those whose rows come with their blocks. */
+const OF_BLOCKS = [
+  ['checkpoints', HISTORY.checkpoints],
+  ['fundingPeriodDataPoints', HISTORY.points],
+] as const
+
+/** How far an import has come. */
+export type ImportProgress = {
+  source: string
+  bytesRead: number
+  rows: number
+  /** The share of the source's heights that is done, 0 to 1. */
+  share: number
+  /** The last block committed; null before the first. */
+  coverage: Coverage | null
+}
+
+export type ImportOptions = {
+  source: ImportSource
+  writer: Writer
+  allowGap: boolean
+  signal?: AbortSignal
+  /** Called after every run of blocks and every commit. */
+  onProgress?: (progress: ImportProgress) => void
+  onCommit?: (coverage: Coverage) => void
+}
+
+/** What an import has done, and what stopped it, where something did. Whole blocks before that are kept. */
+export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure: Error | null }
+
+/**
+ * Imports the history of a source: its blocks in the order of their heights, with what came in them, and then its current
+ * state. Until that is written the store says that the blocks lack it; an import that ends before can be run again.
+ *
+ * @throws {ImportError} where the store holds another chain.
+ */
+export async function importHistory(options: ImportOptions): Promise<ImportResult> {
+  const { source, writer, signal } = options
+  const startedAt = performance.now()
+  const before = await writer.coverage()
+  const held = new ImportCoverage(before, source.chainId, options.allowGap)
+  const tally = new Tally()
+  let committed = before
+  const batches = new BatchWriter(writer, (coverage) => {
+    committed = coverage
+    options.onCommit?.(coverage)
+  })
+  const [lowest, highest] = endsOf(source)
+  let heldBlocks = 0
+  let failure: Error | null = null
+
+  const showProgress = (height: number) => {
+    const { source: name, bytesRead, rows } = source.progress
+    const share = highest > lowest ? Math.min(1, Math.max(0, (height - lowest) / (highest - lowest))) : 1
+    options.onProgress?.({ source: name, bytesRead, rows, share, coverage: committed })
+  }
+
+  async function importPart(part: HistoryPart): Promise<void> {
+    if (part.ends === null) return
+    const from = held.lowestWanted(part.ends.from)
+    if (from > part.ends.from) {
+      const last = Math.min(from - 1, part.ends.to)
+      held.pass(BigInt(part.ends.from), BigInt(last))
+      heldBlocks += last - part.ends.from + 1
+    }
+    const lacking: string[] = [...OF_STATE]
+    for (const [resource, query] of OF_BLOCKS) {
+      const reason = part.lacks(query)
+      if (reason !== null) {
+        lacking.push(resource)
+        tally.missing(resource, reason)
+      }
+    }
+    const rowsOf = (query: (typeof HISTORY)[keyof typeof HISTORY]) =>
+      part.lacks(query) === null
+        ? new RowsByBlock(part.history(query, from, (height) => held.wants(BigInt(height))))
+        : null
+    const streams = {
+      checkpoints: rowsOf(HISTORY.checkpoints),
+      points: rowsOf(HISTORY.points),
+      provisions: rowsOf(HISTORY.provisions),
+    }
+    try {
+      for await (const blocks of part.blocks(from)) {
+        for (const block of blocks) {
+          if (signal?.aborted) return
+          const { height } = block
+          if (!held.wants(BigInt(height))) {
+            heldBlocks++
+            held.pass(BigInt(height), BigInt(height))
+            continue
+          }
+          const rows = {
+            checkpoints: (await streams.checkpoints?.take(height)) ?? [],
+            points: (await streams.points?.take(height)) ?? [],
+            provisions: (await streams.provisions?.take(height)) ?? [],
+          }
+          held.add(block, lacking, part.name)
+          batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
+          if (batches.isDue) await batches.commit(held.coverage)
+        }
+        showProgress(blocks.at(-1)?.height ?? lowest)
+      }
+    } finally {
+      for (const stream of Object.values(streams)) await stream?.close()
+    }
+  }
+
+  async function importState(): Promise<void> {
+    for (const resource of OF_STATE) {
+      const reason = lackOfState(source, resource)
+      if (reason !== null) tally.missing(resource, reason)
+    }
+    await writeState({ source, held, batches, tally, signal, onProgress: () => showProgress(highest) })
+    if (signal?.aborted) return
+    for (const resource of OF_STATE) if (lackOfState(source, resource) === null) held.complete(resource)
+    if (held.coverage !== null) await batches.commitAll(held.coverage)
+  }
+
+  try {
+    for (const part of source.parts) if (!signal?.aborted) await importPart(part)
+    if (held.coverage === null && !signal?.aborted) {
+      throw new ImportError(`${source.name}: holds no block: there is nothing to import`)
+    }
+    if (!signal?.aborted) await importState()
+  } catch (error) {
+    if (!(signal?.aborted && error === signal.reason)) failure = error as Error
+  }
+  // What is whole before an error in the source stays; after a failed commit nothing more is tried.
+  if (failure === null || failure instanceof ImportError) {
+    try {
+      await batches.commit(held.coverage)
+    } catch (error) {
+      failure = error as Error
+    }
+  }
+  const coverage = committed as Coverage | null
+  if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
+  for (const count of source.withoutBlock.values())
+    tally.leaveOutRows('its block is not in the source', count)
+  const heights = ({ from, to }: { from: bigint; to: bigint }) => ({
+    from: from.toString(),
+    to: to.toString(),
+  })
+  const report: ImportResult['report'] = {
+    source: source.name,
+    chainId: source.chainId,
+    blocks: batches.committedBlocks,
+    heldBlocks,
+    rows: batches.rows,
+    rowsRead: source.progress.rows,
+    leftOut: Object.fromEntries(tally.leftOut),
+    first: tally.first(),
+    notImported: tally.notImported(),
+    height: coverage?.height.toString() ?? null,
+    gaps: (coverage?.gaps ?? []).map((gap) => ({ ...heights(gap), kind: gap.kind })),
+    resourceGaps: (coverage?.resourceGaps ?? []).map((gap) => ({ resource: gap.resource, ...heights(gap) })),
+    imported: (coverage?.imported ?? []).map(heights),
+    seconds: (performance.now() - startedAt) / 1000,
+    interrupted: signal?.aborted ?? false,
+  }
+  return { report, failure }
+}
+
+function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
+  const ends = parts.flatMap((part) => (part.ends === null ? [] : [part.ends]))
+  return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
+}
+
+/** Why a resource of current state cannot be imported; null where it can. */
+function lackOfState(source: ImportSource, resource: (typeof OF_STATE)[number]): string | null {
+  if (resource === 'liquidityProviders')
+    return source.lacks(STATE.marketData) ?? source.lacks(STATE.liveProvisions)
+  for (const query of RESOURCE_TABLES[resource]!) {
+    const reason = source.lacks(query)
+    if (reason !== null) return reason
+  }
+  return null
+}

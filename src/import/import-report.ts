@@ -1,0 +1,40 @@
+import type { IngestionReport, RowCounts } from '../ingest/report.ts'
+import type { LeftOutRowReason } from './decode-rows.ts'
+
+/** What is imported of a resource. */
+export type ImportedResource = keyof typeof FIRST_OF_NOTHING
+
+/** Times, Unix nanoseconds as text, of the first rows found; null where none was. */
+export const FIRST_OF_NOTHING = {
+  checkpoints: null,
+  fundingPeriodDataPoints: null,
+  fundingPeriods: null,
+  liquidityProvisions: null,
+  liquidityProviders: null,
+  instruments: null,
+} as const satisfies Record<string, string | null>
+
+/** What an import has done. */
+export type ImportReport = Pick<
+  IngestionReport,
+  'height' | 'gaps' | 'resourceGaps' | 'seconds' | 'interrupted' | 'foreignFiles'
+> & {
+  source: string
+  chainId: string
+  /** Blocks committed. */
+  blocks: number
+  /** Blocks of the source that the store held already. */
+  heldBlocks: number
+  /** Rows written. */
+  rows: RowCounts
+  /** Rows read of the source. */
+  rowsRead: number
+  /** Rows and list elements left out, by reason. */
+  leftOut: Partial<Record<LeftOutRowReason, number>>
+  /** By resource, the time of the first row found; what was deleted before cannot be told from what never was. */
+  first: Record<ImportedResource, string | null>
+  /** Resources that are not imported, or not of all blocks, and why. */
+  notImported: { resource: string; reason: string }[]
+  /** Heights that the store holds from imports, afterwards. */
+  imported: { from: string; to: string }[]
+}

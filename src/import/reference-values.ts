@@ -1,0 +1,90 @@
+/*
+ * How the reference's tables write values, as PostgreSQL gives them as text. Facts: docs/import.md.
+ */
+
+/** Ids that are not hex digits, by the one byte that stands for each in the reference's tables. */
+const NAMED_IDS: ReadonlyMap<string, string> = new Map([
+  ['00', 'VOTE'],
+  ['03', 'network'],
+  ['04', 'XYZalpha'],
+  ['05', 'XYZbeta'],
+  ['06', 'XYZdelta'],
+  ['07', 'XYZepsilon'],
+  ['08', 'XYZgamma'],
+  ['09', 'fBTC'],
+  ['0a', 'fDAI'],
+  ['0b', 'fEURO'],
+  ['0c', 'fUSDC'],
+])
+
+const BYTEA = /^\\x(?:[0-9a-fA-F]{2})*$/
+
+/** The id that the bytes of a column stand for, `\x` and hex digits: in lower case, or a name; `""` where it is none. */
+export function idOf(bytea: string | null): string {
+  if (bytea === null || !BYTEA.test(bytea)) return ''
+  const digits = bytea.slice(2).toLowerCase()
+  return digits.length === 2 ? (NAMED_IDS.get(digits) ?? digits) : digits
+}
+
+const TIME = /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
+
+/**
+ * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN for what is none, or too
+ * far from 1970 for the nanoseconds of 64 bits (`infinity`, years before 1700 or after 2200).
+ */
+export function microsecondsOf(text: string | null): number {
+  if (text === null) return Number.NaN
+  const plain = plainMicroseconds(text)
+  if (!Number.isNaN(plain)) return plain
+  const match = TIME.exec(text)
+  if (match === null) return Number.NaN
+  const [, day, hour, minute, second, fraction = '', sign, hours, minutes = 0, seconds = 0] = match
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)
+  const micros = timeOfDay(Number(hour), Number(minute), Number(second)) + Number(fraction.padEnd(6, '0'))
+  return dayStart(day!) + micros - (sign === '-' ? -offset : offset) * 1e6
+}
+
+/** The usual form, `2023-10-05 10:05:00[.123456]+00`, fast: millions of rows have it; NaN for any other. */
+function plainMicroseconds(text: string): number {
+  const { length } = text
+  if (length < 22 || length > 29 || !text.endsWith('+00') || text[10] !== ' ') return Number.NaN
+  if (length > 22 && text[19] !== '.') return Number.NaN
+  const time = timeOfDay(digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19))
+  const fraction = length > 22 ? digits(text, 20, length - 3) * 10 ** (29 - length) : 0
+  return dayStart(text.slice(0, 10)) + time + fraction
+}
+
+/** Digits at places of a text; NaN where there is something else. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - 0x30
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+function timeOfDay(hour: number, minute: number, second: number): number {
+  return hour < 24 && minute < 60 && second < 60 ? (hour * 3600 + minute * 60 + second) * 1e6 : Number.NaN
+}
+
+let lastDay = ''
+let lastDayStart = Number.NaN
+
+/** The start of a day such as `2023-10-05` in Unix microseconds; NaN where there is no such day. */
+function dayStart(day: string): number {
+  if (day === lastDay) return lastDayStart
+  const ms = Date.parse(`${day}T00:00:00Z`)
+  const date = new Date(ms)
+  const isDay = day.length === 10 && !Number.isNaN(ms) && date.toISOString().startsWith(day)
+  const isNear = isDay && date.getUTCFullYear() >= 1700 && date.getUTCFullYear() <= 2200
+  lastDay = day
+  lastDayStart = isNear ? ms * 1000 : Number.NaN
+  return lastDayStart
+}
+
+/** Unix microseconds in nanoseconds. */
+export function nanoseconds(microseconds: number): bigint {
+  return BigInt(microseconds) * 1000n
+}

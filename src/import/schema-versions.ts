@@ -1,0 +1,17 @@
+import { ImportError } from './import-error.ts'
+
+/** The schema version of v0.73, the first with all that is imported, and that of v0.79. */
+const FIRST_KNOWN = 54
+const LAST_KNOWN = 123
+
+/** @throws {ImportError} for a schema that is not known, unless it is to be tried. */
+export function checkSchemaVersion(source: string, version: number, force: boolean): void {
+  if (force || (version >= FIRST_KNOWN && version <= LAST_KNOWN)) return
+  const why =
+    version < FIRST_KNOWN
+      ? 'older than v0.73 of the data node, which is the first that has all tables'
+      : 'newer than this program'
+  throw new ImportError(
+    `${source}: schema version ${version} is ${why}; known are ${FIRST_KNOWN} to ${LAST_KNOWN}. --force tries: columns are read by name, and what is missing is said`,
+  )
+}

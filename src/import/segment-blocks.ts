@@ -1,0 +1,85 @@
+import type { SourceBlock } from './source.ts'
+
+/** Blocks of one segment: real ones have some thousand. */
+export const MAX_SEGMENT_BLOCKS = 4_000_000
+
+/** The blocks of a segment, and which of them has a time. */
+export class SegmentBlocks {
+  /** Heights, ascending, and the times of the blocks in Unix microseconds, in the same order. */
+  readonly heights: Float64Array
+  readonly times: Float64Array
+  /** Indices of the blocks by their times. */
+  readonly #byTime: Uint32Array
+  readonly #sortedTimes: Float64Array
+  #last = 0
+
+  /** Takes blocks in any order; each height and each time is there once, or {@link SegmentBlocks.twice} names one. */
+  constructor(blocks: { heights: Float64Array; times: Float64Array }) {
+    const byHeight = sortedBy(blocks.heights)
+    this.heights = Float64Array.from(byHeight, (index) => blocks.heights[index]!)
+    this.times = Float64Array.from(byHeight, (index) => blocks.times[index]!)
+    this.#byTime = sortedBy(this.times)
+    this.#sortedTimes = Float64Array.from(this.#byTime, (index) => this.times[index]!)
+  }
+
+  /** A height that is there twice, or the heights of two blocks of one time; null where there is neither. */
+  get twice(): string | null {
+    const same = repeated(this.heights)
+    if (same !== null) return `block ${this.heights[same]} twice`
+    const alike = repeated(this.#sortedTimes)
+    if (alike === null) return null
+    const [one, other] = [this.#byTime[alike - 1]!, this.#byTime[alike]!]
+    return `blocks ${this.heights[one]} and ${this.heights[other]} at one time`
+  }
+
+  /** The index by height of the block of a time; -1 where there is none. */
+  find(time: number): number {
+    const times = this.#sortedTimes
+    // Rows mostly come in the order of time.
+    for (let near = this.#last; near < this.#last + 4 && near < times.length; near++) {
+      if (times[near] === time) {
+        this.#last = near
+        return this.#byTime[near]!
+      }
+    }
+    let low = 0
+    let high = times.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (times[middle]! < time) low = middle + 1
+      else high = middle
+    }
+    if (times[low] !== time) return -1
+    this.#last = low
+    return this.#byTime[low]!
+  }
+
+  /** The index of the first block that is not below a height. */
+  from(height: number): number {
+    let low = 0
+    let high = this.heights.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.heights[middle]! < height) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  at(index: number): SourceBlock {
+    return { height: this.heights[index]!, time: this.times[index]! }
+  }
+}
+
+/** Indices of values in the order of the values. */
+function sortedBy(values: Float64Array): Uint32Array {
+  const order = Uint32Array.from(values, (_, index) => index)
+  const isSorted = values.every((value, index) => index === 0 || values[index - 1]! <= value)
+  return isSorted ? order : order.sort((a, b) => values[a]! - values[b]!)
+}
+
+/** Where a value of a sorted list stands that is the same as the one before; null where none is. */
+function repeated(sorted: Float64Array): number | null {
+  for (let index = 1; index < sorted.length; index++) if (sorted[index] === sorted[index - 1]) return index
+  return null
+}

@@ -1,0 +1,125 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { explainPathError } from '../records/event-paths.ts'
+import { ImportError } from './import-error.ts'
+import { KnownTimes } from './known-times.ts'
+import { microsecondsOf } from './reference-values.ts'
+import { checkSchemaVersion } from './schema-versions.ts'
+import { openSegment, type Segment } from './segment.ts'
+import { parseSegmentName } from './segment-name.ts'
+import { MAX_SORT_BYTES } from './sort-by-block.ts'
+import type { ImportSource, SourceOptions, SourceProgress, StateRow, TableQuery } from './source.ts'
+import { STATE } from './tables.ts'
+
+/** Files that are segments, and those of named directories that are not. */
+export type SegmentPaths = { paths: string[]; foreign: string[] }
+
+/**
+ * Finds segments: a file stands for itself, a directory for the segments in it.
+ *
+ * @throws {EventPathError} for a path that cannot be read.
+ * @throws {ImportError} for a directory without segments, and no file at all.
+ */
+export function findSegments(sources: readonly string[]): SegmentPaths {
+  const found: SegmentPaths = { paths: [], foreign: [] }
+  for (const path of sources) {
+    try {
+      if (!statSync(path).isDirectory()) {
+        found.paths.push(path)
+        continue
+      }
+      const before = found.paths.length
+      for (const name of readdirSync(path).sort()) {
+        const list = parseSegmentName(name) === null ? found.foreign : found.paths
+        list.push(join(path, name))
+      }
+      if (found.paths.length === before) {
+        throw new ImportError(
+          `${path}: holds no segment (CHAIN-VERSION-FROM-TO.zip). \`data-node network-history copy ID FILE\` writes them`,
+        )
+      }
+    } catch (error) {
+      throw explainPathError(path, error)
+    }
+  }
+  return found
+}
+
+export type SegmentSourceOptions = SourceOptions & {
+  /** Memory for rows that are sorted, in bytes. */
+  maxBytes?: number
+}
+
+/**
+ * Opens segments as one source, in the order of their heights. The current state is that of the last one.
+ *
+ * @throws {ImportError} for what is not a segment, and segments of several chains.
+ */
+export async function openSegmentSource(
+  paths: readonly string[],
+  { force = false, signal, maxBytes = MAX_SORT_BYTES }: SegmentSourceOptions = {},
+): Promise<ImportSource> {
+  const known = new KnownTimes()
+  const withoutBlock = new Map<string, number>()
+  const progress: SourceProgress = { source: paths[0]!, bytesRead: 0, rows: 0 }
+  const segments: Segment[] = []
+  for (const path of paths) {
+    segments.push(
+      await openSegment(path, {
+        progress,
+        signal,
+        onBlock: ({ height, time }) => known.found(time, height),
+        onNoBlock: (table) => withoutBlock.set(table, (withoutBlock.get(table) ?? 0) + 1),
+        maxBytes,
+      }),
+    )
+  }
+  segments.sort((a, b) => a.from - b.from || a.to - b.to)
+  const last = segments.reduce((latest, segment) => (segment.to > latest.to ? segment : latest))
+  const other = segments.find(({ chainId }) => chainId !== last.chainId)
+  if (other !== undefined) {
+    throw new ImportError(
+      `${other.path} is of chain ${JSON.stringify(other.chainId)}, and ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
+    )
+  }
+  for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)
+  await gatherTimes(last, known)
+  return {
+    name: paths.length === 1 ? paths[0]! : `${paths.length} segments`,
+    chainId: last.chainId,
+    parts: segments.map(({ part }) => part),
+    lacks: (query) => last.lacks('currentstate', query),
+    state: (query) => readState(last, known, query),
+    withoutBlock,
+    progress,
+    close: async () => {},
+  }
+}
+
+/** Notes which blocks the rows of current state come from; finds out whether the entries are whole, too. */
+async function gatherTimes(last: Segment, known: KnownTimes): Promise<void> {
+  for (const query of Object.values(STATE)) {
+    if (last.lacks('currentstate', query) !== null) continue
+    for await (const rows of last.currentState(query)) {
+      for (const row of rows)
+        for (const time of row.slice(query.columns.length)) known.want(microsecondsOf(time))
+    }
+  }
+}
+
+async function* readState(
+  last: Segment,
+  known: KnownTimes,
+  query: TableQuery,
+): AsyncGenerator<StateRow[], void, undefined> {
+  const { columns, times: exact } = query
+  for await (const rows of last.currentState(query)) {
+    yield rows.map((row) => {
+      const times = row.slice(columns.length).map(microsecondsOf)
+      const heights = times.map((time, index) =>
+        index < exact.length ? known.heightAt(time) : known.heightInSecond(time),
+      )
+      return { row: row.slice(0, columns.length), times, heights }
+    })
+  }
+}

@@ -1,0 +1,77 @@
+/** A row of a table: the texts of the columns that were asked for, in their order; null where the column is null. */
+export type SourceRow = readonly (string | null)[]
+
+/** A block of the table `blocks`: its height, and its time in Unix microseconds. */
+export type SourceBlock = { height: number; time: number }
+
+/** A row of history, with the height of the block that it came in. */
+export type HistoryRow = { height: number; row: SourceRow }
+
+/**
+ * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN where it is none;
+ * and the height of the block that it names, null where the source has none.
+ */
+export type StateRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
+
+/** What is read of a table. Rows of state come in the order of `key`. */
+export type TableQuery = {
+  table: string
+  columns: readonly string[]
+  /** Columns that name a block by its time. */
+  times: readonly string[]
+  /** Columns that name a block by the second of its time, where no other block has that second. */
+  seconds?: readonly string[]
+  key: readonly string[]
+  /** Columns that are times: their texts are Unix microseconds, `NaN` where they are none. */
+  stamps?: readonly string[]
+}
+
+/** A run of blocks with what came in them: a segment, or a whole database. */
+export type HistoryPart = {
+  name: string
+  /** The lowest and the highest height; null where there is no block. */
+  ends: { from: number; to: number } | null
+  /** Why a table cannot be read; null where it can. */
+  lacks(query: TableQuery): string | null
+  /** The blocks from a height on, ascending. */
+  blocks(from: number): AsyncIterable<readonly SourceBlock[]>
+  /** Rows of blocks from a height on that are wanted, by height ascending; those of others may be among them. */
+  history(
+    query: TableQuery,
+    from: number,
+    isWanted: (height: number) => boolean,
+  ): AsyncIterable<readonly HistoryRow[]>
+}
+
+/** How much of a source has been read. */
+export type SourceProgress = {
+  /** What is being read. */
+  source: string
+  bytesRead: number
+  rows: number
+}
+
+/** How a source is opened. */
+export type SourceOptions = {
+  /** Whether a schema version that is not known is tried. */
+  force?: boolean
+  /** Ends reading: with its reason as the error. */
+  signal?: AbortSignal | undefined
+}
+
+/** The history of a data node of the reference, as its tables have it. */
+export type ImportSource = {
+  /** Its name to people: never with a password in it. */
+  name: string
+  chainId: string
+  /** Ascending by height; they may overlap, and leave blocks out. */
+  parts: readonly HistoryPart[]
+  /** Why a table of current state cannot be read; null where it can. */
+  lacks(query: TableQuery): string | null
+  /** The rows of a table of current state. The blocks of all parts must have been read before. */
+  state(query: TableQuery): AsyncIterable<readonly StateRow[]>
+  /** Rows of history that were left out since their block is not in the source, by table. */
+  withoutBlock: ReadonlyMap<string, number>
+  progress: SourceProgress
+  close(): Promise<void>
+}

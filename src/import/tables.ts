@@ -1,0 +1,85 @@
+import type { ResourceName } from '../resources/resource.ts'
+import type { TableQuery } from './source.ts'
+
+/*
+ * What is read of the reference's tables (docs/import.md), by names of columns: releases only added some.
+ */
+
+const inBlock = { times: ['vega_time'] }
+
+/** Tables whose rows stand where they came in the stream. */
+export const HISTORY = {
+  checkpoints: {
+    table: 'checkpoints',
+    columns: ['hash', 'block_hash', 'block_height', 'seq_num'],
+    ...inBlock,
+    key: ['vega_time', 'seq_num'],
+  },
+  points: {
+    table: 'funding_period_data_points',
+    columns: ['market_id', 'funding_period_seq', 'data_point_type', 'price', 'twap', 'timestamp'],
+    stamps: ['timestamp'],
+    ...inBlock,
+    key: ['market_id', 'funding_period_seq', 'data_point_type', 'vega_time'],
+  },
+  provisions: {
+    table: 'liquidity_provisions',
+    columns: ['id', 'party_id', 'market_id', 'status'],
+    ...inBlock,
+    key: ['id', 'vega_time'],
+  },
+} as const satisfies Record<string, TableQuery>
+
+/** Tables that hold the last value of each thing alone. */
+export const STATE = {
+  periods: {
+    table: 'funding_period',
+    columns: [
+      ...['market_id', 'funding_period_seq', 'start_time', 'end_time'],
+      ...['funding_payment', 'funding_rate', 'external_twap', 'internal_twap'],
+    ],
+    times: ['vega_time'],
+    // The core cuts the start of a period to the second.
+    seconds: ['start_time'],
+    key: ['market_id', 'funding_period_seq'],
+  },
+  liveProvisions: { ...HISTORY.provisions, table: 'live_liquidity_provisions' },
+  marketData: {
+    table: 'current_market_data',
+    columns: ['market', 'seq_num', 'liquidity_provider_fee_shares', 'liquidity_provider_sla'],
+    ...inBlock,
+    key: ['market'],
+  },
+  markets: {
+    table: 'markets_current',
+    columns: [
+      ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
+      ...['trading_mode', 'state'],
+    ],
+    ...inBlock,
+    key: ['id'],
+  },
+  assets: {
+    table: 'assets',
+    columns: ['id', 'name', 'symbol', 'decimals', 'status'],
+    ...inBlock,
+    key: ['id', 'vega_time'],
+  },
+} as const satisfies Record<string, TableQuery>
+
+/** The table of blocks: nothing is imported without it. */
+export const BLOCKS = {
+  table: 'blocks',
+  columns: ['height', 'vega_time'],
+  times: [],
+  key: ['height'],
+} as const satisfies TableQuery
+
+/** The tables that each resource is made from. */
+export const RESOURCE_TABLES: Record<Exclude<ResourceName, 'markets'>, readonly TableQuery[]> = {
+  checkpoints: [HISTORY.checkpoints],
+  fundingPeriodDataPoints: [HISTORY.points],
+  fundingPeriods: [STATE.periods],
+  liquidityProviders: [HISTORY.provisions, STATE.liveProvisions, STATE.marketData],
+  instruments: [STATE.markets, STATE.assets],
+}

@@ -1,0 +1,184 @@
+import type { FundingPeriodEvent } from '../events/event.ts'
+import type { BatchWriter } from '../ingest/batch-writer.ts'
+import { put, type StreamPlace } from '../projections/batch.ts'
+import { projectAsset, projectInstrument } from '../projections/instruments.ts'
+import { projectLiquidityProvision, projectMarketData } from '../projections/liquidity-providers.ts'
+import { assetOf, fundingPeriodOf, instrumentOf, marketDataOf, provisionOf } from './decode-rows.ts'
+import type { ImportCoverage } from './import-coverage.ts'
+import type { ImportedResource } from './import-report.ts'
+import { nanoseconds } from './reference-values.ts'
+import type { ImportSource, StateRow, TableQuery } from './source.ts'
+import { STATE } from './tables.ts'
+import type { Tally } from './tally.ts'
+
+/** From before what is imported, place unknown: every other place is later. */
+const UNKNOWN: StreamPlace = { height: 0n, eventIndex: 0 }
+
+/** About the memory of a row that holds lists. */
+const LIST_WEIGHT = 4
+
+export type StateWriting = {
+  source: ImportSource
+  held: ImportCoverage
+  batches: BatchWriter
+  tally: Tally
+  signal: AbortSignal | undefined
+  onProgress: () => void
+}
+
+/**
+ * Writes the rows of current state. A row of a block that is held from events is left out, since what events say stands;
+ * one whose block the source does not have gets a place before all blocks.
+ */
+export async function writeState(writing: StateWriting): Promise<void> {
+  const { batches, tally } = writing
+  const write = async (query: TableQuery, resource: ImportedResource, keep: (row: StateRow) => boolean) => {
+    if (writing.source.lacks(query) !== null) return
+    for await (const rows of writing.source.state(query)) {
+      if (writing.signal?.aborted) return
+      for (const row of rows) {
+        const [time] = row.times
+        if (keep(row) && !Number.isNaN(time)) tally.found(resource, nanoseconds(time!))
+      }
+      if (batches.isDue) await batches.commit(writing.held.coverage)
+      writing.onProgress()
+    }
+  }
+  await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
+  await write(STATE.liveProvisions, 'liquidityProvisions', provisionWriter(writing))
+  await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing))
+  await write(STATE.assets, 'instruments', assetWriter(writing))
+  await write(STATE.markets, 'instruments', marketWriter(writing))
+}
+
+/** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
+class Places {
+  readonly #counts = new Map<number, number>()
+
+  next(height: number | null): StreamPlace {
+    if (height === null) return UNKNOWN
+    const eventIndex = (this.#counts.get(height) ?? 0) + 1
+    this.#counts.set(height, eventIndex)
+    return { height: BigInt(height), eventIndex }
+  }
+}
+
+/** Whether a row's block is held from events, where the source has it. */
+function isFromEvents(held: ImportCoverage, height: number | null | undefined): boolean {
+  return height != null && held.isFromEvents(BigInt(height))
+}
+
+/**
+ * A period comes from two events, that of its start and its last one, which may be the same. Of a part whose block is
+ * held from events the place is not kept, so that it replaces nothing.
+ */
+function periodWriter({ held, batches, tally }: StateWriting) {
+  const places = new Places()
+  let before: { event: FundingPeriodEvent; height: number | null } | null = null
+  return (row: StateRow): boolean => {
+    const [height, ofSecond] = row.heights as [number | null, number | null]
+    const event = fundingPeriodOf(row.row, tally.leaveOut)
+    if (event === null) return false
+    const startHeight = startOf(event, height, ofSecond, before)
+    before = { event, height }
+    const last = places.next(height)
+    const start = startHeight === height ? last : places.next(startHeight)
+    const isLastFromEvents = isFromEvents(held, height)
+    const isStartFromEvents = isFromEvents(held, startHeight)
+    if (isLastFromEvents && isStartFromEvents) return false
+    const from = isStartFromEvents ? UNKNOWN : start
+    const to = isLastFromEvents ? UNKNOWN : last
+    batches.change(0, (batch) =>
+      put(batch, 'funding_periods', [
+        ...[event.marketId, event.seq, event.start, from.height, from.eventIndex, event.end],
+        ...[event.fundingPayment, event.fundingRate, event.internalTwap, event.externalTwap],
+        ...[to.height, to.eventIndex],
+      ]),
+    )
+    return true
+  }
+}
+
+/**
+ * The block that a period starts in: of one that is running that of its only event; otherwise the one that the period
+ * before ends in, and failing that the only block of the second that it starts in.
+ */
+function startOf(
+  { marketId, seq, start, end }: FundingPeriodEvent,
+  height: number | null,
+  ofSecond: number | null,
+  before: { event: FundingPeriodEvent; height: number | null } | null,
+): number | null {
+  if (end === null) return height
+  const previous = before?.event
+  const follows = previous?.marketId === marketId && previous.seq + 1n === seq && previous.end === start
+  return follows ? before!.height : ofSecond
+}
+
+/** Keeps the newest row of each id: those from before what is imported have no places that say which it is. */
+class Newest {
+  readonly #times = new Map<string, number>()
+
+  isNewest(id: string, time: number): boolean {
+    const known = this.#times.get(id)
+    if (known !== undefined && known > time) return false
+    // A copy: the text itself is a part of a larger one, which it would keep.
+    this.#times.set(Buffer.from(id).toString(), time)
+    return true
+  }
+}
+
+function provisionWriter({ held, batches, tally }: StateWriting) {
+  const places = new Places()
+  const newest = new Newest()
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    const place = places.next(height)
+    if (isFromEvents(held, height)) return false
+    const event = provisionOf(row.row, tally.leaveOut)
+    if (event === null || !newest.isNewest(event.provisionId, row.times[0]!)) return false
+    batches.change(0, (batch) => projectLiquidityProvision(batch, event, place))
+    return true
+  }
+}
+
+function marketDataWriter({ held, batches, tally }: StateWriting) {
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    if (isFromEvents(held, height)) return false
+    const data = marketDataOf(row.row, tally.leaveOut)
+    if (data === null) return false
+    const { event, index } = data
+    const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: index }
+    const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
+    batches.change(weight, (batch) => projectMarketData(batch, event, place))
+    return true
+  }
+}
+
+function assetWriter({ held, batches, tally }: StateWriting) {
+  const places = new Places()
+  const newest = new Newest()
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    const place = places.next(height)
+    if (isFromEvents(held, height)) return false
+    const event = assetOf(row.row, tally.leaveOut)
+    if (event === null || !newest.isNewest(event.assetId, row.times[0]!)) return false
+    batches.change(0, (batch) => projectAsset(batch, event, place))
+    return true
+  }
+}
+
+function marketWriter({ held, batches, tally }: StateWriting) {
+  const places = new Places()
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    const place = places.next(height)
+    if (isFromEvents(held, height)) return false
+    const event = instrumentOf(row.row, tally.leaveOut)
+    if (event === null) return false
+    batches.change(0, (batch) => projectInstrument(batch, event, place))
+    return true
+  }
+}

@@ -1,0 +1,187 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { crc32, createInflateRaw } from 'node:zlib'
+import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
+import { ImportError } from './import-error.ts'
+
+/** Entries of a zip; a segment has about a hundred. */
+const MAX_ENTRIES = 10_000
+
+/** Sizes of the pieces that are read, and that are inflated. */
+const READ_BYTES = 64 * 1024
+const INFLATED_BYTES = 64 * 1024
+
+/** Tables deflate to a tenth or a twentieth; what claims to be larger than this, and many times its size, is no table. */
+const CLAIMED_BYTES = 64 * 1024 * 1024
+const CLAIMED_RATIO = 250
+
+/** The signature of a local header, and its size without name and extra field. */
+const LOCAL_HEADER = 0x04034b50
+const LOCAL_HEADER_BYTES = 30
+
+const STORED = 0
+const DEFLATED = 8
+
+/** A zip whose central directory has been read. The file is open only while it is read: there may be thousands. */
+export type ZipDirectory = {
+  /** Names of the entries that are wanted. */
+  names: readonly string[]
+  /**
+   * The bytes of an entry, inflated, piece by piece; `onRead` is called with the bytes read from the file.
+   *
+   * @throws {ImportError} where the entry is damaged: its size or check sum is not what the directory says.
+   */
+  read(name: string, onRead?: (bytes: number) => void): AsyncGenerator<Buffer, void, undefined>
+}
+
+/**
+ * Reads the central directory of a zip, and keeps the entries of some names.
+ *
+ * @throws {ImportError} for what is not a whole zip.
+ */
+export async function readZipDirectory(
+  path: string,
+  isWanted: (name: string) => boolean,
+): Promise<ZipDirectory> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    const zip = await fromRandomAccessReaderPromise(new BoundedReader(file, size), size, { autoClose: false })
+    const entries = await readEntries(zip, isWanted)
+    return {
+      names: [...entries.keys()],
+      read: (name, onRead) => readEntry(path, entries.get(name)!, onRead ?? (() => {})),
+    }
+  } catch (error) {
+    throw damaged(path, error)
+  } finally {
+    await file.close()
+  }
+}
+
+function damaged(path: string, error: unknown): ImportError {
+  if (error instanceof ImportError) return error
+  return new ImportError(
+    `${path}: not a whole zip file: ${(error as Error).message.replace(/\.$/, '')}. Copy the segment again; its data node writes it anew`,
+    { cause: error },
+  )
+}
+
+/** Reads from the file, and from nowhere outside of it, whatever a directory says. */
+class BoundedReader extends RandomAccessReader {
+  readonly #file: FileHandle
+  readonly #size: number
+
+  constructor(file: FileHandle, size: number) {
+    super()
+    this.#file = file
+    this.#size = size
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    if (!(position >= 0 && length >= 0 && position + length <= this.#size)) {
+      setImmediate(() => callback(new Error('it names a place outside of the file')))
+      return
+    }
+    this.#file.read(buffer, offset, length, position).then(
+      ({ bytesRead }) => callback(null, bytesRead),
+      (error) => callback(error as Error),
+    )
+  }
+}
+
+async function readEntries(zip: ZipFile, isWanted: (name: string) => boolean): Promise<Map<string, Entry>> {
+  if (zip.entryCount > MAX_ENTRIES) {
+    throw new Error(`it has ${zip.entryCount} entries, where at most ${MAX_ENTRIES} are allowed`)
+  }
+  const names = new Set<string>()
+  const entries = new Map<string, Entry>()
+  for await (const entry of zip.eachEntry()) {
+    const { fileName } = entry
+    if (names.has(fileName)) throw new Error(`it has two entries ${JSON.stringify(fileName)}`)
+    names.add(fileName)
+    if (isWanted(fileName)) entries.set(fileName, entry)
+  }
+  return entries
+}
+
+async function* readEntry(
+  path: string,
+  entry: Entry,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  const { compressedSize, uncompressedSize, compressionMethod } = entry
+  const fail = (what: string) =>
+    new ImportError(`${path}: its entry ${entry.fileName} is damaged: ${what}. Copy the segment again`)
+  if (entry.isEncrypted()) throw fail('it is encrypted')
+  if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
+    throw fail(`it is compressed by method ${compressionMethod}, where segments have ${DEFLATED}`)
+  }
+  if (uncompressedSize > CLAIMED_BYTES && uncompressedSize / Math.max(1, compressedSize) > CLAIMED_RATIO) {
+    throw fail(`${compressedSize} bytes that claim to be ${uncompressedSize}`)
+  }
+  let size = 0
+  let sum = 0
+  const file = await open(path, 'r')
+  try {
+    const start = await dataStart(file, entry)
+    const raw = Readable.from(pieces(file, start, compressedSize, onRead), { objectMode: false })
+    const inflated =
+      compressionMethod === STORED ? raw : raw.pipe(createInflateRaw({ chunkSize: INFLATED_BYTES }))
+    raw.on('error', (error) => inflated.destroy(error))
+    try {
+      for await (const bytes of inflated as AsyncIterable<Buffer>) {
+        size += bytes.length
+        if (size > uncompressedSize) break
+        sum = crc32(bytes, sum)
+        yield bytes
+      }
+    } finally {
+      raw.destroy()
+    }
+  } catch (error) {
+    throw fail((error as Error).message)
+  } finally {
+    await file.close()
+  }
+  if (size > uncompressedSize) throw fail(`it holds more than the ${uncompressedSize} bytes of its directory`)
+  if (size < uncompressedSize)
+    throw fail(`it holds ${size} bytes, and its directory says ${uncompressedSize}`)
+  if (sum !== entry.crc32) throw fail('its check sum (CRC-32) differs')
+}
+
+/** Where the data of an entry begin: after its local header, whose sizes of name and extra field may differ. */
+async function dataStart(file: FileHandle, entry: Entry): Promise<number> {
+  const { size } = await file.stat()
+  const { relativeOffsetOfLocalHeader: place, compressedSize } = entry
+  if (place + LOCAL_HEADER_BYTES > size) throw new Error('it begins after the end of the file')
+  const header = Buffer.alloc(LOCAL_HEADER_BYTES)
+  await file.read(header, 0, header.length, place)
+  if (header.readUInt32LE(0) !== LOCAL_HEADER) throw new Error('no entry begins where its directory says')
+  const start = place + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
+  if (start + compressedSize > size) throw new Error('it ends after the end of the file')
+  return start
+}
+
+/** Bytes of a file, piece by piece. */
+async function* pieces(
+  file: FileHandle,
+  start: number,
+  length: number,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  for (let done = 0; done < length; ) {
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, length - done))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, start + done)
+    if (bytesRead === 0) throw new Error('the file ends within it')
+    done += bytesRead
+    onRead(bytesRead)
+    yield buffer.subarray(0, bytesRead)
+  }
+}

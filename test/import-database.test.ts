@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { Client } from 'pg'
+import { importHistory } from '../src/import/import-history.ts'
+import { openPostgresSource } from '../src/import/postgres-source.ts'
+import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
+import { importInto, importWhole } from './fixtures/import.ts'
+import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { loadReferenceTables, runSql } from './fixtures/reference-database.ts'
+import { referencePath, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+const TABLES = referencePath('tables/synthetic.tables.sql.gz')!
+
+let server: PostgresServer | null = null
+before(async () => {
+  server = await startPostgresServer(['fsync=off'])
+})
+after(() => server?.remove())
+
+/** The tables of `synthetic`, changed by statements; returns the address. */
+async function load(t: TestContext, ...statements: string[]): Promise<string> {
+  const address = await loadReferenceTables(t, server!.url, TABLES)
+  await runSql(address, ...statements)
+  return address
+}
+
+/** An address as another user, with a password. */
+function as(address: string, user: string): string {
+  const url = new URL(address)
+  url.username = user
+  url.password = 'secret'
+  return url.toString()
+}
+
+const REFUSED: [what: string, make: (t: TestContext) => Promise<string | string[]>, says: RegExp][] = [
+  [
+    'a server that is not there',
+    async () => 'postgres://lyra:secret@127.0.0.1:1/x',
+    /lyra@127.*: nothing listens there/,
+  ],
+  ['a malformed address', async () => 'postgres://[', /address of the database is malformed/],
+  [
+    'a database that is not there',
+    async () => server!.url.replace(/postgres$/, 'nothing'),
+    /there is no such database/,
+  ],
+  [
+    'an empty database',
+    async () => server!.url,
+    /not a database of the reference's data node: it has no table chain/,
+  ],
+  ['no blocks', async (t) => load(t, 'drop table blocks'), /it has no table blocks/],
+  ['no block', async (t) => load(t, 'delete from blocks'), /holds no block/],
+  [
+    'no times of blocks',
+    async (t) => load(t, 'alter table blocks rename vega_time to x'),
+    /no column vega_time in its table blocks/,
+  ],
+  ['no chain', async (t) => load(t, 'delete from chain'), /names no chain/],
+  ['no schema version', async (t) => load(t, 'drop table goose_db_version'), /no table goose_db_version/],
+  [
+    'schema version 53',
+    async (t) => load(t, 'delete from goose_db_version where version_id > 53', VERSION(53)),
+    /version 53 is older/,
+  ],
+  ['schema version 124', async (t) => load(t, VERSION(124)), /version 124 is newer .* --force/],
+  [
+    'a block at no time',
+    async (t) => load(t, "update blocks set vega_time = 'infinity' where height = 7"),
+    /has block 7 at infinity, which is not a time/,
+  ],
+  [
+    'a height twice',
+    async (t) => load(t, 'update blocks set height = 8 where height = 7'),
+    /has block 8 twice/,
+  ],
+  [
+    'a user without rights',
+    async (t) => {
+      const address = await load(t, 'drop role if exists guest', 'create role guest login')
+      t.after(() => runSql(server!.url, 'drop role if exists guest'))
+      return as(address, 'guest')
+    },
+    /guest@.*: permission denied for table .*\. Grant it to the user: grant usage/,
+  ],
+  ['two databases', async (t) => [await load(t), server!.url], /name one database, or segments/],
+]
+
+/** Makes a database of another schema version. */
+function VERSION(version: number): string {
+  return `insert into goose_db_version values (9999, ${version}, true, now())`
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`databases (${kind.name})`, () => {
+    for (const [what, make, says] of REFUSED) {
+      test(`with ${what} are refused, and nothing is written`, async (t) => {
+        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        const store = kind.create(t)
+        const source = await make(t)
+        await assert.rejects(
+          async () => {
+            const { failure } = await importInto(store, source)
+            if (failure !== null) throw failure
+          },
+          (error: Error) => {
+            assert.match(error.message, says)
+            assert.doesNotMatch(error.message, /secret/)
+            return true
+          },
+        )
+        await openStore(store).migrate()
+        assertSameDump(await dumpStore(store), emptyDump(), what)
+      })
+    }
+
+    test('are read as of one moment, while their node writes', async (t) => {
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const address = await load(t)
+      const [whole, store] = [kind.create(t), kind.create(t)]
+      await importWhole(whole, address)
+      const source = await openPostgresSource(address)
+      const writer = await openStore(store).openWriter()
+      try {
+        await runSql(
+          address,
+          "insert into blocks values ('2023-08-01 00:01:01.5+00', 61, '\\x00')",
+          'delete from funding_period_data_points',
+          'delete from checkpoints',
+        )
+        const { failure } = await importHistory({ source, writer, allowGap: false })
+        assert.equal(failure, null)
+      } finally {
+        await writer.close()
+        await source.close()
+      }
+      assertSameDump(await dumpStore(store), await dumpStore(whole), 'while the node writes')
+    })
+
+    test('without a table or column lack its resource, and rows without a block are left out', async (t) => {
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const address = await load(
+        t,
+        'drop table checkpoints',
+        'alter table current_market_data drop column liquidity_provider_sla',
+        "update funding_period_data_points set vega_time = vega_time - interval '1 year' where funding_period_seq = 0",
+      )
+      const client = new Client({ connectionString: address })
+      await client.connect()
+      const { rows } = await client.query(
+        'select count(*) from funding_period_data_points where funding_period_seq = 0',
+      )
+      await client.end()
+      const store = kind.create(t)
+      const { report } = await importWhole(store, address)
+      assert.deepEqual(
+        report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.* has /, '')]),
+        [
+          ['checkpoints', 'no table checkpoints'],
+          ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
+          ['instruments', 'no table markets_current'],
+        ],
+      )
+      assert.deepEqual(
+        report.resourceGaps.map(({ resource }) => resource),
+        ['checkpoints', 'instruments', 'liquidityProviders'],
+      )
+      assert.equal(
+        report.leftOut['its block is not in the source'],
+        Number((rows[0] as { count: string }).count),
+      )
+    })
+
+    test('are continued where an import ended, and end with the same tables', async (t) => {
+      if (server === null) return skip(t, 'PostgreSQL is not installed')
+      const address = await load(t)
+      const [whole, store] = [kind.create(t), kind.create(t)]
+      await importWhole(whole, address)
+      const early = await load(t, 'delete from blocks where height > 30')
+      const { report } = await importWhole(store, early)
+      assert.equal(report.height, '30')
+      const { report: second } = await importWhole(store, address)
+      assert.equal(second.heldBlocks, 30)
+      assert.equal(second.blocks, 30)
+      const [found, expected] = [await dumpStore(store), await dumpStore(whole)]
+      // What the first one held of later blocks has no place there.
+      for (const table of [
+        'checkpoints',
+        'funding_period_data_points',
+        'liquidity_provisions',
+        'liquidity_providers',
+      ]) {
+        assert.deepEqual(found[table], expected[table], table)
+      }
+      const again = await importWhole(store, address)
+      assert.equal(again.report.blocks, 0)
+      assertSameDump(await dumpStore(store), found, 'repeated')
+    })
+  })
+}

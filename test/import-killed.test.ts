@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { makeDatabase } from './fixtures/made-database.ts'
+import { writeMadeSegment } from './fixtures/made-segment.ts'
+import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { runLyra, startLyra } from './fixtures/program.ts'
+import { createRandom } from './fixtures/random.ts'
+import { scaled } from './fixtures/scale.ts'
+import { inScope } from './fixtures/scope.ts'
+import { skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+/** Times that an import of each kind of source is killed, and how often one store's is before it is let run. */
+const KILLS = scaled(3, 50)
+const KILLS_EACH = 3
+
+const BLOCKS = scaled(3_000, 6_000)
+const SEGMENT_BLOCKS = BLOCKS / 3
+const MARKETS = 10
+
+/** Tables whose rows come with their blocks: the column of the height. */
+const OF_BLOCKS = { checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 }
+
+/** Those whose rows come last. */
+const OF_STATE = ['fundingPeriods', 'instruments', 'liquidityProviders']
+
+/** Of each block that is held everything is there, of others nothing; and what is lacking is said. */
+async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {
+  // The kill may have come before there were tables.
+  await openStore(store).migrate()
+  const reader = await openStore(store).openReader()
+  const coverage = await reader.coverage().finally(() => reader.close())
+  const found = await dumpStore(store)
+  const height = coverage?.height ?? 0n
+  for (const [table, column] of Object.entries(OF_BLOCKS)) {
+    const heightOf = (row: string) => BigInt((JSON.parse(row) as string[])[column]!)
+    if (table === 'liquidity_provisions') {
+      assert.deepEqual(
+        found[table]!.filter((row) => heightOf(row) > height),
+        [],
+        `${where}: ${table}`,
+      )
+    } else {
+      const held = expected[table]!.filter((row) => heightOf(row) <= height)
+      assert.deepEqual(found[table], held, `${where}: ${table} up to ${height}`)
+    }
+  }
+  if (coverage === null) return
+  assert.deepEqual(coverage.imported, [{ from: 1n, to: height }], where)
+  const lacking = coverage.resourceGaps.map(({ resource }) => resource)
+  if (lacking.length === OF_STATE.length) assert.deepEqual(lacking, OF_STATE, where)
+  else assertSameDump(found, expected, where)
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`an import that ends before it is done (${kind.name})`, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lyra-import-killed-'))
+    let server: PostgresServer | null = null
+    let database: string | null = null
+    const hooks: (() => unknown)[] = []
+
+    before(async () => {
+      for (let from = 1; from <= BLOCKS; from += SEGMENT_BLOCKS) {
+        await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS })
+      }
+      server = await startPostgresServer(['fsync=off'])
+      const scope = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
+      if (server !== null)
+        database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS })
+    })
+    after(async () => {
+      for (const hook of hooks) await hook()
+      server?.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    const argumentsOf = (store: string, source: string) => ['import', source, '--store', store]
+
+    for (const path of ['segments', 'a database'] as const) {
+      test(`from ${path}, killed at random moments, is continued, and ends with the same tables`, async (t) => {
+        const source = path === 'segments' ? folder : database
+        if (source === null) return skip(t, 'PostgreSQL is not installed')
+        const whole = kind.create(t)
+        const startedAt = performance.now()
+        const { code, stderr } = await runLyra(t, argumentsOf(whole, source))
+        assert.equal(code, 0, stderr)
+        const wholeMs = performance.now() - startedAt
+        const expected = await dumpStore(whole)
+        const random = createRandom(path.length)
+        let kills = 0
+        for (let chain = 0; kills < KILLS; chain++) {
+          await inScope(async (scope) => {
+            const store = kind.create(scope)
+            for (let kill = 0; kill < KILLS_EACH; kill++) {
+              const run = startLyra(scope, argumentsOf(store, source))
+              const afterMs = wholeMs * (0.3 + (0.7 * random.integer(1000)) / 1000)
+              await Promise.race([delay(afterMs), run.outcome])
+              run.child.kill('SIGKILL')
+              if ((await run.outcome).signal === 'SIGKILL') kills++
+              await assertWhole(store, expected, `chain ${chain}, kill ${kill} after ${afterMs} ms`)
+            }
+            const last = await runLyra(scope, argumentsOf(store, source))
+            assert.equal(last.code, 0, last.stderr)
+            assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
+          })
+        }
+        t.diagnostic(`${kills} kills`)
+      })
+    }
+
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      test(`${signal} ends it with exit status 130, and what it has begun is committed`, async (t) => {
+        if (database === null) return skip(t, 'PostgreSQL is not installed')
+        const store = kind.create(t)
+        // It waits for the last of the tables, so that it is at work for certain.
+        const locking = new Client({ connectionString: database })
+        await locking.connect()
+        await locking.query('begin; lock table current_market_data')
+        const run = startLyra(t, argumentsOf(store, database))
+        const isWaiting = async () => {
+          const { rows } = await locking.query('select from pg_locks where not granted')
+          return rows.length > 0
+        }
+        while (!(await isWaiting())) await delay(20)
+        run.child.kill(signal)
+        const { code, stdout, stderr } = await run.outcome
+        assert.equal(code, 130, stderr)
+        assert.match(stderr, /stopping: the running batch is committed first/)
+        assert.match(
+          stdout,
+          /^ {2}fundingPeriods: kept from block \d+ on; .*: run the import of these blocks again/m,
+        )
+        await locking.end()
+        const last = await runLyra(t, argumentsOf(store, database))
+        assert.equal(last.code, 0, last.stderr)
+        const whole = kind.create(t)
+        await runLyra(t, argumentsOf(whole, database))
+        assertSameDump(await dumpStore(store), await dumpStore(whole), signal)
+      })
+    }
+  })
+}

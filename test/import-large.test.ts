@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { makeDatabase } from './fixtures/made-database.ts'
+import { writeMadeSegment } from './fixtures/made-segment.ts'
+import { startPostgresServer } from './fixtures/postgres-server.ts'
+import { runLyra } from './fixtures/program.ts'
+import { scaled } from './fixtures/scale.ts'
+import { skip } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+/** Megabytes that an import may take, whatever the size of the source. */
+const MOST_MEMORY = 400
+
+/** On the long run more points than there is room to sort at once. */
+const BLOCKS = scaled(3_000, 60_000)
+const MARKETS = 50
+
+const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
+
+for (const kind of STORE_KINDS) {
+  describe(`a large source (${kind.name})`, () => {
+    for (const what of ['segment', 'database'] as const) {
+      test(`a ${what} is imported in little memory`, async (t) => {
+        const server = what === 'database' ? await startPostgresServer(['fsync=off']) : null
+        if (what === 'database' && server === null) return skip(t, 'PostgreSQL is not installed')
+        t.after(() => server?.remove())
+        const source =
+          server === null
+            ? await writeMadeSegment(temporaryFolder(t), { from: 1, to: BLOCKS, markets: MARKETS })
+            : // It goes away with its server.
+              await makeDatabase({ after: () => {} } as unknown as typeof t, server.url, {
+                blocks: BLOCKS,
+                markets: MARKETS,
+              })
+        const { code, stdout, stderr } = await runLyra(
+          t,
+          ['import', source, '--json', '--log-level', 'silent', '--store', kind.create(t)],
+          { env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` } },
+        )
+        assert.equal(code, 0, stderr)
+        const report = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as { blocks: number; rows: object }
+        assert.equal(report.blocks, BLOCKS)
+        const megabytes = Number(/^peak memory (\d+) kB$/m.exec(stderr)![1]) / 1_000
+        t.diagnostic(`${megabytes} MB`)
+        assert.ok(megabytes <= MOST_MEMORY, `${megabytes} MB`)
+      })
+    }
+  })
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { checkStore } from '../src/check/check-store.ts'
+import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { assertGoldenAnswers } from './fixtures/golden.ts'
+import { importWhole } from './fixtures/import.ts'
+import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
+import { loadReferenceTables } from './fixtures/reference-database.ts'
+import { blocksOf, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+
+/** Fails where a store has other rows than an import is to make. */
+function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
+  for (const [table, rows] of Object.entries(expected)) {
+    const found = dump[table]!
+    const known = new Set(rows)
+    const also = new Set(found)
+    assert.deepEqual(
+      {
+        extra: found.filter((row) => !known.has(row)).slice(0, 5),
+        missing: rows.filter((row) => !also.has(row)).slice(0, 5),
+      },
+      but.includes(table) ? { extra: [], missing: rows.slice(0, 5) } : { extra: [], missing: [] },
+      table,
+    )
+  }
+}
+
+/** Fails where a store is not as it should be, or differs from one made from events once they have come, too. */
+async function assertReplaced(t: TestContext, kind: StoreKind, store: string, events: string): Promise<void> {
+  const faults = async () => (await checkStore(openStore(store))).problems.reported
+  assert.deepEqual(await faults(), [])
+  await ingestWhole(store, events)
+  assert.deepEqual(await faults(), [])
+  const whole = kind.create(t)
+  await ingestWhole(whole, events)
+  assertSameDump(await dumpStore(store), await dumpStore(whole), 'once the events have come')
+}
+
+let server: PostgresServer | null = null
+before(async () => {
+  server = await startPostgresServer(['fsync=off'])
+})
+after(() => server?.remove())
+
+for (const kind of STORE_KINDS) {
+  describe(`what is imported of recordings (${kind.name})`, () => {
+    for (const [name, recording, to] of [
+      ['perps-calm-300', 'perps-calm.evts.gz', 900],
+      ['perps-calm-named-300', 'perps-calm-named.evts.gz', 900],
+      ['perps-long-1000', 'perps-long.evts.gz', 2000],
+    ] as const) {
+      test(`the segments ${name} give the rows that the reference keeps`, async (t) => {
+        const folder = referencePath(`segments/${name}`)
+        const events = recordingPath(recording)
+        if (folder === null || events === null) return skip(t, `no ${name}`)
+        const store = kind.create(t)
+        const { report } = await importWhole(store, folder)
+        assert.equal(report.blocks, to)
+        assert.deepEqual(report.leftOut, {})
+        assert.deepEqual(report.resourceGaps, [])
+        assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
+        assertImported(await dumpStore(store), importedRows(blocksOf(events, to)))
+        await assertReplaced(t, kind, store, events)
+      })
+    }
+
+    test('a later segment by itself gives rows of before without places', async (t) => {
+      const folder = referencePath('segments/perps-calm-300')!
+      const last = readdirSync(folder).sort().at(-1)!
+      const store = kind.create(t)
+      const { report } = await importWhole(store, join(folder, last))
+      assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
+      const dump = await dumpStore(store)
+      const expected = importedRows(blocksOf(recordingPath('perps-calm.evts.gz')!, 900), 601n)
+      assertImported(dump, expected)
+      assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
+      await assertReplaced(t, kind, store, recordingPath('perps-calm.evts.gz')!)
+    })
+
+    for (const [name, tables] of [
+      ['perps-calm', ['instruments', 'assets']],
+      ['perps-calm-named', []],
+      ['synthetic', ['instruments', 'assets']],
+      ['smoke', []],
+    ] as const) {
+      test(`the database of ${name} gives the rows that the reference keeps`, async (t) => {
+        const path = referencePath(`tables/${name}.tables.sql.gz`)
+        const events = recordingPath(`${name}.evts.gz`)
+        if (path === null || events === null) return skip(t, `no ${name}`)
+        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        const store = kind.create(t)
+        const { report } = await importWhole(store, await loadReferenceTables(t, server.url, path))
+        const { from, to } = report.imported[0]!
+        const missing = tables.length > 0 ? [{ resource: 'instruments', from, to }] : []
+        assert.deepEqual(report.resourceGaps, missing)
+        assertImported(await dumpStore(store), importedRows(blocksOf(events, Number(to))), tables)
+        await assertReplaced(t, kind, store, events)
+      })
+    }
+
+    for (const name of ['perps-calm', 'funding-periods/perps-calm', 'smoke']) {
+      test(`the answers of ${name} are right but for data points, of which not all are imported`, async (t) => {
+        const golden = readGolden(name)
+        const path = referencePath(`tables/${name.split('/').at(-1)}.tables.sql.gz`)
+        if (path === null || golden === null) return skip(t, `no ${name}`)
+        if (server === null) return skip(t, 'PostgreSQL is not installed')
+        const store = kind.create(t)
+        await importWhole(store, await loadReferenceTables(t, server.url, path))
+        const base = await serve(t, store)
+        const timestamp = `${golden.timestamp.slice(0, -3)}000`
+        const isAsked = ({ path }: GoldenCase) => !path.includes('/data-points/')
+        const count = await assertGoldenAnswers(base, { ...golden, timestamp }, isAsked)
+        assert.ok(count > 100, `${count} cases`)
+      })
+    }
+  })
+}

@@ -1,0 +1,454 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { before, describe, type TestContext, test } from 'node:test'
+import { ImportGapError } from '../src/import/import-error.ts'
+import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
+import { importInto, importWhole } from './fixtures/import.ts'
+import {
+  editLines,
+  readSegment,
+  type SegmentChange,
+  segmentPaths,
+  writeSegment,
+} from './fixtures/segments.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const PATHS = segmentPaths('perps-calm-300')
+const [FIRST, SECOND, THIRD] = PATHS as [string, string, string]
+const NAME = basename(FIRST)
+
+const BLOCKS = 'history/blocks'
+const POINTS = 'history/funding_period_data_points'
+const PERIODS = 'currentstate/funding_period'
+const MARKET_DATA = 'currentstate/current_market_data'
+
+let original: Map<string, string>
+before(async () => {
+  original = await readSegment(FIRST)
+})
+
+/** Writes the first segment, changed; returns its path. */
+async function changed(t: TestContext, change: SegmentChange, name = NAME): Promise<string> {
+  const path = join(temporaryFolder(t), name)
+  await writeSegment(path, original, change)
+  return path
+}
+
+/** Changes the first line of an entry that holds a text. */
+const replaceIn = (entry: string, from: string | RegExp, to: string) => (entries: Map<string, string>) => {
+  const text = entries.get(entry)!
+  const edited = text.replace(from, to)
+  assert.notEqual(edited, text)
+  entries.set(entry, edited)
+}
+
+const metadata = (change: Record<string, unknown>) => (entries: Map<string, string>) => {
+  entries.set('metadata.json', JSON.stringify({ ...JSON.parse(entries.get('metadata.json')!), ...change }))
+}
+
+/** Sources that are refused before anything is written, and what the error says. */
+const REFUSED: [what: string, make: (t: TestContext) => string | string[] | Promise<string>, says: RegExp][] =
+  [
+    ['a path that is not there', () => '/nowhere/a-1-1-2.zip', /no such file/],
+    ['a directory without segments', (t) => temporaryFolder(t), /holds no segment .*network-history copy/],
+    ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a whole zip file: .*Copy the segment again/],
+    ['a text', (t) => bytes(t, Buffer.from('hello')), /not a whole zip file/],
+    ['a tar archive', (t) => bytes(t, tar()), /a tar archive, as v0\.70 .* v0\.71 or later/],
+    ['a gzip archive', (t) => bytes(t, Buffer.from([0x1f, 0x8b, 8, 0])), /a gzip archive, as v0\.70/],
+    ['half a zip', (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)), /not a whole zip file/],
+    [
+      'a zip without its last byte',
+      (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
+      /not a whole zip file/,
+    ],
+    ['a zip without its first half', (t) => bytes(t, readFileSync(FIRST).subarray(90_000)), /zip|damaged/],
+    [
+      'no metadata',
+      (t) => changed(t, { edit: (all) => all.delete('metadata.json') }),
+      /has no metadata\.json/,
+    ],
+    [
+      'metadata of another kind',
+      (t) => changed(t, { edit: (all) => all.set('metadata.json', '[1]') }),
+      /must have ChainID/,
+    ],
+    [
+      'metadata that are not JSON',
+      (t) => changed(t, { edit: (all) => all.set('metadata.json', '{') }),
+      /must have ChainID/,
+    ],
+    [
+      'long metadata',
+      (t) => changed(t, { edit: metadata({ more: 'x'.repeat(70_000) }) }),
+      /more than 65536 bytes/,
+    ],
+    [
+      'another name',
+      (t) => changed(t, {}, 'core-scenarios-123-1-301.zip'),
+      /says that it is "core-scenarios-123-1-300\.zip"/,
+    ],
+    [
+      'no such name',
+      (t) => changed(t, {}, 'segment.zip'),
+      /says that it is "core-scenarios-123-1-300\.zip". Give it/,
+    ],
+    [
+      'schema version 53',
+      (t) => changed(t, { edit: metadata({ DatabaseVersion: 53 }) }, 'core-scenarios-53-1-300.zip'),
+      /schema version 53 is older than v0\.73 .* --force/,
+    ],
+    [
+      'schema version 124',
+      (t) => changed(t, { edit: metadata({ DatabaseVersion: 124 }) }, 'core-scenarios-124-1-300.zip'),
+      /schema version 124 is newer .* 54 to 123\. --force/,
+    ],
+    ['no blocks', (t) => changed(t, { edit: (all) => all.delete(BLOCKS) }), /has no entry history\/blocks/],
+    [
+      'blocks without times',
+      (t) => changed(t, { edit: replaceIn(BLOCKS, 'vega_time', 'time') }),
+      /history\/blocks has no column vega_time/,
+    ],
+    [
+      'a wrong check sum',
+      (t) => changed(t, { lies: { [POINTS]: { crc: 1 } } }),
+      /data_points is damaged: its check sum/,
+    ],
+    ['a wrong check sum of the state', (t) => changed(t, { lies: { [PERIODS]: { crc: 1 } } }), /check sum/],
+    [
+      'more than is declared',
+      (t) => changed(t, { lies: { [POINTS]: { size: 100 } } }),
+      /holds more than the 100 bytes/,
+    ],
+    [
+      'less than is declared',
+      (t) => changed(t, { lies: { [POINTS]: { size: 1e9 } } }),
+      /claim to be 1000000000/,
+    ],
+    [
+      'one byte less',
+      (t) => changed(t, { lies: { [POINTS]: { size: 140_733 } } }),
+      /its directory says 140733/,
+    ],
+    [
+      'too few bytes',
+      (t) => changed(t, { lies: { [POINTS]: { compressedSize: 100 } } }),
+      /damaged: unexpected end of file/,
+    ],
+    [
+      'too many bytes',
+      (t) => changed(t, { lies: { [POINTS]: { compressedSize: 1e9 } } }),
+      /ends after the end of the file/,
+    ],
+    [
+      'a place beyond the file',
+      (t) => changed(t, { lies: { [POINTS]: { offset: 1n << 60n } } }),
+      /begins after the end/,
+    ],
+    [
+      'the last place there is',
+      (t) => changed(t, { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }),
+      /begins after/,
+    ],
+    [
+      'a place within another entry',
+      (t) => changed(t, { lies: { [POINTS]: { offset: 77n } } }),
+      /no entry begins where/,
+    ],
+    [
+      'an unknown method',
+      (t) => changed(t, { lies: { [POINTS]: { method: 12 } } }),
+      /compressed by method 12/,
+    ],
+    ['an encrypted entry', (t) => changed(t, { lies: { [POINTS]: { flags: 9 } } }), /encrypted/],
+    [
+      'two entries of a name',
+      (t) => changed(t, { more: [{ name: POINTS, content: 'x' }] }),
+      /two entries "history\/funding/,
+    ],
+    [
+      'an entry outside',
+      (t) => changed(t, { more: [{ name: '../../etc/passwd', content: 'x' }] }),
+      /invalid relative path/,
+    ],
+    ['a directory beyond the file', (t) => directoryAt(t, 2n ** 60n), /not a whole zip file/],
+    ['a directory at the end of all', (t) => directoryAt(t, 2n ** 64n - 1n), /not a whole zip file/],
+    [
+      'a bomb',
+      (t) => changed(t, { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }),
+      /claim to be 80000000/,
+    ],
+    [
+      'a field without end',
+      (t) => changed(t, { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"${'x\n'.repeat(9_000_000)}`) }),
+      /has more than 16777216 characters/,
+    ],
+    [
+      'an open quote',
+      (t) => changed(t, { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }),
+      /ends within quotes/,
+    ],
+    [
+      'a quote within',
+      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE/, ',S"OURCE') }),
+      /quote within a field/,
+    ],
+    [
+      'text after a quote',
+      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE/, ',""SOURCE') }),
+      /text after the end of a/,
+    ],
+    [
+      'too few fields',
+      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }),
+      /has 7 fields, and the header 8/,
+    ],
+    [
+      'a NUL character',
+      (t) => changed(t, { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }),
+      /a NUL character/,
+    ],
+    [
+      'a block of no time',
+      (t) => changed(t, { edit: replaceIn(BLOCKS, /\n2023[^,]*/, '\ninfinity') }),
+      /"infinity", which is not/,
+    ],
+    [
+      'a block before Christ',
+      (t) => changed(t, { edit: replaceIn(BLOCKS, /\+00,/, '+00 BC,') }),
+      /which is not a time/,
+    ],
+    ['a block of no height', (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',x,') }), /has block "x"/],
+    [
+      'a block of another segment',
+      (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',301,') }),
+      /"301", which is not one of/,
+    ],
+    ['a height twice', (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',18,') }), /has block 18 twice/],
+    [
+      'a time twice',
+      (t) => changed(t, { edit: replaceIn(BLOCKS, '10:00:16+00,17', '10:00:15+00,17') }),
+      /blocks 16 and 17 at one time/,
+    ],
+    [
+      'two chains',
+      async (t) => {
+        const edit = metadata({ ChainID: 'other', HeightFrom: 1, HeightTo: 300 })
+        const other = await changed(t, { edit }, 'other-123-1-300.zip')
+        return [other, SECOND] as unknown as string
+      },
+      /is of chain "other", and .* of chain "core-scenarios": import each chain/,
+    ],
+  ]
+
+function bytes(t: TestContext, content: Buffer): string {
+  const path = join(temporaryFolder(t), NAME)
+  writeFileSync(path, content)
+  return path
+}
+
+function tar(): Buffer {
+  const header = Buffer.alloc(1024)
+  header.write('history/blocks', 0)
+  header.write('ustar', 257)
+  return header
+}
+
+/** A zip64 whose directory lies at a place that is not in the file. */
+async function directoryAt(t: TestContext, place: bigint): Promise<string> {
+  const path = await changed(t, { isZip64: true })
+  const content = readFileSync(path)
+  content.writeBigUInt64LE(place, content.length - 22 - 20 + 8)
+  writeFileSync(path, content)
+  return path
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`segments (${kind.name})`, () => {
+    for (const [what, make, says] of REFUSED) {
+      test(`with ${what} are refused, and nothing is written`, async (t) => {
+        const store = kind.create(t)
+        const source = await make(t)
+        await assert.rejects(async () => {
+          const { failure } = await importInto(store, source)
+          if (failure !== null) throw failure
+        }, says)
+        // Some are refused before there is a store.
+        await openStore(store).migrate()
+        assertSameDump(await dumpStore(store), emptyDump(), what)
+      })
+    }
+
+    test('of another chain than the store are refused', async (t) => {
+      const store = kind.create(t)
+      const other = await changed(t, { edit: metadata({ ChainID: 'a-b-c' }) }, 'a-b-c-123-1-300.zip')
+      await importWhole(store, other)
+      const dump = await dumpStore(store)
+      await assert.rejects(
+        importInto(store, SECOND),
+        /chain "core-scenarios", where the store holds chain "a-b-c"/,
+      )
+      assertSameDump(await dumpStore(store), dump, 'another chain')
+    })
+
+    test('of unknown schema versions are tried with force', async (t) => {
+      const store = kind.create(t)
+      const edit = metadata({ DatabaseVersion: 200 })
+      const path = await changed(t, { edit }, 'core-scenarios-200-1-300.zip')
+      const { report, failure } = await importInto(store, path, { force: true })
+      assert.equal(failure, null)
+      assert.equal(report.blocks, 300)
+    })
+
+    test('in zip64, or with columns in another order and further ones, give the same rows', async (t) => {
+      const stores = [kind.create(t), kind.create(t), kind.create(t)] as const
+      await importWhole(stores[0], FIRST)
+      await importWhole(stores[1], await changed(t, { isZip64: true }))
+      const reversed = (entries: Map<string, string>) => {
+        for (const entry of [BLOCKS, POINTS]) {
+          const lines = entries.get(entry)!.trimEnd().split('\n')
+          const turn = (line: string, index: number) =>
+            [...line.split(',').reverse(), index === 0 ? 'further' : 'x'].join(',')
+          entries.set(entry, `${lines.map(turn).join('\n')}\n`)
+        }
+      }
+      await importWhole(stores[2], await changed(t, { edit: reversed }))
+      const expected = await dumpStore(stores[0])
+      for (const store of stores.slice(1))
+        assertSameDump(await dumpStore(store), expected, 'written otherwise')
+    })
+
+    test('give the same rows where they are sorted in little memory', async (t) => {
+      const [whole, pieces] = [kind.create(t), kind.create(t)]
+      await importWhole(whole, PATHS)
+      const { failure } = await importInto(pieces, PATHS, { maxBytes: 4096 })
+      assert.equal(failure, null)
+      assertSameDump(await dumpStore(pieces), await dumpStore(whole), 'in little memory')
+    })
+
+    test('have rows left out that events would have left out, too', async (t) => {
+      const edit = (entries: Map<string, string>) => {
+        const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
+        const replaced: ((line: string) => string)[] = [
+          ...times.map(
+            (time) => (line: string) => line.replace(/(.*SOURCE[^,]*,[^,]*,[^,]*,)[^,]*/, `$1${time}`),
+          ),
+          (line) => line.replace(/(SOURCE[^,]*,)[^,]*/, '$1NaN'),
+          (line) => line.replace(/(SOURCE[^,]*,)[^,]*/, `$1${'1'.repeat(300)}`),
+          (line) => line.replace(/(SOURCE[^,]*,[^,]*,)[^,]*/, '$1'),
+          (line) => line.replace(/SOURCE[^,]*/, 'SOURCE_OTHER'),
+          (line) => line.replace(/^[^,]*/, '\\x00'),
+          (line) => line.replace(/^([^,]*),[^,]*/, '$1,-1'),
+          (line) => line.replace(/,[^,]*,([^,]*)$/, ',1999-01-01 00:00:00+00,$1'),
+        ]
+        editLines(POINTS, (lines) => lines.map((line, index) => replaced[index]?.(line) ?? line))(entries)
+        replaceIn(MARKET_DATA, /""party"": ""[0-9a-f]{64}""/, '""party"": ""nobody""')(entries)
+      }
+      const store = kind.create(t)
+      const { report } = await importWhole(store, await changed(t, { edit }))
+      assert.deepEqual(report.leftOut, {
+        'invalid time': 5,
+        'price is no decimal number': 1,
+        'number of more than 256 characters': 1,
+        'twap is no decimal number': 1,
+        'unknown source': 1,
+        'invalid market ID': 1,
+        'seq of 2^63 or more': 1,
+        'invalid party ID': 1,
+        'its block is not in the source': 1,
+      })
+      assert.equal(
+        (await dumpStore(store)).funding_period_data_points!.length,
+        original.get(POINTS)!.split('\n').length - 14,
+      )
+    })
+
+    test('without a table lack its resource, and that is reported', async (t) => {
+      const store = kind.create(t)
+      const edit = (entries: Map<string, string>) => {
+        entries.delete(POINTS)
+        replaceIn(PERIODS, 'internal_twap', 'twap_of_marks')(entries)
+      }
+      const { report } = await importWhole(store, await changed(t, { edit }))
+      assert.deepEqual(
+        report.notImported.map(({ resource, reason }) => [resource, reason.replace(/^.*zip:? /, '')]),
+        [
+          ['fundingPeriodDataPoints', 'has no entry history/funding_period_data_points'],
+          ['fundingPeriods', 'currentstate/funding_period has no column internal_twap'],
+        ],
+      )
+      const range = { from: '1', to: '300' }
+      assert.deepEqual(report.resourceGaps, [
+        { resource: 'fundingPeriodDataPoints', ...range },
+        { resource: 'fundingPeriods', ...range },
+      ])
+    })
+
+    test('with a hole between them stop there, and with --allow-gap it is a gap that is filled later', async (t) => {
+      const store = kind.create(t)
+      const { report, failure } = await importInto(store, [THIRD, FIRST])
+      assert.ok(failure instanceof ImportGapError)
+      assert.match(failure.message, /expected block 301, found block 601: heights 301 to 600 missing/)
+      assert.equal(report.height, '300')
+      assert.deepEqual(
+        report.resourceGaps.map(({ resource }) => resource),
+        ['fundingPeriods', 'instruments', 'liquidityProviders'],
+      )
+      const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
+      assert.equal(allowed.failure, null)
+      assert.deepEqual(allowed.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
+      assert.deepEqual(allowed.report.resourceGaps, [])
+      const { report: filled } = await importWhole(store, PATHS)
+      assert.deepEqual(filled.gaps, [])
+      assert.equal(filled.blocks, 300)
+      const whole = kind.create(t)
+      await importWhole(whole, PATHS)
+      assertSameDump(await dumpStore(store), await dumpStore(whole), 'filled')
+    })
+
+    test('in any order of calls, overlapping or not, and repeated, end with the same tables', async (t) => {
+      const whole = kind.create(t)
+      await importWhole(whole, PATHS)
+      const expected = await dumpStore(whole)
+      await importWhole(whole, PATHS)
+      assertSameDump(await dumpStore(whole), expected, 'repeated')
+      const folder = temporaryFolder(t)
+      mkdirSync(join(folder, 'sub'))
+      for (const path of PATHS) copyFileSync(path, join(folder, basename(path)))
+      const store = kind.create(t)
+      await importWhole(store, [THIRD])
+      const { failure } = await importInto(store, [FIRST], { allowGap: true })
+      assert.equal(failure, null)
+      const { report } = await importWhole(store, [folder, SECOND])
+      assert.equal(report.heldBlocks, 900)
+      assertSameDump(await dumpStore(store), expected, 'in pieces')
+    })
+
+    test('below what is held leave a hole that is said', async (t) => {
+      const store = kind.create(t)
+      await importWhole(store, THIRD)
+      const { report, failure } = await importInto(store, FIRST)
+      assert.match(
+        failure!.message,
+        /still missing below block 601, where the store began: heights 301 to 600/,
+      )
+      assert.equal(report.blocks, 300)
+      assert.deepEqual(report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
+    })
+
+    test('that are interrupted are continued, and end with the same tables', async (t) => {
+      const whole = kind.create(t)
+      await importWhole(whole, PATHS)
+      const store = kind.create(t)
+      const stop = new AbortController()
+      const onProgress = () => stop.abort()
+      const { report, failure } = await importInto(store, PATHS, { signal: stop.signal, onProgress })
+      assert.equal(failure, null)
+      assert.ok(report.interrupted)
+      assert.equal(report.height, '300')
+      assert.equal(report.resourceGaps.length, 3)
+      await importWhole(store, PATHS)
+      assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
+    })
+  })
+}
