@@ -245,6 +245,17 @@ export function isChainId(text: string): boolean {
   return text !== '' && text.length <= 256 && !text.includes('\0')
 }
 
+/** Header lines are the same in thousands of segments: they are held once. */
+const HEADERS = new Map<string, string[]>()
+const MAX_HEADERS = 1_000
+
+function shared(header: string[]): string[] {
+  const text = header.join('\0')
+  const known = HEADERS.get(text)
+  if (known === undefined && HEADERS.size < MAX_HEADERS) HEADERS.set(text, header)
+  return known ?? header
+}
+
 /** The header lines of the tables, by entry. */
 async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string, string[]>> {
   const columns = new Map<string, string[]>()
@@ -259,7 +270,7 @@ async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string,
         else reader.push(piece.value.subarray(0, MAX_HEADER_BYTES))
         if (piece.done) break
       }
-      if (reader.header !== null) columns.set(entry, reader.header)
+      if (reader.header !== null) columns.set(entry, shared(reader.header))
     } catch (error) {
       throw explain(path, entry, error)
     } finally {
