@@ -295,20 +295,21 @@ async function compareTable(
 ): Promise<number> {
   let same = 0
   await eachKey(comparison, table, ranges, (ours, theirs) => {
-    const compare = (event: readonly Cell[] | null) => {
-      const problem = problemOf(comparison, table, ours, event)
-      if (problem === null) {
-        if (ours !== null && event !== null) same++
-      } else if (event === theirs && ours !== null && isImportedPoint(comparison, table, ours)) {
-        return eventOfPoint(comparison, table, ours).then(found)
-      } else comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
+    const problem = problemOf(comparison, table, ours, theirs)
+    if (problem === null) {
+      if (ours !== null && theirs !== null) same++
       return undefined
     }
-    const found = (event: readonly Cell[] | null): void => {
-      if (event !== null && event !== theirs) void compare(event)
-      else comparison.problems.add(describeRow(table, ours!), problemOf(comparison, table, ours, theirs)!)
-    }
-    return compare(theirs)
+    const add = (what: string) => comparison.problems.add(describeRow(table, (ours ?? theirs)!), what)
+    if (ours === null || !isImportedPoint(comparison, table, ours)) return add(problem)
+    return eventOfPoint(comparison, table, ours).then((event) => {
+      if (event === null) return add(problem)
+      // A point that has come again in a later block has no row of this one in the files.
+      if (namedRow(table, event).height !== namedRow(table, ours).height) return
+      const other = problemOf(comparison, table, ours, event)
+      if (other === null) same++
+      else add(other)
+    })
   })
   return same
 }

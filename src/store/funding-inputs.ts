@@ -42,9 +42,13 @@ const READ_PERIOD = `
   from funding_periods where market_id = $1
   order by funding_periods.start_timestamp desc, funding_periods.seq desc limit 1`
 
-/** Gaps and imported ranges in the blocks of the period; rows of it that were deleted; whether any row was. */
+/**
+ * Gaps and imported ranges in the blocks of the period, and its opening where that is of no known block; rows of it that
+ * were deleted; whether any row was.
+ */
 const READ_LACKS = `
-  select (select count(*) from gaps where to_height >= $1) + (select count(*) from imported where to_height >= $1),
+  select (select count(*) from gaps where to_height >= $1) + (select count(*) from imported where to_height >= $1)
+      + case when $1 = 0 then 1 else 0 end,
     (select count(*) from pruned where before_height > $1 or before_timestamp > $2),
     (select count(*) from pruned)`
 
@@ -89,8 +93,7 @@ export function* readFundingInputsOf(marketId: string): Generator<Statement, Fun
   const start = BigInt(period[1]!)
   const openedAt = { height: BigInt(period[3]!), index: Number(period[4]) }
   const [lacks] = yield { text: READ_LACKS, values: [openedAt.height, start] }
-  // The opening of a period is not known where an import has it from before its blocks.
-  if (openedAt.height === 0n || Number(lacks![0]) > 0 || Number(lacks![1]) > 0) return null
+  if (Number(lacks![0]) > 0 || Number(lacks![1]) > 0) return null
   const opening = {
     ...{ kind: 'funding-period' as const, marketId, seq, start, end: null },
     ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
