@@ -321,7 +321,7 @@ for (const kind of STORE_KINDS) {
     test('give the same rows where they are sorted in little memory', async (t) => {
       const [whole, pieces] = [kind.create(t), kind.create(t)]
       await importWhole(whole, PATHS)
-      const { failure } = await importInto(pieces, PATHS, { maxBytes: 4096 })
+      const { failure } = await importInto(pieces, PATHS, { maxBytes: 16_000 })
       assert.equal(failure, null)
       assertSameDump(await dumpStore(pieces), await dumpStore(whole), 'in little memory')
     })

@@ -251,6 +251,19 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await points(store), ['1300 62 62'])
       })
 
+      test('takes events of any time into the blocks before it', async (t) => {
+        const ends = [-(2n ** 63n), 2n ** 63n - 1n]
+        const events = ends.map((timestamp) => dataPoint({ timestamp }))
+        const store = kind.create(t)
+        await importBlocks(store, made, { from: 62n, to: 62n })
+        await ingestWell(t, store, fileOf({ height: 60, events }, { height: 61 }))
+        assert.deepEqual(
+          (await points(store)).map((row) => row.split(' ')[0]!).toSorted(),
+          ['1000', ...ends.map(String)].toSorted(),
+        )
+        assert.deepEqual(await problemsOf(store), [])
+      })
+
       test('of a block that is not known stays until its event comes', async (t) => {
         const store = kind.create(t)
         const known = blocksOf(fileOf(second, { height: 63 }))

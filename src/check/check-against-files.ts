@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type Coverage, describeHeights, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
-import { MAX_INT64 } from '../domain/integers.ts'
+import { MAX_INT64, nearestInt64 } from '../domain/integers.ts'
 import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
@@ -331,7 +331,7 @@ async function eventOfPoint(
   const marketId = [...store.markets].find(([, number]) => number === market)?.[0]
   const number = files.markets.get(marketId ?? '')
   if (number === undefined) return null
-  const last = (BigInt(timestamp!) + MICROSECOND - 1n).toString()
+  const last = nearestInt64(BigInt(timestamp!) + MICROSECOND - 1n).toString()
   const found = await files.reader.read(
     table,
     { after: [number, source!, timestamp!, '-1'], upTo: [number, source!, last, MAX_INT64.toString()] },

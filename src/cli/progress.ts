@@ -57,6 +57,7 @@ function progressFigures(progress: Progress, seconds: number): object {
     records: progress.records,
     height: progress.coverage?.height.toString() ?? null,
     timestamp: progress.coverage?.timestamp.toString() ?? null,
+    ...(progress.share === undefined ? {} : { share: progress.share }),
     seconds,
   }
 }

@@ -1,5 +1,5 @@
 /** Rows of one slab of memory. */
-const SLAB_ROWS = 16 * 1024
+const SLAB_ROWS = 2 * 1024
 
 /** Characters of a field that are kept: no text that is longer can be kept in a store, and it stays too long for that. */
 const MAX_FIELD_LENGTH = 2_000

@@ -3,7 +3,7 @@ import { explainPostgresError } from '../store/postgres/errors.ts'
 import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { checkSchemaVersion } from './schema-versions.ts'
-import { isChainId } from './segment.ts'
+import { isChainId } from './segment-metadata.ts'
 import type {
   HistoryPart,
   HistoryRow,

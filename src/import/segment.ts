@@ -1,25 +1,19 @@
-import { closeSync, openSync, readSync } from 'node:fs'
-import { CsvError, CsvReader, type CsvRow } from './csv-reader.ts'
 import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
 import { MAX_SEGMENT_BLOCKS, SegmentBlocks } from './segment-blocks.ts'
-import { parseSegmentName, type SegmentName, segmentName } from './segment-name.ts'
+import { METADATA, readMetadata, refuseTar } from './segment-metadata.ts'
+import type { SegmentName } from './segment-name.ts'
+import { PickedRow, readColumns, readRows } from './segment-tables.ts'
 import { sortByBlock } from './sort-by-block.ts'
 import type { HistoryPart, HistoryRow, SourceBlock, SourceProgress, TableQuery } from './source.ts'
 import { BLOCKS, HISTORY, STATE } from './tables.ts'
-import { readZipDirectory, type ZipDirectory } from './zip-file.ts'
-
-const METADATA = 'metadata.json'
-const MAX_METADATA_BYTES = 64 * 1024
+import { readZipDirectory } from './zip-file.ts'
 
 /** The entries that are read. */
 const READ_ENTRIES: ReadonlySet<string> = new Set([
   ...[BLOCKS, ...Object.values(HISTORY)].map(({ table }) => `history/${table}`),
   ...Object.values(STATE).map(({ table }) => `currentstate/${table}`),
 ])
-
-/** Header lines have a few hundred bytes. */
-const MAX_HEADER_BYTES = 64 * 1024
 
 /** Blocks that are handed on at once. */
 const CHUNK_BLOCKS = 1_000
@@ -58,7 +52,7 @@ export type SegmentOptions = {
 export async function openSegment(path: string, options: SegmentOptions): Promise<Segment> {
   refuseTar(path)
   const zip = await readZipDirectory(path, (entry) => entry === METADATA || READ_ENTRIES.has(entry))
-  const name = await readName(path, zip)
+  const name = await readMetadata(path, zip)
   const columns = await readColumns(path, zip)
   const lacks = (folder: Folder, { table, columns: wanted, times, seconds = [] }: TableQuery) => {
     const known = columns.get(`${folder}/${table}`)
@@ -128,7 +122,8 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
           name: `${path}: history/${query.table}`,
           heights: all.heights,
           width: wantedColumns.length,
-          maxBytes: options.maxBytes,
+          // Of points there are many times as many as of all else.
+          maxBytes: query.table === HISTORY.points.table ? options.maxBytes : options.maxBytes / 8,
           async read(onRow) {
             const onNoBlock = isFirst ? () => options.onNoBlock(query.table) : () => {}
             isFirst = false
@@ -147,162 +142,9 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   }
 }
 
-/** A row of which some columns are read, by their order in a query. */
-class PickedRow {
-  row: CsvRow | null = null
-  /** Columns that are times, and are given as Unix microseconds. */
-  stamps: ReadonlySet<number> = new Set()
-  readonly #places: readonly number[]
-
-  constructor(places: readonly number[]) {
-    this.#places = places
-  }
-
-  integer(column: number): number {
-    if (!this.stamps.has(column)) return this.row!.integer(this.#places[column]!)
-    const time = microsecondsOf(this.row!.text(this.#places[column]!))
-    return time >= 0 ? time : -1
-  }
-
-  text(column: number): string | null {
-    const text = this.row!.text(this.#places[column]!)
-    return this.stamps.has(column) ? String(microsecondsOf(text)) : text
-  }
-}
-
 /** Reads to the end. */
 async function drained(pieces: AsyncIterable<void>): Promise<void> {
   for await (const _ of pieces);
-}
-
-/** Segments of v0.70 and before are tar archives, whose tables have no header lines. */
-function refuseTar(path: string): void {
-  const start = Buffer.alloc(512)
-  const file = openSync(path, 'r')
-  try {
-    readSync(file, start, 0, start.length, 0)
-  } finally {
-    closeSync(file)
-  }
-  const isTar = start.toString('latin1', 257, 262) === 'ustar'
-  const isGzip = start[0] === 0x1f && start[1] === 0x8b
-  if (!isTar && !isGzip) return
-  throw new ImportError(
-    `${path}: a ${isTar ? 'tar' : 'gzip'} archive, as v0.70 of the data node and older ones wrote: their tables have no header lines and cannot be imported. ` +
-      'Import the database of a node that has loaded them, or segments of v0.71 or later',
-  )
-}
-
-async function readName(path: string, zip: ZipDirectory): Promise<SegmentName> {
-  if (!zip.names.includes(METADATA)) {
-    throw new ImportError(
-      `${path}: has no ${METADATA}, and so is not a network-history segment. \`data-node network-history copy\` writes them`,
-    )
-  }
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of zip.read(METADATA)) {
-    size += piece.length
-    if (size > MAX_METADATA_BYTES)
-      throw new ImportError(`${path}: ${METADATA} has more than ${MAX_METADATA_BYTES} bytes`)
-    pieces.push(piece)
-  }
-  const metadata = parseMetadata(path, Buffer.concat(pieces).toString())
-  const name = parseSegmentName(path)
-  const expected = segmentName(metadata)
-  if (name === null || segmentName(name) !== expected) {
-    throw new ImportError(
-      `${path}: its ${METADATA} says that it is ${JSON.stringify(expected)}. Give it that name`,
-    )
-  }
-  if (metadata.from > metadata.to)
-    throw new ImportError(`${path}: begins at block ${metadata.from}, after its end`)
-  return metadata
-}
-
-function parseMetadata(path: string, text: string): SegmentName {
-  let data: Record<string, unknown> | null = null
-  try {
-    data = JSON.parse(text) as Record<string, unknown>
-  } catch {}
-  const fields = [data?.DatabaseVersion, data?.HeightFrom, data?.HeightTo]
-  const chainId = data?.ChainID
-  if (
-    typeof chainId !== 'string' ||
-    !isChainId(chainId) ||
-    !fields.every((value) => Number.isSafeInteger(value) && (value as number) >= 0)
-  ) {
-    throw new ImportError(
-      `${path}: ${METADATA} is not that of a segment: it must have ChainID, DatabaseVersion, HeightFrom and HeightTo. Copy the segment again`,
-    )
-  }
-  const [schemaVersion, from, to] = fields as [number, number, number]
-  return { chainId, schemaVersion, from, to }
-}
-
-/** What can be the id of a chain, as in events. */
-export function isChainId(text: string): boolean {
-  return text !== '' && text.length <= 256 && !text.includes('\0')
-}
-
-/** The header lines of the tables, by entry. */
-async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string, string[]>> {
-  const columns = new Map<string, string[]>()
-  for (const entry of zip.names) {
-    if (entry === METADATA) continue
-    const reader = new CsvReader(() => {})
-    const piecesOfEntry = zip.read(entry)
-    try {
-      while (reader.header === null) {
-        const piece = await piecesOfEntry.next()
-        if (piece.done) reader.end()
-        else reader.push(piece.value.subarray(0, MAX_HEADER_BYTES))
-        if (piece.done) break
-      }
-      if (reader.header !== null) columns.set(entry, reader.header)
-    } catch (error) {
-      throw explain(path, entry, error)
-    } finally {
-      await piecesOfEntry.return()
-    }
-  }
-  return columns
-}
-
-/** Reads the rows of an entry; yields after each piece of it. */
-async function* readRows(
-  path: string,
-  zip: ZipDirectory,
-  entry: string,
-  { progress, signal }: SegmentOptions,
-  onRow: (row: CsvRow) => void,
-): AsyncGenerator<void, void, undefined> {
-  const reader = new CsvReader((row) => {
-    progress.rows++
-    onRow(row)
-  })
-  progress.source = path
-  const onRead = (bytes: number) => {
-    progress.bytesRead += bytes
-  }
-  try {
-    for await (const piece of zip.read(entry, onRead)) {
-      signal?.throwIfAborted()
-      reader.push(piece)
-      yield
-    }
-    reader.end()
-    yield
-  } catch (error) {
-    throw explain(path, entry, error)
-  }
-}
-
-function explain(path: string, entry: string, error: unknown): unknown {
-  if (!(error instanceof CsvError)) return error
-  return new ImportError(`${path}: its entry ${entry} is damaged: ${error.message}. Copy the segment again`, {
-    cause: error,
-  })
 }
 
 async function readBlocks(

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
-import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
+import { fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl'
 import { ImportError } from './import-error.ts'
 
 /** Entries of a zip; a segment has about a hundred. */
@@ -21,6 +21,18 @@ const LOCAL_HEADER_BYTES = 30
 
 const STORED = 0
 const DEFLATED = 8
+
+/** What the directory says of an entry. */
+type ZipEntry = {
+  name: string
+  /** Where its local header begins. */
+  offset: number
+  compressedSize: number
+  uncompressedSize: number
+  compressionMethod: number
+  crc32: number
+  isEncrypted: boolean
+}
 
 /** A zip whose central directory has been read. The file is open only while it is read: there may be thousands. */
 export type ZipDirectory = {
@@ -67,10 +79,16 @@ function damaged(path: string, error: unknown): ImportError {
   )
 }
 
-/** Reads from the file, and from nowhere outside of it, whatever a directory says. */
+/**
+ * Reads from the file, and from nowhere outside of it, whatever a directory says. A directory is read in many small pieces,
+ * of which most stand together.
+ */
 class BoundedReader extends RandomAccessReader {
   readonly #file: FileHandle
   readonly #size: number
+  /** Bytes that have been read, and where they stand in the file. */
+  #window = Buffer.alloc(0)
+  #windowStart = 0
 
   constructor(file: FileHandle, size: number) {
     super()
@@ -89,37 +107,59 @@ class BoundedReader extends RandomAccessReader {
       setImmediate(() => callback(new Error('it names a place outside of the file')))
       return
     }
-    this.#file.read(buffer, offset, length, position).then(
-      ({ bytesRead }) => callback(null, bytesRead),
+    this.#copy(buffer, offset, length, position).then(
+      () => callback(null, length),
       (error) => callback(error as Error),
     )
   }
+
+  async #copy(buffer: Buffer, offset: number, length: number, position: number): Promise<void> {
+    const isThere = () =>
+      position >= this.#windowStart && position + length <= this.#windowStart + this.#window.length
+    if (!isThere()) {
+      const bytes = Buffer.allocUnsafe(Math.max(length, Math.min(READ_BYTES, this.#size - position)))
+      const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, position)
+      this.#window = bytes.subarray(0, bytesRead)
+      this.#windowStart = position
+      if (!isThere()) throw new Error('the file ends within it')
+    }
+    const start = position - this.#windowStart
+    this.#window.copy(buffer, offset, start, start + length)
+  }
 }
 
-async function readEntries(zip: ZipFile, isWanted: (name: string) => boolean): Promise<Map<string, Entry>> {
+async function readEntries(
+  zip: ZipFile,
+  isWanted: (name: string) => boolean,
+): Promise<Map<string, ZipEntry>> {
   if (zip.entryCount > MAX_ENTRIES) {
     throw new Error(`it has ${zip.entryCount} entries, where at most ${MAX_ENTRIES} are allowed`)
   }
   const names = new Set<string>()
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, ZipEntry>()
   for await (const entry of zip.eachEntry()) {
     const { fileName } = entry
     if (names.has(fileName)) throw new Error(`it has two entries ${JSON.stringify(fileName)}`)
     names.add(fileName)
-    if (isWanted(fileName)) entries.set(fileName, entry)
+    if (!isWanted(fileName)) continue
+    const { compressedSize, uncompressedSize, compressionMethod, crc32 } = entry
+    entries.set(fileName, {
+      ...{ name: fileName, offset: entry.relativeOffsetOfLocalHeader },
+      ...{ compressedSize, uncompressedSize, compressionMethod, crc32, isEncrypted: entry.isEncrypted() },
+    })
   }
   return entries
 }
 
 async function* readEntry(
   path: string,
-  entry: Entry,
+  entry: ZipEntry,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   const { compressedSize, uncompressedSize, compressionMethod } = entry
   const fail = (what: string) =>
-    new ImportError(`${path}: its entry ${entry.fileName} is damaged: ${what}. Copy the segment again`)
-  if (entry.isEncrypted()) throw fail('it is encrypted')
+    new ImportError(`${path}: its entry ${entry.name} is damaged: ${what}. Copy the segment again`)
+  if (entry.isEncrypted) throw fail('it is encrypted')
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
     throw fail(`it is compressed by method ${compressionMethod}, where segments have ${DEFLATED}`)
   }
@@ -157,9 +197,9 @@ async function* readEntry(
 }
 
 /** Where the data of an entry begin: after its local header, whose sizes of name and extra field may differ. */
-async function dataStart(file: FileHandle, entry: Entry): Promise<number> {
+async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   const { size } = await file.stat()
-  const { relativeOffsetOfLocalHeader: place, compressedSize } = entry
+  const { offset: place, compressedSize } = entry
   if (place + LOCAL_HEADER_BYTES > size) throw new Error('it begins after the end of the file')
   const header = Buffer.alloc(LOCAL_HEADER_BYTES)
   await file.read(header, 0, header.length, place)

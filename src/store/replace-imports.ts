@@ -1,4 +1,5 @@
 import { firstGapFrom, type HeightRange, rangesOf } from '../domain/coverage.ts'
+import { MIN_INT64, nearestInt64 } from '../domain/integers.ts'
 import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
@@ -95,7 +96,7 @@ const cells = ({ market, source }: SeriesRun): bigint[] => [market, source]
 export function* deleteUnplacedPoints(points: readonly BatchRow[], gone: GonePoints): Steps {
   const values = points.flatMap(([market, source, timestamp, seq]): BatchRow[] => {
     const cut = cutToMicrosecond(timestamp as bigint)
-    return cut === timestamp ? [] : [[market!, source!, cut, seq!]]
+    return cut === timestamp || cut < MIN_INT64 ? [] : [[market!, source!, cut, seq!]]
   })
   if (values.length === 0) return
   const found = yield { each: DELETE_UNPLACED_POINT, values }
@@ -112,7 +113,7 @@ export function* withoutExactCopies(points: readonly BatchRow[]): Steps<readonly
   const found = yield {
     each: READ_EXACT,
     values: unplaced.map(([market, source, timestamp, seq]) => [
-      ...[market!, source!, timestamp!, (timestamp as bigint) + MICROSECOND - 1n, seq!],
+      ...[market!, source!, timestamp!, nearestInt64((timestamp as bigint) + MICROSECOND - 1n), seq!],
     ]),
   }
   const copies = new Set(unplaced.filter((_, index) => found[index]!.length > 0))

@@ -1,0 +1,103 @@
+import { CsvError, CsvReader, type CsvRow } from './csv-reader.ts'
+import { ImportError } from './import-error.ts'
+import { microsecondsOf } from './reference-values.ts'
+import { METADATA } from './segment-metadata.ts'
+import type { SourceProgress } from './source.ts'
+import type { ZipDirectory } from './zip-file.ts'
+
+/** Header lines have a few hundred bytes. */
+const MAX_HEADER_BYTES = 64 * 1024
+
+/** Header lines are the same in thousands of segments: they are held once. */
+const HEADERS = new Map<string, string[]>()
+const MAX_HEADERS = 1_000
+
+function shared(header: string[]): string[] {
+  const text = header.join('\0')
+  const known = HEADERS.get(text)
+  if (known === undefined && HEADERS.size < MAX_HEADERS) HEADERS.set(text, header)
+  return known ?? header
+}
+
+/** The header lines of the tables, by entry. */
+export async function readColumns(path: string, zip: ZipDirectory): Promise<Map<string, string[]>> {
+  const columns = new Map<string, string[]>()
+  for (const entry of zip.names) {
+    if (entry === METADATA) continue
+    const reader = new CsvReader(() => {})
+    const piecesOfEntry = zip.read(entry)
+    try {
+      while (reader.header === null) {
+        const piece = await piecesOfEntry.next()
+        if (piece.done) reader.end()
+        else reader.push(piece.value.subarray(0, MAX_HEADER_BYTES))
+        if (piece.done) break
+      }
+      if (reader.header !== null) columns.set(entry, shared(reader.header))
+    } catch (error) {
+      throw explain(path, entry, error)
+    } finally {
+      await piecesOfEntry.return()
+    }
+  }
+  return columns
+}
+
+/** Reads the rows of an entry; yields after each piece of it. */
+export async function* readRows(
+  path: string,
+  zip: ZipDirectory,
+  entry: string,
+  { progress, signal }: { progress: SourceProgress; signal: AbortSignal | undefined },
+  onRow: (row: CsvRow) => void,
+): AsyncGenerator<void, void, undefined> {
+  const reader = new CsvReader((row) => {
+    progress.rows++
+    onRow(row)
+  })
+  progress.source = path
+  const onRead = (bytes: number) => {
+    progress.bytesRead += bytes
+  }
+  try {
+    for await (const piece of zip.read(entry, onRead)) {
+      signal?.throwIfAborted()
+      reader.push(piece)
+      yield
+    }
+    reader.end()
+    yield
+  } catch (error) {
+    throw explain(path, entry, error)
+  }
+}
+
+function explain(path: string, entry: string, error: unknown): unknown {
+  if (!(error instanceof CsvError)) return error
+  return new ImportError(`${path}: its entry ${entry} is damaged: ${error.message}. Copy the segment again`, {
+    cause: error,
+  })
+}
+
+/** A row of which some columns are read, by their order in a query. */
+export class PickedRow {
+  row: CsvRow | null = null
+  /** Columns that are times, and are given as Unix microseconds. */
+  stamps: ReadonlySet<number> = new Set()
+  readonly #places: readonly number[]
+
+  constructor(places: readonly number[]) {
+    this.#places = places
+  }
+
+  integer(column: number): number {
+    if (!this.stamps.has(column)) return this.row!.integer(this.#places[column]!)
+    const time = microsecondsOf(this.row!.text(this.#places[column]!))
+    return time >= 0 ? time : -1
+  }
+
+  text(column: number): string | null {
+    const text = this.row!.text(this.#places[column]!)
+    return this.stamps.has(column) ? String(microsecondsOf(text)) : text
+  }
+}
