@@ -5,6 +5,11 @@ import type { MarketEvent } from '../events/event.ts'
 const EVENTS: Record<string, readonly [number, MarketEvent['kind']][]> = {
   checkpoints: [[EVENT_KIND.checkpoint, 'checkpoint']],
   fundingPeriodDataPoints: [[EVENT_KIND.fundingPeriodDataPoint, 'funding-period-data-point']],
+  fundingPeriods: [[EVENT_KIND.fundingPeriod, 'funding-period']],
+  liquidityProviders: [
+    [EVENT_KIND.marketData, 'market-data'],
+    [EVENT_KIND.liquidityProvision, 'liquidity-provision'],
+  ],
   instruments: [
     [EVENT_KIND.marketCreated, 'market'],
     [EVENT_KIND.marketUpdated, 'market'],
