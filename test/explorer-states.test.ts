@@ -384,7 +384,12 @@ describe('the explorer is right in each state', () => {
     await page.goto(FUNDING)
     const picker = page.getByRole('combobox', { name: 'Market' })
     await picker.waitFor()
-    assert.equal(await picker.inputValue(), 'BTC/PERP')
+    const shows = (code: string) =>
+      eventually(
+        () => picker.inputValue(),
+        (value) => value === code,
+      )
+    await shows('BTC/PERP')
     for (const [typed, id, code] of [
       ['eth/', ETH, 'ETH/PERP'],
       ['solana', SOL, 'SOL/PERP'],
@@ -393,15 +398,18 @@ describe('the explorer is right in each state', () => {
     ] as const) {
       await picker.focus()
       await page.keyboard.type(typed)
-      assert.equal(await page.locator('.choice').count(), 1, typed)
+      await eventually(
+        () => page.locator('.choice').count(),
+        (count) => count === 1,
+      )
       await page.keyboard.press('Enter')
       await page.waitForURL(new RegExp(`market=${id}`))
-      assert.equal(await picker.inputValue(), code)
+      await shows(code)
     }
     await picker.focus()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Escape')
-    assert.equal(await picker.inputValue(), 'ETH/PERP')
+    await shows('ETH/PERP')
     await page.keyboard.type('nothing')
     await page.getByText('No market has that code, name or id.').waitFor()
     assert.deepEqual(faults, [])

@@ -236,13 +236,17 @@ for (const kind of STORE_KINDS) {
       const folder = join(temporaryFolder(t), 'all')
       const args = ['export', 'all', '--store', store, '--out', folder]
       let killed = 0
-      for (let wait = 300; wait < 4_000 && killed < 3; wait += 80) {
+      for (const markets of [1, 4, 9]) {
         const run = startLyra(t, args)
-        await new Promise((resolve) => setTimeout(resolve, wait))
+        let hasEnded = false
+        void run.outcome.then(() => {
+          hasEnded = true
+        })
+        // As soon as it writes the folder of so many markets.
+        const begun = () => (existsSync(join(folder, POINTS)) ? readdirSync(join(folder, POINTS)).length : 0)
+        while (!hasEnded && begun() < markets) await new Promise((resolve) => setTimeout(resolve, 2))
         run.child.kill('SIGKILL')
-        const { signal } = await run.outcome
-        if (signal === 'SIGKILL' && existsSync(join(folder, POINTS))) killed++
-        if (signal === null) break
+        if ((await run.outcome).signal === 'SIGKILL') killed++
       }
       assert.ok(killed > 0)
       const { code, stdout, stderr } = await runLyra(t, args)
