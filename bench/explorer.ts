@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
+import { launchBrowser } from '../test/fixtures/browser.ts'
 import { type Figure, figure, median } from './figures.ts'
-
-const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
 const VIEWS = ['markets', 'funding', 'providers', 'checkpoints', 'node']
 
@@ -14,9 +12,8 @@ const MOST_SECONDS = 0.5
 
 /** How long each view of the explorer takes until it shows something, and everything; null where there is no Chromium. */
 export async function measureExplorer(base: string): Promise<Figure[] | null> {
-  const path = process.env.LYRA_CHROMIUM ?? CHROMIUM_PATHS.find(existsSync)
-  if (path === undefined) return null
-  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
+  const browser = await launchBrowser()
+  if (browser === null) return null
   try {
     const figures: Figure[] = []
     for (const view of VIEWS) {

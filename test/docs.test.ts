@@ -5,18 +5,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
-import { backupCommand } from '../src/cli/backup.ts'
-import { checkCommand } from '../src/cli/check.ts'
-import { copyCommand } from '../src/cli/copy.ts'
-import { exportCommand } from '../src/cli/export.ts'
-import { generateCommand } from '../src/cli/generate.ts'
-import { importCommand } from '../src/cli/import.ts'
-import { ingestCommand } from '../src/cli/ingest.ts'
-import { migrateCommand } from '../src/cli/migrate.ts'
-import { pruneCommand } from '../src/cli/prune.ts'
+import { COMMANDS as ALL_COMMANDS } from '../src/cli/program.ts'
 import { serveCommand } from '../src/cli/serve.ts'
-import { statusCommand } from '../src/cli/status.ts'
-import { verifyCommand } from '../src/cli/verify.ts'
 import {
   brokenLinks,
   type CodeBlock,
@@ -35,19 +25,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 const PAGES = documentedPages()
 /** Every command of the program. */
-const COMMANDS = [
-  ...[
-    ingestCommand,
-    importCommand,
-    serveCommand,
-    statusCommand,
-    checkCommand,
-    verifyCommand,
-    pruneCommand,
-    backupCommand,
-  ],
-  ...[migrateCommand, copyCommand, exportCommand, generateCommand],
-].map((command) => command())
+const COMMANDS = ALL_COMMANDS.map((command) => command())
 
 /** Where the documentation says that a service answers, and a database is. */
 const DOCUMENTED_SERVICE = /http:\/\/127\.0\.0\.1:3008\b/g

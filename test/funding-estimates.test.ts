@@ -8,6 +8,8 @@ import { decodeEvent } from '../src/events/decode.ts'
 import type { FundingPeriodDataPointEvent, MarketEvent, PerpetualData } from '../src/events/event.ts'
 import { perpetualDataOf } from '../src/events/market-data.ts'
 import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
+import type { EstimateMaker } from '../src/store/funding-estimates.ts'
+import type { FundingInputsAt } from '../src/store/funding-inputs.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
@@ -182,22 +184,27 @@ for (const kind of STORE_KINDS) {
         await live.commit(height, [eventOf({ kind: 'point', source: 2, late: 0 }, 0, height)])
       const reader = await openStore(store).openReader()
       t.after(() => reader.close())
-      const estimates = createKeptEstimates()
+      const kept = createKeptEstimates()
+      const taken: FundingInputsAt[] = []
+      const estimates: EstimateMaker = {
+        ...kept,
+        make: (marketId, at) => {
+          taken.push(at)
+          return kept.make(marketId, at)
+        },
+      }
       const take = async () => {
-        const found = await reader.fundingInputs(LIVE_MARKET, estimates.known(LIVE_MARKET))
-        assert.notEqual(estimates.make(LIVE_MARKET, found!), null)
-        return found?.inputs?.events.length
+        const found = await reader.fundingEstimate(LIVE_MARKET, estimates)
+        assert.equal(typeof found?.estimate, 'string')
+        return taken.at(-1)?.inputs?.events.length
       }
       assert.equal(await take(), 401)
       for (let height = 400; height < 402; height++)
         await live.commit(height, [eventOf({ kind: 'point', source: 2, late: 0 }, 0, height)])
       assert.equal(await take(), 2)
+      assert.equal(taken.length, 2)
       // Inputs that continue another estimate than the last one are of no use.
-      const known = estimates.known(LIVE_MARKET)
-      await live.commit(402, [eventOf({ kind: 'point', source: 1, late: 0 }, 0, 402)])
-      const twice = await reader.fundingInputs(LIVE_MARKET, known)
-      assert.equal(typeof estimates.make(LIVE_MARKET, twice!), 'string')
-      assert.equal(estimates.make(LIVE_MARKET, twice!), undefined)
+      assert.equal(kept.make(LIVE_MARKET, taken.at(-1)!), undefined)
     })
 
     test('is null where parameters are not known, and for a market that is not known', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2, constants } from 'node:http2'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -13,6 +13,7 @@ import { SOURCES } from '../src/resources/funding-period-data-points.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
+import { freePort } from './fixtures/postgres-server.ts'
 import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
@@ -419,14 +420,6 @@ function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInf
     })),
     pageInfo: page.pageInfo,
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function untilListening(port: number): Promise<void> {

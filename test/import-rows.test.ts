@@ -8,7 +8,7 @@ import { assertGoldenAnswers } from './fixtures/golden.ts'
 import { importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { loadReferenceTables } from './fixtures/reference-database.ts'
-import { blocksOf, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
+import { blocksUpTo, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
@@ -64,7 +64,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(report.leftOut, {})
         assert.deepEqual(report.resourceGaps, [])
         assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
-        assertImported(await dumpStore(store), importedRows(blocksOf(events, to)))
+        assertImported(await dumpStore(store), importedRows(blocksUpTo(events, to)))
         await assertReplaced(t, kind, store, events)
       })
     }
@@ -76,7 +76,7 @@ for (const kind of STORE_KINDS) {
       const { report } = await importWhole(store, join(folder, last))
       assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
       const dump = await dumpStore(store)
-      const expected = importedRows(blocksOf(recordingPath('perps-calm.evts.gz')!, 900), 601n)
+      const expected = importedRows(blocksUpTo(recordingPath('perps-calm.evts.gz')!, 900), 601n)
       assertImported(dump, expected)
       assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
       await assertReplaced(t, kind, store, recordingPath('perps-calm.evts.gz')!)
@@ -98,7 +98,7 @@ for (const kind of STORE_KINDS) {
         const { from, to } = report.imported[0]!
         const missing = tables.length > 0 ? [{ resource: 'instruments', from, to }] : []
         assert.deepEqual(report.resourceGaps, missing)
-        assertImported(await dumpStore(store), importedRows(blocksOf(events, Number(to))), tables)
+        assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
         await assertReplaced(t, kind, store, events)
       })
     }

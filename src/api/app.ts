@@ -8,7 +8,7 @@ import fastify, {
 } from 'fastify'
 import { marketSummaries } from '../resources/market-summaries.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { type Reader, StoreUnavailableError } from '../store/store.ts'
+import type { Reader } from '../store/store.ts'
 import type { GrpcOptions } from './grpc/grpc-server.ts'
 import { createBacklog } from './http/backlog.ts'
 import { clientAddress } from './http/client-address.ts'
@@ -16,12 +16,12 @@ import { createConnections } from './http/connections.ts'
 import { addCorsHeaders, answerPreflight, type CorsOrigins, isPreflight } from './http/cors.ts'
 import {
   ALLOWED_METHODS,
-  ApiError,
+  type ApiError,
+  expectedError,
   internalError,
   malformedRequest,
   methodNotAllowed,
   notFound,
-  unavailable,
 } from './http/errors.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
 import { createMetrics, type Metrics, type MetricsText } from './http/metrics.ts'
@@ -331,11 +331,8 @@ function isDecodable(target: string): boolean {
 
 /** What a thrown error is to the client. Our own faults are logged, and the client gets the request's id alone. */
 function apiErrorOf(error: unknown, request: FastifyRequest): ApiError {
-  if (error instanceof ApiError) return error
-  if (error instanceof StoreUnavailableError) {
-    request.log.warn(`store unavailable: ${error.message}`)
-    return unavailable('the store cannot be read at the moment; try again')
-  }
+  const expected = expectedError(error, request.log)
+  if (expected !== null) return expected
   const status = (error as { statusCode?: number }).statusCode
   if (status !== undefined && status >= 400 && status < 500) {
     return malformedRequest((error as Error).message)

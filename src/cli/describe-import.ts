@@ -1,20 +1,7 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ImportReport } from '../import/import-report.ts'
-import { describeResourceGaps } from './describe-resource-gaps.ts'
-
-const ROW_NAMES = {
-  checkpoints: 'checkpoints',
-  fundingPeriodDataPoints: 'funding period data points',
-  fundingPeriods: 'funding periods',
-  instruments: 'instruments',
-  liquidityProvisions: 'liquidity provisions',
-  liquidityProviders: 'liquidity providers',
-} as const
-
-const count = (value: number) => value.toLocaleString('en')
-
-const heights = ({ from, to }: { from: string; to: string }) => describeHeights(BigInt(from), BigInt(to))
+import { count, describeLacks, ROW_NAMES } from './describe-report.ts'
 
 /** What an import has done, in lines for people. */
 export function describeImport(report: ImportReport): string {
@@ -23,10 +10,12 @@ export function describeImport(report: ImportReport): string {
     `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${report.seconds.toFixed(1)} s, ${count(rate)} rows/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
-  for (const [name, title] of Object.entries(ROW_NAMES) as [keyof typeof ROW_NAMES, string][]) {
+  for (const name of Object.keys(ROW_NAMES) as (keyof typeof ROW_NAMES)[]) {
+    // A data node keeps no auctions.
+    if (name === 'auctions') continue
     const first = report.first[name]
     const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
-    lines.push(`  ${title}: ${count(report.rows[name])} rows written${since}`)
+    lines.push(`  ${ROW_NAMES[name]}: ${count(report.rows[name])} rows written${since}`)
   }
   if (report.heldBlocks > 0)
     lines.push(`  ${count(report.heldBlocks)} blocks passed over that the store holds already`)
@@ -34,9 +23,7 @@ export function describeImport(report: ImportReport): string {
   for (const [reason, number] of Object.entries(report.leftOut)) {
     lines.push(`  ${count(number)} rows left out: ${reason}`)
   }
-  for (const range of report.imported) lines.push(`  imported: ${heights(range)}`)
-  for (const gap of report.gaps) lines.push(`  gap: ${heights(gap)} ${gap.kind}`)
-  for (const [resource, text] of describeResourceGaps(report.resourceGaps))
-    lines.push(`  ${resource}: ${text}`)
-  return lines.join('\n')
+  for (const { from, to } of report.imported)
+    lines.push(`  imported: ${describeHeights(BigInt(from), BigInt(to))}`)
+  return [...lines, ...describeLacks(report)].join('\n')
 }

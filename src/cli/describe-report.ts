@@ -1,10 +1,11 @@
-import { describeHeights, type Gap } from '../domain/coverage.ts'
+import { describeHeights } from '../domain/coverage.ts'
 import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 
-const ROW_NAMES = {
+/** What rows are called to people, by their counts. */
+export const ROW_NAMES = {
   checkpoints: 'checkpoints',
   fundingPeriodDataPoints: 'funding period data points',
   fundingPeriods: 'funding periods',
@@ -14,7 +15,8 @@ const ROW_NAMES = {
   liquidityProviders: 'liquidity providers',
 } as const
 
-const count = (value: number) => value.toLocaleString('en')
+/** A number of things, to people. */
+export const count = (value: number) => value.toLocaleString('en')
 
 /** What an ingestion has done, in lines for people. */
 export function describeReport(report: IngestionReport): string {
@@ -45,11 +47,16 @@ export function describeReport(report: IngestionReport): string {
   if (report.pendingHeight !== null) {
     lines.push(`  block ${report.pendingHeight} is not whole at the end of the input, and so is not ingested`)
   }
-  for (const gap of report.gaps) {
-    const heights = describeHeights(BigInt(gap.from), BigInt(gap.to))
-    lines.push(`  gap: ${heights} ${gap.kind satisfies string as Gap['kind']}`)
-  }
-  for (const [resource, text] of describeResourceGaps(report.resourceGaps))
-    lines.push(`  ${resource}: ${text}`)
-  return lines.join('\n')
+  return [...lines, ...describeLacks(report)].join('\n')
+}
+
+/** What a store lacks afterwards, in lines for people. */
+export function describeLacks({
+  gaps,
+  resourceGaps,
+}: Pick<IngestionReport, 'gaps' | 'resourceGaps'>): string[] {
+  return [
+    ...gaps.map(({ from, to, kind }) => `  gap: ${describeHeights(BigInt(from), BigInt(to))} ${kind}`),
+    ...describeResourceGaps(resourceGaps).map(([resource, text]) => `  ${resource}: ${text}`),
+  ]
 }

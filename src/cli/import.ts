@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import { printable } from '../domain/printable.ts'
 import { importHistory } from '../import/import-history.ts'
 import type { ImportReport } from '../import/import-report.ts'
 import { openSource } from '../import/open-source.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
 import { describeImport } from './describe-import.ts'
-import { EXIT, exitCodeOf } from './exit.ts'
+import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { allowGapOption, type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
 
 type ImportCommandOptions = CommonOptions & { allowGap: boolean; force: boolean; json: boolean }
@@ -65,7 +65,9 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
           onProgress: ({ rows, ...progress }) => view.show({ ...progress, records: rows, bytesTotal: null }),
         })
         view.end()
-        show({ ...report, foreignFiles: foreign }, failure, options.json)
+        const whole: ImportReport = { ...report, foreignFiles: foreign }
+        showReport(whole, failure, { json: options.json, describe: describeImport })
+        showFailure(failure, report)
       } finally {
         await writer.close()
       }
@@ -74,17 +76,6 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
     }
   } catch (error) {
     if (!signal.aborted) throw error
-    process.exitCode = EXIT.interrupted
-  }
-}
-
-function show(report: ImportReport, failure: Error | null, json: boolean): void {
-  if (json) console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
-  else console.log(describeImport(report))
-  if (failure !== null) {
-    console.error(`lyra: ${printable(failure.message)}`)
-    process.exitCode = exitCodeOf(failure)
-  } else if (report.interrupted) {
     process.exitCode = EXIT.interrupted
   }
 }

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { printable } from '../domain/printable.ts'
 import type { InstrumentNodes } from '../events/instrument-nodes.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import { readInstruments, writeInstruments } from '../ingest/write-instruments.ts'
@@ -9,7 +8,7 @@ import { noEventsError } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Writer } from '../store/store.ts'
 import { describeReport } from './describe-report.ts'
-import { EXIT, exitCodeOf } from './exit.ts'
+import { EXIT } from './exit.ts'
 import {
   allowGapOption,
   type CommonOptions,
@@ -19,6 +18,7 @@ import {
   storeOption,
   strictOption,
 } from './options.ts'
+import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
 
 type IngestOptions = CommonOptions & {
@@ -107,18 +107,9 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     const failure = stopped ?? noEventsError(input.files, report)
     const isWritten = nodes !== null && report.height !== null && !stop.signal.aborted
     if (isWritten) await writeInstruments(writer, nodes)
-    if (options.json) {
-      console.log(JSON.stringify({ type: 'report', ...report, error: failure?.message ?? null }))
-    } else {
-      console.log(describeReport(report))
-    }
+    showReport(report, failure, { json: options.json, describe: describeReport })
     if (isWritten) showInstruments(nodes, options.json)
-    if (failure !== null) {
-      console.error(`lyra: ${printable(failure.message)}`)
-      process.exitCode = exitCodeOf(failure)
-    } else if (report.interrupted) {
-      process.exitCode = EXIT.interrupted
-    }
+    showFailure(failure, report)
   } finally {
     await writer.close()
     process.off('SIGINT', interrupt)

@@ -37,7 +37,8 @@ const PLAIN_ERRORS = [
   StoreError,
 ]
 
-const COMMANDS = [
+/** Every command of the program, as it is made. */
+export const COMMANDS = [
   ingestCommand,
   importCommand,
   serveCommand,

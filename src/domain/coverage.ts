@@ -120,7 +120,7 @@ export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: b
 
 /** The gaps of resources while blocks are ingested, as {@link GapList}. */
 export class ResourceGapList {
-  readonly #lists: ReadonlyMap<string, GapList<HeightRange>>
+  readonly #lists: Map<string, GapList<HeightRange>>
   #snapshot: readonly ResourceGap[] | null
 
   constructor(gaps: readonly ResourceGap[]) {
@@ -136,15 +136,34 @@ export class ResourceGapList {
 
   /** The gaps as they are now; the same array until something changes. */
   get all(): readonly ResourceGap[] {
-    this.#snapshot ??= [...this.#lists].flatMap(([resource, list]) =>
-      list.all.map(({ from, to }) => ({ resource, from, to })),
-    )
+    this.#snapshot ??= [...this.#lists]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([resource, list]) => list.all.map(({ from, to }) => ({ resource, from, to })))
     return this.#snapshot
   }
 
   /** The resources whose events a block lacks. */
   at(height: bigint): string[] {
     return [...this.#lists].flatMap(([resource, list]) => (list.has(height) ? [resource] : []))
+  }
+
+  /** A block is held without the events of a resource. */
+  add(resource: string, height: bigint): void {
+    let list = this.#lists.get(resource)
+    if (list === undefined) {
+      list = new GapList<HeightRange>([])
+      this.#lists.set(resource, list)
+    }
+    list.add({ from: height, to: height })
+    this.#snapshot = null
+  }
+
+  /** Blocks hold the events of one resource now; their heights are ascending and apart. */
+  complete(resource: string, heights: readonly HeightRange[]): void {
+    const list = this.#lists.get(resource)
+    if (list === undefined) return
+    this.#lists.set(resource, new GapList<HeightRange>(without(list.all, heights)))
+    this.#snapshot = null
   }
 
   /** A block's events are there now, of every resource. */
@@ -169,7 +188,7 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
 }
 
 /** The parts of ranges that lie in none of others; both ascending and without overlap. */
-function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
+export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return ranges.flatMap(({ from, to }) => {
     const rest: HeightRange[] = []
     let start = from

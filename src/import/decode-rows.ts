@@ -20,6 +20,7 @@ import type {
 } from '../events/event.ts'
 import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../events/instruments.ts'
 import { keepElement, noFeeShare, noSla } from '../events/market-data.ts'
+import { SOURCES } from '../resources/funding-period-data-points.ts'
 import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
 import type { SourceRow } from './source.ts'
@@ -38,8 +39,6 @@ export type LeftOutRowReason =
   | 'invalid JSON'
 
 export type LeftOutRows = (reason: LeftOutRowReason) => void
-
-const SOURCES = ['SOURCE_UNSPECIFIED', 'SOURCE_EXTERNAL', 'SOURCE_INTERNAL']
 
 const PROVISION_STATUSES = [
   ...['STATUS_UNSPECIFIED', 'STATUS_ACTIVE', 'STATUS_STOPPED', 'STATUS_CANCELLED', 'STATUS_REJECTED'],

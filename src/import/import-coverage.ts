@@ -1,10 +1,10 @@
 import {
   type Coverage,
   describeHeights,
-  type Gap,
   GapList,
   type HeightRange,
-  type ResourceGap,
+  ResourceGapList,
+  without,
 } from '../domain/coverage.ts'
 import { ImportError, ImportGapError } from './import-error.ts'
 import { nanoseconds } from './reference-values.ts'
@@ -20,12 +20,10 @@ export class ImportCoverage {
   readonly #allowGap: boolean
   #ends: Pick<Coverage, 'first' | 'began' | 'height' | 'timestamp' | 'blockOne'> | null
   readonly #gaps: GapList
-  readonly #imported: GapList
-  /** By resource, the heights that are held without its events. */
-  readonly #lacking: Map<string, GapList>
+  readonly #imported: GapList<HeightRange>
+  readonly #lacking: ResourceGapList
   /** The heights of the blocks that this import has come by, imported now or before. */
   readonly #seen: HeightRange[] = []
-  readonly #ranges = remembered(withoutKinds)
 
   /** @throws {ImportError} where the store holds another chain. */
   constructor(before: Coverage | null, chainId: string, allowGap: boolean) {
@@ -38,9 +36,8 @@ export class ImportCoverage {
     this.#allowGap = allowGap
     this.#ends = before
     this.#gaps = new GapList(before?.gaps ?? [])
-    this.#imported = new GapList(asGaps(before?.imported ?? []))
-    const byResource = Map.groupBy(before?.resourceGaps ?? [], ({ resource }) => resource)
-    this.#lacking = new Map([...byResource].map(([resource, own]) => [resource, new GapList(asGaps(own))]))
+    this.#imported = new GapList<HeightRange>(before?.imported ?? [])
+    this.#lacking = new ResourceGapList(before?.resourceGaps ?? [])
   }
 
   /** What the store holds once all blocks that were added are committed; null where it is empty. */
@@ -50,8 +47,8 @@ export class ImportCoverage {
     return {
       ...{ chainId: this.#chainId, first, began, blockOne, height, timestamp },
       gaps: this.#gaps.all,
-      resourceGaps: this.#resourceGaps(),
-      imported: this.#ranges(this.#imported.all),
+      resourceGaps: this.#lacking.all,
+      imported: this.#imported.all,
     }
   }
 
@@ -92,7 +89,6 @@ export class ImportCoverage {
     const at = BigInt(height)
     const timestamp = nanoseconds(time)
     const ends = this.#ends
-    const one: Gap = { from: at, to: at, kind: 'missing' }
     if (ends === null) {
       this.#ends = { first: at, began: at, blockOne: null, height: at, timestamp }
     } else if (at < ends.first) {
@@ -104,17 +100,15 @@ export class ImportCoverage {
       if (at > ends.height + 1n) this.#skip(ends.height + 1n, at - 1n, source)
       this.#ends = { ...ends, height: at, timestamp }
     }
-    this.#imported.add(one)
+    this.#imported.add({ from: at, to: at })
     this.pass(at, at)
-    for (const resource of lacking) this.#listOf(resource).add(one)
+    for (const resource of lacking) this.#lacking.add(resource, at)
   }
 
   /** The blocks that this import has come by hold a resource now, as far as they are imported. */
   complete(resource: string): void {
-    const own = this.#lacking.get(resource)
-    if (own === undefined) return
-    const seen = intersection(merged(this.#seen), this.#imported.all)
-    this.#lacking.set(resource, new GapList(asGaps(difference(own.all, seen))))
+    const imported = this.#imported.all
+    this.#lacking.complete(resource, without(imported, without(imported, merged(this.#seen))))
   }
 
   #skip(from: bigint, to: bigint, source: string): void {
@@ -125,37 +119,6 @@ export class ImportCoverage {
       )
     }
     this.#gaps.add({ from, to, kind: 'missing' })
-  }
-
-  #listOf(resource: string): GapList {
-    const known = this.#lacking.get(resource)
-    if (known !== undefined) return known
-    const list = new GapList([])
-    this.#lacking.set(resource, list)
-    return list
-  }
-
-  #resourceGaps(): ResourceGap[] {
-    return [...this.#lacking.keys()]
-      .sort()
-      .flatMap((resource) => this.#lacking.get(resource)!.all.map(({ from, to }) => ({ resource, from, to })))
-  }
-}
-
-function asGaps(ranges: readonly HeightRange[]): Gap[] {
-  return ranges.map(({ from, to }) => ({ from, to, kind: 'missing' }))
-}
-
-function withoutKinds(gaps: readonly Gap[]): readonly HeightRange[] {
-  return gaps.map(({ from, to }) => ({ from, to }))
-}
-
-/** A function that gives the same result for the same argument: what has not changed is not written again. */
-function remembered<T, R>(make: (argument: T) => R): (argument: T) => R {
-  let last: { argument: T; result: R } | null = null
-  return (argument) => {
-    if (last === null || last.argument !== argument) last = { argument, result: make(argument) }
-    return last.result
   }
 }
 
@@ -168,34 +131,4 @@ function merged(ranges: readonly HeightRange[]): HeightRange[] {
     else if (range.to > last.to) last.to = range.to
   }
   return result
-}
-
-/** What two lists of ranges, each ascending and apart, have in common. */
-function intersection(a: readonly HeightRange[], b: readonly HeightRange[]): HeightRange[] {
-  const common: HeightRange[] = []
-  for (let left = 0, right = 0; left < a.length && right < b.length; ) {
-    const [one, other] = [a[left]!, b[right]!]
-    const from = one.from > other.from ? one.from : other.from
-    const to = one.to < other.to ? one.to : other.to
-    if (from <= to) common.push({ from, to })
-    if (one.to < other.to) left++
-    else right++
-  }
-  return common
-}
-
-/** What of the first list is not in the second; both ascending and apart. */
-function difference(a: readonly HeightRange[], b: readonly HeightRange[]): HeightRange[] {
-  const rest: HeightRange[] = []
-  let start = 0
-  for (const { from, to } of a) {
-    while (start < b.length && b[start]!.to < from) start++
-    let next = from
-    for (let index = start; index < b.length && b[index]!.from <= to; index++) {
-      if (b[index]!.from > next) rest.push({ from: next, to: b[index]!.from - 1n })
-      next = b[index]!.to + 1n
-    }
-    if (next <= to) rest.push({ from: next, to })
-  }
-  return rest
 }

@@ -1,4 +1,5 @@
 import { ImportError } from './import-error.ts'
+import { firstAtLeast } from './sorted-numbers.ts'
 
 /** Times of blocks that rows of current state name: some for each funding period that there ever was. */
 const MAX_TIMES = 2_000_000
@@ -68,13 +69,7 @@ export class KnownTimes {
 
   #indexOf(time: number): number {
     if (this.#gathered.length > 0) this.#sort()
-    let low = 0
-    let high = this.#times.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#times[middle]! < time) low = middle + 1
-      else high = middle
-    }
-    return this.#times[low] === time ? low : -1
+    const index = firstAtLeast(this.#times, time)
+    return this.#times[index] === time ? index : -1
   }
 }

@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { withoutPassword } from '../store/postgres/address.ts'
 import { explainPostgresError } from '../store/postgres/errors.ts'
 import { ImportError } from './import-error.ts'
 import { microsecondsOf } from './reference-values.ts'
@@ -56,7 +57,10 @@ export async function openPostgresSource(
   address: string,
   { force = false, signal }: SourceOptions = {},
 ): Promise<ImportSource> {
-  const name = withoutPassword(address)
+  if (!URL.canParse(address)) {
+    throw new ImportError('the address of the database is malformed; it reads postgres://user@host/database')
+  }
+  const name = withoutPassword(new URL(address))
   const client = new Client({
     connectionString: address,
     application_name: 'lyra import',
@@ -108,16 +112,6 @@ export async function openPostgresSource(
     await client.end().catch(() => {})
     throw error
   }
-}
-
-function withoutPassword(address: string): string {
-  if (!URL.canParse(address)) {
-    throw new ImportError('the address of the database is malformed; it reads postgres://user@host/database')
-  }
-  const url = new URL(address)
-  url.password = ''
-  url.searchParams.delete('password')
-  return url.toString()
 }
 
 /** Runs statements, and says what is wrong where one fails. */

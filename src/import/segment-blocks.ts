@@ -1,3 +1,4 @@
+import { firstAtLeast } from './sorted-numbers.ts'
 import type { SourceBlock } from './source.ts'
 
 /** Blocks of one segment: real ones have some thousand. */
@@ -42,28 +43,15 @@ export class SegmentBlocks {
         return this.#byTime[near]!
       }
     }
-    let low = 0
-    let high = times.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (times[middle]! < time) low = middle + 1
-      else high = middle
-    }
-    if (times[low] !== time) return -1
-    this.#last = low
-    return this.#byTime[low]!
+    const index = firstAtLeast(times, time)
+    if (times[index] !== time) return -1
+    this.#last = index
+    return this.#byTime[index]!
   }
 
   /** The index of the first block that is not below a height. */
   from(height: number): number {
-    let low = 0
-    let high = this.heights.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.heights[middle]! < height) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstAtLeast(this.heights, height)
   }
 
   at(index: number): SourceBlock {

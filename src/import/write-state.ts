@@ -1,13 +1,25 @@
-import type { FundingPeriodEvent } from '../events/event.ts'
+import type {
+  AssetEvent,
+  FundingPeriodEvent,
+  InstrumentEvent,
+  LiquidityProvisionEvent,
+} from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
-import { put, type StreamPlace } from '../projections/batch.ts'
+import { type Batch, put, type StreamPlace } from '../projections/batch.ts'
 import { projectAsset, projectInstrument } from '../projections/instruments.ts'
 import { projectLiquidityProvision, projectMarketData } from '../projections/liquidity-providers.ts'
-import { assetOf, fundingPeriodOf, instrumentOf, marketDataOf, provisionOf } from './decode-rows.ts'
+import {
+  assetOf,
+  fundingPeriodOf,
+  instrumentOf,
+  type LeftOutRows,
+  marketDataOf,
+  provisionOf,
+} from './decode-rows.ts'
 import type { ImportCoverage } from './import-coverage.ts'
 import type { ImportedResource } from './import-report.ts'
 import { nanoseconds } from './reference-values.ts'
-import type { ImportSource, StateRow, TableQuery } from './source.ts'
+import type { ImportSource, SourceRow, StateRow, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 import type { Tally } from './tally.ts'
 
@@ -45,10 +57,10 @@ export async function writeState(writing: StateWriting): Promise<void> {
     }
   }
   await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
-  await write(STATE.liveProvisions, 'liquidityProvisions', provisionWriter(writing))
+  await write(STATE.liveProvisions, 'liquidityProvisions', thingWriter(writing, PROVISIONS))
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing))
-  await write(STATE.assets, 'instruments', assetWriter(writing))
-  await write(STATE.markets, 'instruments', marketWriter(writing))
+  await write(STATE.assets, 'instruments', thingWriter(writing, ASSETS))
+  await write(STATE.markets, 'instruments', thingWriter(writing, MARKETS))
 }
 
 /** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
@@ -128,20 +140,6 @@ class Newest {
   }
 }
 
-function provisionWriter({ held, batches, tally }: StateWriting) {
-  const places = new Places()
-  const newest = new Newest()
-  return (row: StateRow): boolean => {
-    const [height = null] = row.heights
-    const place = places.next(height)
-    if (isFromEvents(held, height)) return false
-    const event = provisionOf(row.row, tally.leaveOut)
-    if (event === null || !newest.isNewest(event.provisionId, row.times[0]!)) return false
-    batches.change(0, (batch) => projectLiquidityProvision(batch, event, place))
-    return true
-  }
-}
-
 function marketDataWriter({ held, batches, tally }: StateWriting) {
   return (row: StateRow): boolean => {
     const [height = null] = row.heights
@@ -156,29 +154,45 @@ function marketDataWriter({ held, batches, tally }: StateWriting) {
   }
 }
 
-function assetWriter({ held, batches, tally }: StateWriting) {
+/** How a table of things, each of which has an id, is written. */
+type ThingWriting<Event> = {
+  eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null
+  idOf: (event: Event) => string
+  project: (batch: Batch, event: Event, place: StreamPlace) => void
+}
+
+const PROVISIONS: ThingWriting<LiquidityProvisionEvent> = {
+  eventOf: provisionOf,
+  idOf: ({ provisionId }) => provisionId,
+  project: projectLiquidityProvision,
+}
+
+const ASSETS: ThingWriting<AssetEvent> = {
+  eventOf: assetOf,
+  idOf: ({ assetId }) => assetId,
+  project: projectAsset,
+}
+
+const MARKETS: ThingWriting<InstrumentEvent> = {
+  eventOf: instrumentOf,
+  idOf: ({ marketId }) => marketId,
+  project: projectInstrument,
+}
+
+/** Writes the newest row of each thing. */
+function thingWriter<Event>(
+  { held, batches, tally }: StateWriting,
+  { eventOf, idOf, project }: ThingWriting<Event>,
+) {
   const places = new Places()
   const newest = new Newest()
   return (row: StateRow): boolean => {
     const [height = null] = row.heights
     const place = places.next(height)
     if (isFromEvents(held, height)) return false
-    const event = assetOf(row.row, tally.leaveOut)
-    if (event === null || !newest.isNewest(event.assetId, row.times[0]!)) return false
-    batches.change(0, (batch) => projectAsset(batch, event, place))
-    return true
-  }
-}
-
-function marketWriter({ held, batches, tally }: StateWriting) {
-  const places = new Places()
-  return (row: StateRow): boolean => {
-    const [height = null] = row.heights
-    const place = places.next(height)
-    if (isFromEvents(held, height)) return false
-    const event = instrumentOf(row.row, tally.leaveOut)
-    if (event === null) return false
-    batches.change(0, (batch) => projectInstrument(batch, event, place))
+    const event = eventOf(row.row, tally.leaveOut)
+    if (event === null || !newest.isNewest(idOf(event), row.times[0]!)) return false
+    batches.change(0, (batch) => project(batch, event, place))
     return true
   }
 }

@@ -39,7 +39,7 @@ export class BatchWriter {
   }
 
   get #isEmpty(): boolean {
-    return this.#batch.blocks + this.#batch.additions + batchRows(this.#batch) === 0
+    return this.#batch.blocks + this.#batch.additions === 0 && batchRows(this.#batch) === 0
   }
 
   /** Whether the batch is to be committed before more is added. */

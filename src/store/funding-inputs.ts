@@ -10,8 +10,8 @@ import { fundingPeriodDataPoints } from '../resources/funding-period-data-points
 import { MARKET_STATES } from '../resources/instruments.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import { READ_CHANGES, READ_STATE, type StoreVersion } from './changes.ts'
-import { freshnessOf, stateOf } from './freshness.ts'
+import { READ_CHANGES, type StoreVersion } from './changes.ts'
+import { freshnessOf } from './freshness.ts'
 import type { Position } from './page.ts'
 import { FIND_MARKET, type Statement, spanStatement } from './page-statement.ts'
 
@@ -82,24 +82,10 @@ const pointsText = (source: DataPointSource) => `
 type Placed = { height: bigint; index: number; event: FundingInputs['events'][number] }
 
 /**
- * The statements that gather what the estimate of a market's running period follows from, in one snapshot, one after
- * another: each is yielded and wants its rows. Null in an empty store.
+ * The statements that gather what the estimate of a market's running period follows from, within a reading; null where
+ * no estimate can be made. Where the inputs that are known still stand, those that have come since.
  */
 export function* readFundingInputs(
-  marketId: string,
-  known: KnownInputs | null,
-): Generator<Statement, FundingInputsAt | null, Row[]> {
-  const [found] = yield { text: READ_STATE, values: [] }
-  const { version, position } = stateOf(found!)
-  if (position === null) return null
-  return { version, position, inputs: yield* readFundingInputsOf(marketId, known) }
-}
-
-/**
- * The same within a reading that knows its position; null where no estimate can be made. Where the inputs that are
- * known still stand, those that have come since.
- */
-export function* readFundingInputsOf(
   marketId: string,
   known: KnownInputs | null,
 ): Generator<Statement, FundingInputs | null, Row[]> {

@@ -3,21 +3,11 @@ import { fundingPeriods } from '../resources/funding-periods.ts'
 import { instruments } from '../resources/instruments.ts'
 import { liquidityProviders } from '../resources/liquidity-providers.ts'
 import { keyOf, type Resource, type Row } from '../resources/resource.ts'
-import { READ_STATE, type StoreVersion } from './changes.ts'
+import { READ_STATE } from './changes.ts'
 import { stateOf } from './freshness.ts'
-import { type FundingInputsAt, type KnownInputs, readFundingInputsOf } from './funding-inputs.ts'
+import { type EstimateMaker, readEstimateOf } from './funding-estimates.ts'
 import type { Page, PageQuery } from './page.ts'
 import { columnList, pageStatement, type Statement } from './page-statement.ts'
-
-/** Makes the estimates of running funding periods, and keeps them. All are JSON, or null where there is none. */
-export type EstimateMaker = {
-  /** The estimate of a market as of a commit, where it has been made; undefined where it has not. */
-  kept(marketId: string, version: StoreVersion): string | null | undefined
-  /** The inputs that have been taken for the estimate of an earlier commit; null where none can be gone on from. */
-  known(marketId: string): KnownInputs | null
-  /** Undefined where the inputs do not suffice, although they continue what is known: all of them are wanted. */
-  make(marketId: string, at: FundingInputsAt): string | null | undefined
-}
 
 /** The tables whose rows name markets. Of providers those of their lists: each provider stands in one. */
 const NAMERS = [
@@ -100,18 +90,8 @@ export function* readMarketSummaries(
     const instrument = ofAll.instruments.get(marketId) ?? null
     const { running, paid } = yield* readPeriods(marketId)
     const { external, internal } = yield* readPoints(marketId, ofAll.numbers.get(marketId))
-    let estimate: string | null | undefined = null
-    if (running !== null && instrument !== null) {
-      estimate = estimates.kept(marketId, version)
-      if (estimate === undefined) {
-        const inputs = yield* readFundingInputsOf(marketId, estimates.known(marketId))
-        estimate = estimates.make(marketId, { version, position, inputs })
-        if (estimate === undefined) {
-          const all = yield* readFundingInputsOf(marketId, null)
-          estimate = estimates.make(marketId, { version, position, inputs: all }) ?? null
-        }
-      }
-    }
+    const isEstimated = running !== null && instrument !== null
+    const estimate = isEstimated ? yield* readEstimateOf(marketId, { version, position }, estimates) : null
     const providers = ofAll.providers.get(marketId) ?? '0'
     rows.push([marketId, instrument, running, paid, estimate, external, internal, providers])
   }

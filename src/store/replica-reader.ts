@@ -117,7 +117,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     coverage: () => ask((reader) => reader.coverage()),
     gaps: (most) => ask((reader) => reader.gaps(most)),
     holdings: (query) => ask((reader) => reader.holdings(query)),
-    fundingInputs: (marketId, known) => ask((reader) => reader.fundingInputs(marketId, known)),
+    fundingEstimate: (marketId, estimates) => ask((reader) => reader.fundingEstimate(marketId, estimates)),
     series: (query) => ask((reader) => reader.series(query)),
     marketSummaries: (query, estimates) => ask((reader) => reader.marketSummaries(query, estimates)),
     ...(options.primary.log === null ? {} : { log: options.primary.log }),

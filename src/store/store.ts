@@ -4,9 +4,8 @@ import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
-import type { FundingInputsAt, KnownInputs } from './funding-inputs.ts'
+import type { EstimateAt, EstimateMaker } from './funding-estimates.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { EstimateMaker } from './market-summaries.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from './page.ts'
 import type { Pruner } from './pruner.ts'
 import type { SeriesAt, SeriesQuery } from './read-series.ts'
@@ -99,11 +98,8 @@ export type Reader = {
   holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The store's log, where it has one. */
   log?: StoreLog
-  /**
-   * What the estimate of a market's running funding period follows from, of what is known only what has come since;
-   * null in an empty store.
-   */
-  fundingInputs(marketId: string, known: KnownInputs | null): Promise<FundingInputsAt | null>
+  /** The estimate of a market's running funding period; null in an empty store. */
+  fundingEstimate(marketId: string, estimates: EstimateMaker): Promise<EstimateAt | null>
   /** A page of market summaries; its query's resource is theirs. */
   marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
   /** A series of a market's data points; null in an empty store. */

@@ -10,11 +10,11 @@ import {
 import type { PackageDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Reader, StoreUnavailableError } from '../../store/store.ts'
+import type { Reader } from '../../store/store.ts'
 import type { Backlog } from '../http/backlog.ts'
-import { countedAddress } from '../http/client-address.ts'
+import { forwardedAddress } from '../http/client-address.ts'
 import type { Connections } from '../http/connections.ts'
-import { ApiError, internalError, unavailable } from '../http/errors.ts'
+import { expectedError, internalError } from '../http/errors.ts'
 import type { Metrics } from '../http/metrics.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
@@ -75,17 +75,13 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   const addressOf = (call: Call): string => {
     const forwarded = options.trustProxy ? call.metadata.get('x-forwarded-for').at(-1) : undefined
-    const seen = forwarded?.toString().split(',').at(-1)?.trim()
-    return countedAddress(seen || (sockets.get(call.getPeer())?.remoteAddress ?? ''))
+    return forwardedAddress(forwarded, sockets.get(call.getPeer()))
   }
 
   /** Our own faults are logged, and the client gets the connection's name alone. */
   const endOf = (error: unknown, call: Call) => {
-    if (error instanceof ApiError) return statusOf(error)
-    if (error instanceof StoreUnavailableError) {
-      log.warn(`store unavailable: ${error.message}`)
-      return statusOf(unavailable('the store cannot be read at the moment; try again'))
-    }
+    const expected = expectedError(error, log)
+    if (expected !== null) return statusOf(expected)
     log.error({ err: error, peer: call.getPeer() }, 'a call failed')
     return statusOf(internalError(call.getPeer()))
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIPv4, isIPv6, type Socket } from 'node:net'
 
 /** Longest text of an address that is not one: what a proxy writes for a client that it does not name. */
 const MAX_OTHER_TEXT = 100
@@ -9,9 +9,16 @@ const MAX_OTHER_TEXT = 100
  * that is trusted, the last one of `X-Forwarded-For`, which that proxy has seen. See {@link countedAddress}.
  */
 export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: boolean): string {
-  const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined
+  return forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
+}
+
+/** The same from the header itself, where a proxy that is trusted has written one. */
+export function forwardedAddress(
+  forwarded: string | string[] | Buffer | undefined,
+  socket: Pick<Socket, 'remoteAddress'> | undefined,
+): string {
   const seen = forwarded?.toString().split(',').at(-1)?.trim()
-  return countedAddress(seen || (socket.remoteAddress ?? ''))
+  return countedAddress(seen || (socket?.remoteAddress ?? ''))
 }
 
 /**

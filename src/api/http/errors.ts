@@ -1,4 +1,6 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Resource } from '../../resources/resource.ts'
+import { StoreUnavailableError } from '../../store/store.ts'
 
 /** gRPC status codes, as the reference's clients know them. */
 export const GRPC = {
@@ -115,4 +117,12 @@ export const internalError = (requestId: string) =>
 export function quoted(text: string): string {
   const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text
   return JSON.stringify(shown.toWellFormed())
+}
+
+/** What a client is told of an error that is no fault of the program; null of any other. */
+export function expectedError(error: unknown, log: Pick<FastifyBaseLogger, 'warn'>): ApiError | null {
+  if (error instanceof ApiError) return error
+  if (!(error instanceof StoreUnavailableError)) return null
+  log.warn(`store unavailable: ${error.message}`)
+  return unavailable('the store cannot be read at the moment; try again')
 }

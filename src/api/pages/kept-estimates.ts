@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { StoreVersion } from '../../store/changes.ts'
-import type { EstimateMaker } from '../../store/market-summaries.ts'
+import type { EstimateMaker } from '../../store/funding-estimates.ts'
 import { fundingEstimateOf, type RunningMarket } from './funding-estimate.ts'
 
 /** Estimates kept: each is some hundred bytes, and the last points of its market. A page of summaries has 5,000 at most. */

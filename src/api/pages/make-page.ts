@@ -1,6 +1,6 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
-import type { EstimateMaker } from '../../store/market-summaries.ts'
+import type { EstimateMaker } from '../../store/funding-estimates.ts'
 import type { PageQuery, Position } from '../../store/page.ts'
 import { MAX_BUCKETS, type SeriesQuery } from '../../store/read-series.ts'
 import type { HoldingsQuery, Reader } from '../../store/store.ts'
@@ -107,22 +107,9 @@ async function makeFundingEstimate(
   marketId: string,
   estimates: EstimateMaker,
 ): Promise<MadeReport | null> {
-  // Of replicas each may stand at another commit.
-  const now = await reader.freshness?.(null)
-  let position = now?.position ?? null
-  let estimate = now === undefined ? undefined : estimates.kept(marketId, now.version)
-  if (position === null || estimate === undefined) {
-    let found = await reader.fundingInputs(marketId, estimates.known(marketId))
-    if (found === null) return null
-    estimate = estimates.make(marketId, found)
-    if (estimate === undefined) {
-      found = await reader.fundingInputs(marketId, null)
-      if (found === null) return null
-      estimate = estimates.make(marketId, found) ?? null
-    }
-    position = found.position
-  }
-  return { body: Buffer.from(`{"fundingEstimate":${estimate}}`), position }
+  const found = await reader.fundingEstimate(marketId, estimates)
+  if (found === null) return null
+  return { body: Buffer.from(`{"fundingEstimate":${found.estimate}}`), position: found.position }
 }
 
 async function makeMarketSummaries(

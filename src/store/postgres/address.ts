@@ -17,6 +17,14 @@ export function isPostgresAddress(name: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(name)
 }
 
+/** An address as it is named to people. */
+export function withoutPassword(address: URL): string {
+  const url = new URL(address)
+  url.password = ''
+  url.searchParams.delete('password')
+  return url.toString()
+}
+
 /**
  * Reads `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`,
  * `host`, ...). `PGPASSWORD` and `~/.pgpass` count where the address has no password.
@@ -36,11 +44,9 @@ export function parsePostgresAddress(text: string): PostgresAddress {
   }
   url.searchParams.delete('schema')
   const connectionString = url.toString()
-  url.password = ''
-  url.searchParams.delete('password')
   url.searchParams.set('schema', schema)
   return {
-    name: url.toString(),
+    name: withoutPassword(url),
     schema,
     config: {
       connectionString,

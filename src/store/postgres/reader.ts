@@ -7,7 +7,7 @@ import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
-import { readFundingInputs } from '../funding-inputs.ts'
+import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
@@ -93,8 +93,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
-    fundingInputs: (marketId, known) =>
-      ask((client) => snapshot(client, () => runReading(client, readFundingInputs(marketId, known)))),
+    fundingEstimate: (marketId, estimates) =>
+      ask((client) => snapshot(client, () => runReading(client, readEstimate(marketId, estimates)))),
     marketSummaries: (query, estimates) =>
       ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
     series: (query) => ask((client) => snapshot(client, () => runReading(client, readSeries(query)))),

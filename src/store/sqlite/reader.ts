@@ -3,7 +3,7 @@ import type { Resource, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
-import { readFundingInputs } from '../funding-inputs.ts'
+import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
 import type { Page, PageQuery, Position, Reading } from '../page.ts'
@@ -95,8 +95,8 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
-    fundingInputs: (marketId, known) =>
-      snapshot((from) => runReading(from, readFundingInputs(marketId, known))),
+    fundingEstimate: (marketId, estimates) =>
+      snapshot((from) => runReading(from, readEstimate(marketId, estimates))),
     marketSummaries: (query, estimates) =>
       snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
     series: (query) => snapshot((from) => runReading(from, readSeries(query))),
