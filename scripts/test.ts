@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { ensureWebBuilt } from './build-web.ts'
@@ -16,6 +17,8 @@ const files = named.length > 0 ? named : globSync('test/*.test.ts', { cwd: root 
 
 await ensureWebBuilt()
 const env = { ...process.env }
+// As the program itself does: a test file starts in half the time.
+env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 if (long) env.LYRA_TEST_LONG = '1'
 let server: PostgresServer | null = null
 if (env.LYRA_TEST_STORE !== undefined && env.LYRA_TEST_STORE !== 'sqlite' && !env.LYRA_TEST_POSTGRES) {

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
-import { PinoPretty } from 'pino-pretty'
 import { printable } from './domain/printable.ts'
 
 /** The levels that `--log-level` takes. */
@@ -16,6 +16,7 @@ const hooks: NonNullable<LoggerOptions['hooks']> = {
 /** A log on standard error: lines for people on a terminal, JSON elsewhere. */
 export function createLogger(level: string): Logger {
   if (process.stderr.isTTY) {
+    const { PinoPretty } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
     return pino(
       { level, base: null, hooks },
       PinoPretty({

@@ -7,7 +7,14 @@ import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-po
 import type { Resource, Selection } from '../src/resources/resource.ts'
 import { type ArrivedRow, MAX_READ_ROWS, type Pass } from '../src/store/arrivals.ts'
 import type { Reader } from '../src/store/store.ts'
-import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  checkpointAt,
+  LIVE_MARKET,
+  type LiveBlock,
+  openLiveStore,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -55,6 +62,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       const random = createRandom(3)
+      const all: LiveBlock[] = []
       for (let height = 1; height <= blocks; height++) {
         // Of times all over the run of blocks: the order of the key says nothing of the order of arrival.
         const points = Array.from({ length: pointsOfBlock }, (_, n) => ({
@@ -68,8 +76,10 @@ for (const kind of STORE_KINDS) {
           seq: RARE,
           timestamp: timeOf(isEnd && height > 1 ? blocks + 1 : -1),
         }
-        await live.commit(height, isEnd ? [...points, rare] : points)
+        all.push({ height, events: isEnd ? [...points, rare] : points })
       }
+      // In one commit: each by itself would write the series of all those times anew.
+      await live.commitAll(all)
       const reader = await openStore(store).openReader()
       t.after(() => reader.close())
       return reader

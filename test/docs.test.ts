@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
-import { COMMANDS as ALL_COMMANDS } from '../src/cli/program.ts'
+import { loadCommands } from '../src/cli/program.ts'
 import { serveCommand } from '../src/cli/serve.ts'
 import {
   brokenLinks,
@@ -25,7 +25,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 const PAGES = documentedPages()
 /** Every command of the program. */
-const COMMANDS = ALL_COMMANDS.map((command) => command())
+const COMMANDS = await loadCommands()
 
 /** Where the documentation says that a service answers, and a database is. */
 const DOCUMENTED_SERVICE = /http:\/\/127\.0\.0\.1:3008\b/g

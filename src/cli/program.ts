@@ -10,20 +10,8 @@ import { ListenError } from '../service/listen.ts'
 import { ServiceError } from '../status/service-status.ts'
 import { StoreError } from '../store/store.ts'
 import { VERSION } from '../version.ts'
-import { backupCommand } from './backup.ts'
-import { checkCommand } from './check.ts'
-import { copyCommand } from './copy.ts'
 import { EXIT } from './exit.ts'
-import { exportCommand } from './export.ts'
-import { generateCommand } from './generate.ts'
-import { importCommand } from './import.ts'
-import { ingestCommand } from './ingest.ts'
-import { migrateCommand } from './migrate.ts'
 import { InvalidSettingError } from './options.ts'
-import { pruneCommand } from './prune.ts'
-import { serveCommand } from './serve.ts'
-import { statusCommand } from './status.ts'
-import { verifyCommand } from './verify.ts'
 
 /** Errors whose message says all that a user needs. */
 const PLAIN_ERRORS = [
@@ -37,21 +25,28 @@ const PLAIN_ERRORS = [
   StoreError,
 ]
 
-/** Every command of the program, as it is made. */
-export const COMMANDS = [
-  ingestCommand,
-  importCommand,
-  serveCommand,
-  statusCommand,
-  checkCommand,
-  verifyCommand,
-  pruneCommand,
-  backupCommand,
-  migrateCommand,
-  copyCommand,
-  exportCommand,
-  generateCommand,
-]
+/** Every command of the program by its name. Only the one that is called is loaded: they need much, each something else. */
+const COMMANDS: Record<string, () => Promise<Command>> = {
+  ingest: async () => (await import('./ingest.ts')).ingestCommand(),
+  import: async () => (await import('./import.ts')).importCommand(),
+  serve: async () => (await import('./serve.ts')).serveCommand(),
+  status: async () => (await import('./status.ts')).statusCommand(),
+  check: async () => (await import('./check.ts')).checkCommand(),
+  verify: async () => (await import('./verify.ts')).verifyCommand(),
+  prune: async () => (await import('./prune.ts')).pruneCommand(),
+  backup: async () => (await import('./backup.ts')).backupCommand(),
+  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+  copy: async () => (await import('./copy.ts')).copyCommand(),
+  export: async () => (await import('./export.ts')).exportCommand(),
+  generate: async () => (await import('./generate.ts')).generateCommand(),
+}
+
+/** The commands of the program: the named one, or all where there is none of that name. */
+export function loadCommands(name?: string): Promise<Command[]> {
+  const named = Object.keys(COMMANDS).filter((command) => command === name)
+  const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
+  return Promise.all(loaded.map((command) => COMMANDS[command]!()))
+}
 
 /** Runs the program with the arguments of its command line. */
 export async function runProgram(args: readonly string[]): Promise<void> {
@@ -59,7 +54,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
     const program = new Command('lyra')
       .description('Market data query service for networks of the Vega protocol.')
       .version(VERSION, '--version', 'print the version')
-    for (const command of COMMANDS) program.addCommand(command())
+    for (const command of await loadCommands(args[0])) program.addCommand(command)
     for (const command of [program, ...program.commands]) configure(command)
     await program.parseAsync(args, { from: 'user' })
   })

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { createAllowList } from '../ingest/live/allow-list.ts'
 import { findEventFiles } from '../records/event-paths.ts'
-import { type RunningService, startService } from '../service/service.ts'
+import type { RunningService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
 import {
   allowGapOption,
@@ -208,5 +208,6 @@ export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBeh
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
   // Reported before anything starts: a path that is not there.
   if (paths.length > 0) findEventFiles(paths)
+  const { startService } = await import('../service/service.ts')
   return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })
 }

@@ -1,4 +1,4 @@
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import type { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Resource } from '../resources/resource.ts'
 import { type CellValue, type ColumnKind, type ExportColumn, exportTableOf } from './columns.ts'
 import { DECIMAL_PRECISION, decimalDigits, decimalName } from './decimal-columns.ts'
@@ -43,6 +43,7 @@ export async function* parquetOf(
   resource: Resource,
   { decimalScale }: ParquetOptions = { decimalScale: null },
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
   const { columns, cells } = exportTableOf(resource)
   const bytes = new ByteWriter()
   const file = new ParquetWriter({

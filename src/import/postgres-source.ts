@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { withoutPassword } from '../store/postgres/address.ts'
 import { explainPostgresError } from '../store/postgres/errors.ts'
 import { ImportError } from './import-error.ts'
@@ -61,6 +61,7 @@ export async function openPostgresSource(
     throw new ImportError('the address of the database is malformed; it reads postgres://user@host/database')
   }
   const name = withoutPassword(new URL(address))
+  const { Client } = await import('pg')
   const client = new Client({
     connectionString: address,
     application_name: 'lyra import',

@@ -1,4 +1,4 @@
-import { Client, type ClientConfig } from 'pg'
+import type { Client, ClientConfig } from 'pg'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
@@ -58,6 +58,7 @@ export function writerConfig({ config, schema }: PostgresAddress): ClientConfig 
 
 /** Opens a connection that stays open. */
 export async function connect(config: ClientConfig): Promise<Client> {
+  const { Client } = await import('pg')
   const client = new Client(config)
   // A connection lost while nothing is asked is noticed by the next question.
   client.on('error', () => {})

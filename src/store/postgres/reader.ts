@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { Pool, type PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
@@ -40,6 +40,7 @@ const MAX_CONNECTIONS = 10
  * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
  */
 export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
+  const { Pool } = await import('pg')
   const pool = new Pool({ ...readerConfig(address), max: MAX_CONNECTIONS })
   // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
   // reports its error with its statements', and to a listener, which the pool has only while it is idle.
