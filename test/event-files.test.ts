@@ -16,7 +16,7 @@ import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 /** Blocks 2 to 5 with a checkpoint each. */
 const FILE = fileOf(...[2, 3, 4, 5].map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
@@ -85,7 +85,7 @@ describe('records', () => {
   })
 })
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`event files (${kind.name})`, () => {
     /** The tables with all of {@link FILE} in them. */
     async function expectedDump(test: TestContext): Promise<StoreDump> {

@@ -12,7 +12,7 @@ import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 /** A stream of a few blocks that begins with genesis, with everything in it. */
@@ -67,7 +67,7 @@ function lastHeight({ stream }: StoreDump): string | null {
   return stream!.length === 0 ? null : (JSON.parse(stream![0]!) as string[])[3]!
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`harmed files (${kind.name})`, () => {
     for (const [name, bytes] of BASES) {
       const wholeDump = async (scope: TestContext): Promise<StoreDump> => {

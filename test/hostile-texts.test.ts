@@ -12,7 +12,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
@@ -31,7 +31,7 @@ function stream(chain: string, hash: string): Buffer {
   return frame(contents.map(({ kind, body }, index) => busEvent({ id: `7-${index + 1}`, kind, chain }, body)))
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`texts of events that are meant for a terminal or a spreadsheet (${kind.name})`, () => {
     test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
       const store = kind.create(t)

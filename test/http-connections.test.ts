@@ -8,7 +8,7 @@ import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { LONG, scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 const KEEP = { Connection: 'keep-alive' }
 const PAGE = `${POINTS}?pagination.first=2`
@@ -17,7 +17,7 @@ const PAGE = `${POINTS}?pagination.first=2`
 const request = (line: string, headers: Record<string, string> = {}, body = '') =>
   requestText(line, { ...KEEP, ...headers }, body)
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   test(`Connections on ${kind.name}`, async (t) => {
     const store = kind.create(t)
     await ingestWhole(store, SAMPLE)

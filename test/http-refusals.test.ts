@@ -14,7 +14,7 @@ import {
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 /** Requests that no page is made for, by what is wrong with them. */
 const REFUSED: [what: string, request: string, expected: Refusal][] = [
@@ -166,7 +166,7 @@ function faultyRequest(path: string, faults: Fault[]): string {
   return requestText(`${request.method} ${query === '' ? request.path : joined}`, request.headers)
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   test(`Refusals on ${kind.name}`, async (t) => {
     const store = kind.create(t)
     await ingestWhole(store, SAMPLE)

@@ -17,7 +17,7 @@ import { skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 /** Times that an import of each kind of source is killed, and how often one store's is before it is let run. */
-const KILLS = scaled(3, 50)
+const KILLS = scaled(2, 50)
 const KILLS_EACH = 3
 
 const BLOCKS = scaled(3_000, 6_000)

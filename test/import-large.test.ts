@@ -7,7 +7,7 @@ import { startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/scale.ts'
 import { skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 /** Megabytes that an import may take, whatever the size of the source. */
 const MOST_MEMORY = 400
@@ -18,7 +18,7 @@ const MARKETS = 50
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`a large source (${kind.name})`, () => {
     for (const what of ['segment', 'database'] as const) {
       test(`a ${what} is imported in little memory`, async (t) => {

@@ -10,7 +10,7 @@ import { createRandom, type Random } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { readSegment, segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = segmentPaths('perps-calm-300')[0]!
 
@@ -141,7 +141,7 @@ function harmTables(random: Random): (entries: Map<string, string>) => void {
   }
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`harmed segments (${kind.name})`, () => {
     for (const [what, write] of [
       ['bytes', async (path: string, random: Random) => writeFileSync(path, harmBytes(random))],

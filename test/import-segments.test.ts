@@ -12,7 +12,7 @@ import {
   segmentPaths,
   writeSegment,
 } from './fixtures/segments.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const PATHS = segmentPaths('perps-calm-300')
 const [FIRST, SECOND, THIRD] = PATHS as [string, string, string]
@@ -263,7 +263,7 @@ async function directoryAt(t: TestContext, place: bigint): Promise<string> {
   return path
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`segments (${kind.name})`, () => {
     for (const [what, make, says] of REFUSED) {
       test(`with ${what} are refused, and nothing is written`, async (t) => {

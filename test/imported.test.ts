@@ -364,7 +364,7 @@ for (const kind of STORE_KINDS) {
             assertSameDump(await dumpStore(store), await wholeDump(scope, kind, bytes), 'all events')
           }),
         ),
-        { numRuns: scaled(kind.name === 'sqlite' ? 60 : 8, 5_000), seed: 1 },
+        { numRuns: scaled(kind.name === 'sqlite' ? 40 : 6, 5_000), seed: 1 },
       )
     })
 
@@ -395,7 +395,7 @@ for (const kind of STORE_KINDS) {
             for (const follower of followers) assert.deepEqual(await follower.missing(), [])
           }),
         ),
-        { numRuns: scaled(kind.name === 'sqlite' ? 30 : 4, 2_000), seed: 1 },
+        { numRuns: scaled(kind.name === 'sqlite' ? 20 : 3, 2_000), seed: 1 },
       )
     })
   })

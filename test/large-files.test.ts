@@ -17,7 +17,7 @@ import {
 } from './fixtures/event-stream.ts'
 import { MAIN, startProgram } from './fixtures/program.ts'
 import { scaled } from './fixtures/scale.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
 /** The thread that reads ahead takes some 30 MB of it. */
@@ -235,7 +235,7 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
   ],
 ]
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`input that would fill the memory (${kind.name})`, () => {
     for (const [what, chunks, error] of HOSTILE) {
       test(`${what}: one clear line, and little memory`, async (t) => {

@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from './fixtures/http.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   test(`a real library for the protocol streams a recording (${kind.name})`, async (t) => {
     const python = process.env.LYRA_PYTHON ?? 'python3'
     if (spawnSync(python, ['-c', 'import pynng']).status !== 0) {

@@ -14,7 +14,7 @@ import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 /** A log that keeps its lines. */
 function keptLog() {
@@ -168,7 +168,7 @@ test('Once all connections are taken, the address that holds most loses an idle 
   assert.equal(lines.filter((line) => line.includes('--trust-proxy')).length, 1)
 })
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   test(`Of exports and selections the address that holds most gives way (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
