@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, series, company, live, explorer, grpc, intake, import, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, lists, series, company, live, explorer, grpc, intake, import, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -15,12 +15,21 @@ import { measureGrowth } from './growth.ts'
 import { measureGrpc } from './grpc.ts'
 import { measureImports } from './import.ts'
 import { measureIntake, removeStore } from './intake.ts'
+import { largeLists } from './large-lists.ts'
 import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
 import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
 import { measureSeries } from './series.ts'
-import { measureDepthAndFilters, measureHotAndCold, measureWorkers, pageTargets } from './table-of-pages.ts'
+import {
+  coldLists,
+  coldPoints,
+  measureCold,
+  measureDepthAndFilters,
+  measureHot,
+  measureWorkers,
+  pageTargets,
+} from './table-of-pages.ts'
 import { measureVisibility } from './visibility.ts'
 
 /** Points of the store that pages are read from. */
@@ -62,6 +71,7 @@ async function benchAgainstLimits(): Promise<void> {
   }
   const parts = {
     pages: benchPages,
+    lists: benchLists,
     series: benchSeries,
     company: benchCompany,
     live: benchLive,
@@ -112,7 +122,8 @@ async function benchPages(add: Add): Promise<void> {
   const targets = pageTargets(POINTS)
   const service = await serveStore(store)
   try {
-    add(...(await measureHotAndCold(service, targets)))
+    add(...(await measureHot(service)))
+    add(...(await measureCold(service, coldPoints(targets))))
     add(...(await measureDepthAndFilters(service, targets, POINTS)))
     add(...(await measureDatabasePages(store, targets)))
     const two = await serveStore(store, ['--workers', '2'])
@@ -125,6 +136,17 @@ async function benchPages(add: Add): Promise<void> {
     await service.stop()
   }
   await benchRecordings(add)
+}
+
+async function benchLists(add: Add): Promise<void> {
+  const { store, targets } = await largeLists()
+  await keepInMemory(store)
+  const service = await serveStore(store)
+  try {
+    add(...(await measureCold(service, coldLists(targets))))
+  } finally {
+    await service.stop()
+  }
 }
 
 async function benchSeries(add: Add): Promise<void> {

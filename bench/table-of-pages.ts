@@ -1,6 +1,7 @@
 import { encodeCursor } from '../src/resources/cursor.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { type Figure, figure, median } from './figures.ts'
+import type { ListTargets } from './large-lists.ts'
 import { LARGE_MARKET, largeStoreTimes, PERIOD_SECONDS } from './large-store.ts'
 import { type LoadResult, measureLoad } from './load.ts'
 import { constantServerOf } from './pages.ts'
@@ -12,7 +13,7 @@ const SECONDS = 2
 /** Until what is asked for most is compiled to its end. */
 export const WARM_UP_SECONDS = 3
 
-const ROUNDS = 3
+const ROUNDS = 5
 
 const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
 
@@ -59,8 +60,8 @@ function seqTargets(points: number): () => string {
   return () => `${POINTS}?pagination.first=100&seq=${1 + Math.floor(Math.random() * periods)}`
 }
 
-/** Pages asked for again and again, and pages not seen before, beside a route that answers from memory. */
-export async function measureHotAndCold(service: ServerProcess, targets: PageTargets): Promise<Figure[]> {
+/** Pages asked for again and again, beside a route that answers from memory. */
+export async function measureHot(service: ServerProcess): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const first of [1, 100, 1000]) {
     const sample = `${POINTS}?pagination.first=${first}`
@@ -77,20 +78,48 @@ export async function measureHotAndCold(service: ServerProcess, targets: PageTar
             target: { least: first === 1 ? 0.75 : 0.85 },
           }),
         )
-        if (first === 1 || encoding === 'gzip') continue
-        const [again, cold] = await inTurns(encoding, [
-          [constant, () => '/'],
-          [service, targets.anywhere(first)],
-        ])
-        figures.push(
-          figure(`cold pages, first=${first}`, cold!, 'requests/s', {
-            limit: { name: 'from memory', value: again! },
-            target: { least: first === 100 ? 0.2 : 0.1 },
-          }),
-        )
       } finally {
         await constant.stop()
       }
+    }
+  }
+  return figures
+}
+
+/** A kind of cold pages: targets that are never the same twice, and what is to come of them beside the constant route. */
+export type ColdPages = { name: string; nextTarget: () => string; least: number }
+
+/** Cold pages of points. */
+export const coldPoints = (targets: PageTargets): ColdPages[] => [
+  { name: '100 points', nextTarget: targets.anywhere(100), least: 0.25 },
+  { name: '1,000 points', nextTarget: targets.anywhere(1000), least: 0.15 },
+]
+
+/** Cold pages of the other lists. */
+export const coldLists = (targets: ListTargets): ColdPages[] => [
+  { name: '100 checkpoints', nextTarget: targets.checkpoints(100), least: 0.16 },
+  { name: '20 providers', nextTarget: targets.providers(20), least: 0.21 },
+  { name: '100 providers', nextTarget: targets.providers(100), least: 0.14 },
+]
+
+/** Pages that nobody has asked for before, beside a route that answers one of them from memory. */
+export async function measureCold(service: ServerProcess, pages: readonly ColdPages[]): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const { name, nextTarget, least } of pages) {
+    const constant = await constantServerOf(service, nextTarget(), 'identity')
+    try {
+      const [memory, cold] = await inTurns('identity', [
+        [constant, () => '/'],
+        [service, nextTarget],
+      ])
+      figures.push(
+        figure(`cold pages of ${name}`, cold!, 'requests/s', {
+          limit: { name: 'from memory', value: memory! },
+          target: { least },
+        }),
+      )
+    } finally {
+      await constant.stop()
     }
   }
   return figures

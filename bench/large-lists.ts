@@ -1,0 +1,98 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createBatch } from '../src/projections/batch.ts'
+import { projectBlock } from '../src/projections/project-block.ts'
+import { checkpoints } from '../src/resources/checkpoints.ts'
+import { encodeCursor } from '../src/resources/cursor.ts'
+import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
+import { findStore } from '../src/store/open-store.ts'
+import { generatedFile, WORK } from './files.ts'
+import { removeStore } from './intake.ts'
+import { ingest, ROOT, runForJson } from './processes.ts'
+
+const CHAIN = 'lyra-bench'
+const CHECKPOINTS = 500_000
+const PROVIDERS = 5_000
+
+/** Blocks that the providers come with; each brings the provisions of fifty of them. */
+const BLOCKS = 110
+
+/** Checkpoints of one commit. */
+const CHUNK = 20_000
+
+/** The lists that no market's points are: what each is asked for, from another place each time. */
+export type ListTargets = { checkpoints(first: number): () => string; providers(first: number): () => string }
+
+/** A SQLite store of many checkpoints, and one market with many liquidity providers. Made once, kept between runs. */
+export async function largeLists(): Promise<{ store: string; targets: ListTargets }> {
+  const store = join(WORK, `lists-${CHECKPOINTS}-${PROVIDERS}.db`)
+  if (!existsSync(store)) await makeLists(store)
+  const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
+  return { store, targets: listTargets(markets[0]!) }
+}
+
+async function makeLists(store: string): Promise<void> {
+  const unfinished = `${store}.part`
+  removeStore(unfinished)
+  const file = await generatedFile({
+    ...{ blocks: BLOCKS, markets: 1, parties: PROVIDERS, points: 1, events: 0, chain: CHAIN },
+  })
+  await ingest(unfinished, file)
+  const writer = await findStore(unfinished).openWriter()
+  try {
+    const coverage = await writer.coverage()
+    for (let from = BLOCKS + 1; from <= BLOCKS + CHECKPOINTS; from += CHUNK) {
+      const batch = createBatch()
+      const to = Math.min(from + CHUNK - 1, BLOCKS + CHECKPOINTS)
+      for (let height = from; height <= to; height++) {
+        projectBlock(batch, {
+          height: BigInt(height),
+          timestamp: timeOf(height),
+          events: [{ index: 2, event: checkpointAt(height) }],
+          weight: 0,
+          replacesAfter: null,
+        })
+      }
+      await writer.commit(batch, { ...coverage!, height: BigInt(to), timestamp: timeOf(to) })
+    }
+  } finally {
+    await writer.close()
+  }
+  renameSync(unfinished, store)
+  for (const suffix of ['-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
+}
+
+/** The generator's time, and a second a block from there. */
+function timeOf(height: number): bigint {
+  return (1_800_000_000n + BigInt(height)) * 1_000_000_000n
+}
+
+const hex = (number: number) => BigInt(Math.floor(number)).toString(16).padStart(64, '0')
+
+function checkpointAt(height: number) {
+  // As long as the core's: hashes of SHA3-256, in the letters that it writes them in.
+  return {
+    kind: 'checkpoint' as const,
+    hash: hex(height * 7919),
+    blockHash: hex(height).toUpperCase(),
+    atBlock: BigInt(height),
+  }
+}
+
+function listTargets(marketId: string): ListTargets {
+  return {
+    checkpoints: (first) => () => {
+      // Never a row's own key, and so never the same twice.
+      const height = BLOCKS + first + Math.floor(Math.random() * (CHECKPOINTS - 2 * first))
+      const cursor = encodeCursor(checkpoints, {}, [BigInt(height), hex(Math.random() * 2 ** 52)])
+      return `${checkpoints.path}?pagination.first=${first}&pagination.after=${cursor}`
+    },
+    providers: (first) => () => {
+      const edge = (2 * first) / PROVIDERS
+      const share = edge + Math.random() * (1 - 2 * edge)
+      const party = `${hex(share * 2 ** 52).slice(-13)}${hex(Math.random() * 2 ** 52).slice(-13)}`
+      const cursor = encodeCursor(liquidityProviders, { marketId }, [marketId, party.padEnd(64, '0')])
+      return `${liquidityProviders.path}?marketId=${marketId}&pagination.first=${first}&pagination.after=${cursor}`
+    },
+  }
+}
