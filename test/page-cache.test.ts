@@ -6,8 +6,10 @@ import { createPageCache, type KeptPage, type PageScope } from '../src/api/pages
 import type { Change } from '../src/store/changes.ts'
 import type { Freshness } from '../src/store/page.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { openReplicaReader } from '../src/store/replica-reader.ts'
 import type { Reader } from '../src/store/store.ts'
 import { type Answer, send } from './fixtures/http.ts'
+import { LIVE_MARKET, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -70,6 +72,41 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
+
+test('Pages from memory of replicas are those of the block that they name, whichever lags behind', async (t) => {
+  const kind = STORE_KINDS.at(-1)!
+  const [ahead, behind] = [kind.create(t), kind.create(t)]
+  const [first, second] = [await openLiveStore(t, ahead), await openLiveStore(t, behind)]
+  for (let height = 1; height <= 3; height++) {
+    for (const live of [first, second]) await live.commit(height, [pointAt(height)])
+  }
+  const [primary, lagging] = [openStore(ahead), openStore(behind)]
+  const reader = await openReplicaReader({
+    ...{ primary, replicas: [primary, lagging], maxLag: 1_000_000, onNotice: () => {} },
+  })
+  t.after(() => reader.close())
+  const base = await serve(t, ahead, { reader })
+  const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=2`
+  let height = 3
+  const shown: number[] = []
+  for (let round = 0; round < 12; round++) {
+    if (round % 3 === 2) {
+      height++
+      await first.commit(height, [pointAt(height)])
+    }
+    for (let time = 0; time < 4; time++) {
+      const { headers, text } = await send(base, target)
+      const of = Number(headers['x-block-height'])
+      assert.ok(of === height || of === 3, `block ${of}, where servers stand at 3 and ${height}`)
+      const { edges } = JSON.parse(text).fundingPeriodDataPoints as { edges: { node: { price: string } }[] }
+      assert.equal(edges[0]!.node.price, pointAt(of).price, `round ${round}, time ${time}`)
+      shown.push(of)
+    }
+  }
+  assert.ok(new Set(shown).size >= 4, 'blocks that came while pages were kept')
+  const metrics = (await send(base, '/metrics')).text
+  assert.ok(Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1]) > 10, 'pages from memory')
+})
 
 describe('pages from memory of a SQLite file', () => {
   const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')

@@ -82,9 +82,16 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     return [...able.slice(first), ...able.slice(0, first), primary]
   }
 
-  async function ask<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
+  /** The same, the one that is furthest on first: what it says of the store does not go back and forth. */
+  function candidatesByHeight(): Member[] {
+    const able = replicas.filter(({ fault }) => fault === null)
+    const byHeight = able.toSorted((a, b) => Number((b.height ?? 0n) - (a.height ?? 0n)))
+    return [...byHeight, primary]
+  }
+
+  async function ask<T>(read: (reader: Reader) => Promise<T>, from = candidates()): Promise<T> {
     let failure: unknown = new StoreUnavailableError('no server of the store can be reached')
-    for (const asked of candidates()) {
+    for (const asked of from) {
       if (asked.reader === null) continue
       try {
         return await read(asked.reader)
@@ -111,6 +118,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   return {
     page: (query) => ask((reader) => reader.page(query)),
     position: () => ask((reader) => reader.position()),
+    freshness: (since) => ask((reader) => reader.freshness(since), candidatesByHeight()),
     arrivals: (query) => ask((reader) => reader.arrivals(query)),
     placeOf: (resource, selection, key) => ask((reader) => reader.placeOf(resource, selection, key)),
     openSnapshot: () => ask((reader) => reader.openSnapshot()),

@@ -76,10 +76,10 @@ export type Reader = {
   page(query: PageQuery): Promise<Page>
   position(): Promise<Position | null>
   /**
-   * How the store stands, and what has changed since a version; null: anything may have. Not there where readings
-   * come from servers that may each stand at another version.
+   * How the store stands, and what has changed since a version; null: anything may have. Of several servers it is the
+   * one that is furthest on: a page that another one gives may be of an earlier version, which the page names.
    */
-  freshness?(since: StoreVersion | null): Promise<Freshness>
+  freshness(since: StoreVersion | null): Promise<Freshness>
   /**
    * As {@link Reader.freshness}, where that has been asked in this round of the event loop and the store then stood at
    * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.

@@ -28,10 +28,10 @@ export function createKeptReports({ reader, pages }: { reader: Reader; pages: Pa
     kept.set(key, report, { size: bytes + key.length + ENTRY_BYTES })
 
   return async (key, asked) => {
-    // Of replicas each may stand at another commit.
-    const found = await reader.freshness?.(null)
-    if (found === undefined) return pages.report(asked)
-    const commit = `${found.version.version} ${found.version.mark}`
+    // Of replicas each may stand at another commit, and a report does not say of which it is.
+    if (reader.replicas !== undefined) return pages.report(asked)
+    const { version } = await reader.freshness(null)
+    const commit = `${version.version} ${version.mark}`
     const known = kept.get(key)
     if (known?.commit === commit) return known.made
     const report = { commit, made: pages.report(asked).then(ownMemory) }

@@ -58,12 +58,11 @@ export type PageCache = {
 }
 
 /**
- * Keeps the pages asked for last, up to so many bytes, until a commit changes rows that they depend on.
- *
- * Null where the reader does not know what has changed.
+ * Keeps the pages asked for last, up to so many bytes, until a commit changes rows that they depend on; null for no
+ * bytes.
  */
 export function createPageCache(reader: Reader, maxBytes: number): PageCache | null {
-  if (reader.freshness === undefined || maxBytes === 0) return null
+  if (maxBytes === 0) return null
   const pages = new LRUCache<string, KeptPage>({
     max: MAX_PAGES,
     maxSize: maxBytes,
@@ -93,7 +92,7 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
   }
 
   async function look(): Promise<Freshness> {
-    const found = await reader.freshness!(state?.version ?? null)
+    const found = await reader.freshness(state?.version ?? null)
     forget(found.changed)
     state = found
     return found
