@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openExport } from './export.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
 import { measureLoad, percentile } from './load.ts'
@@ -104,6 +105,14 @@ const COMPANY: Record<string, (service: ServerProcess, points: number) => Promis
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
     return async () => {
       for (const socket of sockets) socket.destroy()
+    }
+  },
+  'an export': async (service, points) => {
+    const socket = openExport(service, points)
+    socket.resume()
+    return async () => {
+      if (socket.closed) throw new Error('the export ended by itself')
+      socket.destroy()
     }
   },
   // In a process of its own: what it receives is not to keep the readers here from being timed.

@@ -1,5 +1,5 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
-// `npm run bench -- --only PART`: one part of it (pages, lists, series, company, live, explorer, grpc, intake, import, postgres); no results are written.
+// `npm run bench -- --only PART`: one part of it (pages, lists, series, export, company, live, explorer, grpc, intake, import, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
 import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -9,6 +9,7 @@ import { chartOf } from './chart.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { measureDatabasePages } from './database-pages.ts'
 import { measureExplorer } from './explorer.ts'
+import { measureExport } from './export.ts'
 import { type Figure, figure, formatFigures, meetsTarget } from './figures.ts'
 import { generatedFile, PERPS_LIKE, recording, SMOKE_LIKE, WORK } from './files.ts'
 import { measureGrowth } from './growth.ts'
@@ -73,6 +74,7 @@ async function benchAgainstLimits(): Promise<void> {
     pages: benchPages,
     lists: benchLists,
     series: benchSeries,
+    export: benchExport,
     company: benchCompany,
     live: benchLive,
     explorer: benchExplorer,
@@ -154,6 +156,17 @@ async function benchSeries(add: Add): Promise<void> {
   const service = await serveStore(store)
   try {
     add(...(await measureSeries(service, store, POINTS)))
+  } finally {
+    await service.stop()
+  }
+}
+
+async function benchExport(add: Add): Promise<void> {
+  const store = await largeStore(POINTS)
+  await keepInMemory(store)
+  const service = await serveStore(store)
+  try {
+    add(...(await measureExport(service, store, POINTS)))
   } finally {
     await service.stop()
   }

@@ -9,6 +9,9 @@ import { join } from 'node:path'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { ensureWebBuilt } from './build-web.ts'
 
+/** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
+const LANES = 3
+
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)
 const long = args.includes('--long')
@@ -31,7 +34,7 @@ if (env.LYRA_TEST_STORE !== undefined && env.LYRA_TEST_STORE !== 'sqlite' && !en
 try {
   const runner = spawn(
     process.execPath,
-    ['--test', '--test-concurrency=2', '--test-reporter=spec', ...files],
+    ['--test', `--test-concurrency=${LANES}`, '--test-reporter=spec', ...files],
     { cwd: root, stdio: 'inherit', env },
   )
   const [code] = await once(runner, 'exit')

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { exportTableOf } from '../src/export/columns.ts'
 import type { ExportedRow } from '../src/export/export-rows.ts'
 import { parquetOf } from '../src/export/parquet.ts'
-import { TEXT_FORMATS, type TextFormatName, textOf } from '../src/export/text-formats.ts'
+import { TEXT_FORMATS, type TextFormatName } from '../src/export/text-formats.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriods } from '../src/resources/funding-periods.ts'
 import type { Resource, Row, Selection } from '../src/resources/resource.ts'
@@ -20,10 +20,9 @@ async function* chunkOf(rows: readonly Row[], selection: Selection): AsyncGenera
   yield rows.map((row, index) => ({ row, cursor: `c${index}`, selection }))
 }
 
-async function asText(format: TextFormatName, resource: Resource, rows: Row[], selection: Selection) {
-  let text = ''
-  for await (const part of textOf(chunkOf(rows, selection), TEXT_FORMATS[format], resource)) text += part
-  return text
+function asText(format: TextFormatName, resource: Resource, rows: Row[], selection: Selection) {
+  const { head, line } = TEXT_FORMATS[format].writerOf(resource)
+  return head + rows.map((row, index) => line({ row, cursor: `c${index}`, selection })).join('')
 }
 
 const csvOf = (value: string | null) => {
@@ -61,13 +60,13 @@ describe('the table of a resource', () => {
         ...table.map((values, index) => [...Object.values(values).map(csvOf), `c${index}`]),
       ]
       assert.equal(
-        await asText('csv', resource, rows, selection),
+        asText('csv', resource, rows, selection),
         lines.map((line) => `${line.join(',')}\r\n`).join(''),
       )
     })
 
     test(`${resource.name}: is ndjson of the nodes`, async () => {
-      const text = await asText('ndjson', resource, rows, selection)
+      const text = asText('ndjson', resource, rows, selection)
       const lines = rows.map((row, index) => {
         const node = JSON.parse(resource.node(row, selection)) as object
         return `${JSON.stringify({ ...node, cursor: `c${index}` })}\n`
@@ -114,9 +113,9 @@ describe('the table of a resource', () => {
   }
 
   test('an empty one is a file of its columns alone', async () => {
-    assert.equal(await asText('ndjson', fundingPeriods, [], {}), '')
+    assert.equal(asText('ndjson', fundingPeriods, [], {}), '')
     assert.equal(
-      await asText('csv', fundingPeriods, [], {}),
+      asText('csv', fundingPeriods, [], {}),
       'marketId,seq,start,end,fundingPayment,fundingRate,internalTwap,externalTwap,cursor\r\n',
     )
   })

@@ -369,12 +369,19 @@ describe('an export', () => {
         ...reader,
         openSnapshot: async () => {
           const snapshot = await reader.openSnapshot()
-          let pages = 0
-          const page: typeof snapshot.page = async (asked) => {
-            if (++pages === 5) throw new Error('the disk has failed')
-            return snapshot.page(asked)
+          let reads = 0
+          const failing =
+            <Asked, Answer>(read: (asked: Asked) => Promise<Answer>) =>
+            async (asked: Asked) => {
+              if (++reads === 5) throw new Error('the disk has failed')
+              return read(asked)
+            }
+          const { page, lines } = snapshot
+          return {
+            ...snapshot,
+            page: failing(page),
+            ...(lines === undefined ? {} : { lines: failing(lines) }),
           }
-          return { ...snapshot, page }
         },
       },
     })

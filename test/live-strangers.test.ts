@@ -26,7 +26,7 @@ import {
 import { runLyra } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const blocks = await blocksOf(SAMPLE)
 const last = blocks.length
@@ -70,7 +70,7 @@ async function assertGoesOn(
   t.diagnostic('goes on')
 }
 
-for (const kind of STORE_KINDS) {
+for (const kind of ANY_STORE_KIND) {
   describe(`a message that the store would refuse (${kind.name})`, () => {
     const second = blocks[2]!
     const bad: [what: string, messages: Buffer[], reason: RegExp][] = [

@@ -73,7 +73,7 @@ for (const kind of STORE_KINDS) {
       const random = createRandom(7)
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const kills = scaled(10, 500)
+      const kills = scaled(5, 500)
       let from = 0
       for (let round = 0; round < kills; round++) {
         const service = await startLive(t, store, buffer)

@@ -223,7 +223,7 @@ for (const kind of STORE_KINDS) {
       })()
       const events: ServerEvent[] = []
       let id: string | undefined
-      const kills = scaled(5, 100)
+      const kills = scaled(3, 100)
       for (let kill = 0; kill <= kills; kill++) {
         const service = startLyra(t, ['serve', '--port', '0', '--store', store])
         const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)

@@ -10,7 +10,7 @@ import { parseRfc3339 } from '../domain/time.ts'
 import { DECIMAL_PRECISION } from '../export/decimal-columns.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
-import { TEXT_FORMATS, type TextFormatName, textOf } from '../export/text-formats.ts'
+import { exportText, TEXT_FORMATS, type TextFormatName } from '../export/text-formats.ts'
 import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
@@ -165,12 +165,12 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
       shownAt = now
       log.info(`${rows.toLocaleString('en')} rows`)
     }
-    async function* all(): AsyncGenerator<ExportedRow[], void, undefined> {
-      yield* counted(readAll(query, snapshot, signal), onRows)
+    async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
+      yield* bytesOf(query, options, { snapshot, signal, onRows })
       if (rows === 0) log.warn(await reasonForNoRows(store, query, signal))
     }
     try {
-      await watchingLog(store, log, () => write(out, bytesOf(query, options, all())))
+      await watchingLog(store, log, () => write(out, all()))
     } finally {
       await snapshot.close()
     }
@@ -239,12 +239,22 @@ async function reasonForNoRows(store: Store, query: ExportQuery, signal: AbortSi
   return `no ${resource.kebabName.replaceAll('-', ' ')}${of} in this selection: 0 rows written`
 }
 
-function readAll(
+type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number) => void }
+
+async function* bytesOf(
   query: ExportQuery,
-  snapshot: Snapshot,
-  signal: AbortSignal,
-): AsyncGenerator<ExportedRow[], void, undefined> {
-  return exportRows(query, snapshot, signal)
+  { format, decimal }: ExportCommandOptions,
+  { snapshot, signal, onRows }: Reading,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  if (format === 'parquet') {
+    const rows = counted(exportRows(query, snapshot, signal), onRows)
+    yield* parquetOf(rows, query.resource, { decimalScale: decimal ?? null })
+    return
+  }
+  for await (const { text, count } of exportText(query, format, snapshot, signal)) {
+    yield text
+    onRows(count)
+  }
 }
 
 async function* counted(
@@ -255,16 +265,6 @@ async function* counted(
     yield rows
     onRows(rows.length)
   }
-}
-
-function bytesOf(
-  { resource }: ExportQuery,
-  { format, decimal }: ExportCommandOptions,
-  chunks: AsyncIterable<ExportedRow[]>,
-): AsyncIterable<string | Uint8Array> {
-  return format === 'parquet'
-    ? parquetOf(chunks, resource, { decimalScale: decimal ?? null })
-    : textOf(chunks, TEXT_FORMATS[format], resource)
 }
 
 /** Writes to standard output, or to a file that gets its name once it is whole. */

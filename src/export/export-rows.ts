@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { encodeCursor } from '../resources/cursor.ts'
-import { encodeMarketCursor } from '../resources/market-cursor.ts'
+import { decodeCursor, encodeCursor } from '../resources/cursor.ts'
+import { decodeMarketCursor, encodeMarketCursor } from '../resources/market-cursor.ts'
 import { type Key, keyOf, type Resource, type Row, type Selection } from '../resources/resource.ts'
 import { readNextMarket } from '../store/export-readings.ts'
+import type { LineCursors } from '../store/page-statement.ts'
 import type { Snapshot } from '../store/store.ts'
 
 /** Rows that are read at a time: few enough that what else there is to do waits for milliseconds only. */
-const CHUNK_ROWS = 1_000
+const CHUNK_ROWS = 1000
 
 /** All rows of a selection, in the order of the key, or behind a row. */
 export type ExportQuery = {
@@ -29,6 +30,9 @@ export type ExportedRow = { row: Row; cursor: string; selection: Selection }
 /** What rows are read from. */
 export type RowSource = Pick<Snapshot, 'page' | 'read'>
 
+/** What lines are read from, where its database writes them. */
+export type LineSource = Pick<Snapshot, 'lines' | 'read'>
+
 /**
  * Reads all rows of a query from one snapshot, many at a time and each time no sooner than the ones before have been
  * taken.
@@ -38,19 +42,64 @@ export async function* exportRows(
   source: RowSource,
   signal?: AbortSignal,
 ): AsyncGenerator<ExportedRow[], void, undefined> {
-  const { resource, selection, descending, list } = query
+  for await (const part of partsOf(query, source)) {
+    const { resource, selection } = part
+    const cursorOf =
+      query.list === undefined
+        ? (row: Row) => encodeCursor(resource, selection, row)
+        : (row: Row) => encodeMarketCursor(resource, selection.marketId!, row)
+    yield* rowsOf(part, cursorOf, source, signal)
+  }
+}
+
+/** As {@link exportRows}, but as lines of ndjson, written by the database; each with its number of rows. */
+export async function* exportLines(
+  query: ExportQuery,
+  source: Required<LineSource>,
+  signal?: AbortSignal,
+): AsyncGenerator<{ text: Uint8Array; count: number }, void, undefined> {
+  const cursors = query.list === undefined ? 'own' : 'of all markets'
+  for await (const part of partsOf(query, source)) {
+    let { cursor } = part
+    for (;;) {
+      await nextTurn()
+      signal?.throwIfAborted()
+      const { text, count, more } = await source.lines({ ...part, cursor, limit: CHUNK_ROWS, cursors })
+      // Before the memory is somebody else's.
+      const last = more ? lastKeyOf(part, text, cursors) : null
+      if (count > 0) yield { text, count }
+      if (last === null) break
+      cursor = last
+    }
+  }
+}
+
+/** The key of the row of the last line. */
+function lastKeyOf({ resource, selection }: ExportQuery, text: Uint8Array, cursors: LineCursors): Key {
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.length)
+  const from = bytes.lastIndexOf(CURSOR) + CURSOR.length
+  const cursor = bytes.toString('latin1', from, bytes.length - CURSOR_END.length)
+  return cursors === 'own'
+    ? (decodeCursor(resource, selection, cursor) as Key)
+    : (decodeMarketCursor(resource, cursor) as { key: Key }).key
+}
+
+const CURSOR = Buffer.from('"cursor":"')
+const CURSOR_END = '"}\n'
+
+/** A query part by part: as it is, or market by market. */
+async function* partsOf(
+  query: ExportQuery,
+  source: Pick<Snapshot, 'read'>,
+): AsyncGenerator<ExportQuery, void, undefined> {
+  const { resource, selection, descending, cursor, list } = query
   if (list === undefined) {
-    yield* rowsOf(query, (row) => encodeCursor(resource, selection, row), source, signal)
+    yield query
     return
   }
   for await (const marketId of marketsOf(query, list, source)) {
-    const ofMarket = {
-      resource,
-      selection: { ...selection, marketId },
-      descending,
-      cursor: marketId === list.market ? query.cursor : null,
-    }
-    yield* rowsOf(ofMarket, (row) => encodeMarketCursor(resource, marketId, row), source, signal)
+    const from = marketId === list.market ? cursor : null
+    yield { resource, selection: { ...selection, marketId }, descending, cursor: from }
   }
 }
 
@@ -58,7 +107,7 @@ export async function* exportRows(
 async function* marketsOf(
   { resource, selection: { marketId }, descending }: ExportQuery,
   { market }: { market: string | null },
-  source: RowSource,
+  source: Pick<Snapshot, 'read'>,
 ): AsyncGenerator<string, void, undefined> {
   if (marketId !== undefined) {
     yield marketId

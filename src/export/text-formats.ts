@@ -1,7 +1,14 @@
 import { DECIMAL } from '../events/left-out.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type CellValue, exportTableOf } from './columns.ts'
-import type { ExportedRow } from './export-rows.ts'
+import {
+  type ExportedRow,
+  type ExportQuery,
+  exportLines,
+  exportRows,
+  type LineSource,
+  type RowSource,
+} from './export-rows.ts'
 
 /** The formats that are text: lines that each stand by themselves. */
 export type TextFormatName = 'ndjson' | 'csv'
@@ -43,18 +50,24 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   },
 }
 
-/** All rows as text, many lines at a time. */
-export async function* textOf(
-  chunks: AsyncIterable<ExportedRow[]>,
-  format: TextFormat,
-  resource: Resource,
-): AsyncGenerator<string, void, undefined> {
-  const { head, line } = format.writerOf(resource)
-  if (head !== '') yield head
-  for await (const rows of chunks) {
+/** All rows of a query as text, many lines at a time, each piece with its number of rows. */
+export async function* exportText(
+  query: ExportQuery,
+  format: TextFormatName,
+  source: RowSource & LineSource,
+  signal?: AbortSignal,
+): AsyncGenerator<{ text: string | Uint8Array; count: number }, void, undefined> {
+  const { lines, read } = source
+  if (format === 'ndjson' && lines !== undefined) {
+    yield* exportLines(query, { lines, read }, signal)
+    return
+  }
+  const { head, line } = TEXT_FORMATS[format].writerOf(query.resource)
+  if (head !== '') yield { text: head, count: 0 }
+  for await (const rows of exportRows(query, source, signal)) {
     let text = ''
     for (const row of rows) text += line(row)
-    yield text
+    yield { text, count: rows.length }
   }
 }
 

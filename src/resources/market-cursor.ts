@@ -12,8 +12,12 @@ const WRITTEN = /^x([A-Za-z0-9_-]{43})(.+)$/
 
 /** The cursor of a row in the list of all markets, of a resource whose rows are bound to one. */
 export function encodeMarketCursor(resource: Resource, marketId: string, row: Row | Key): string {
-  const id = Buffer.from(marketId, 'hex').toString('base64url')
-  return `x${id}${encodeCursor(resource, { marketId }, row)}`
+  return `${marketCursorHead(marketId)}${encodeCursor(resource, { marketId }, row)}`
+}
+
+/** What stands before a row's own cursor. */
+export function marketCursorHead(marketId: string): string {
+  return `x${Buffer.from(marketId, 'hex').toString('base64url')}`
 }
 
 /** The market and the key that such a cursor holds, or what is wrong with it. */

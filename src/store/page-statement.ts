@@ -1,4 +1,5 @@
 import { mergedParts, nodeSql, type SqlPart, sqlText } from '../resources/field.ts'
+import { marketCursorHead } from '../resources/market-cursor.ts'
 import {
   FILTER_COLUMNS,
   type Key,
@@ -7,6 +8,9 @@ import {
   type Selection,
   scopeOf,
 } from '../resources/resource.ts'
+
+/** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
+export type LineCursors = 'own' | 'of all markets'
 
 /** A statement with `$1`, `$2`, ... and the values that they stand for. */
 export type Statement = { text: string; values: KeyValue[] }
@@ -91,20 +95,51 @@ function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string
  * @param reversed whether the edges are to stand the other way round than they are read
  */
 export function edgesStatement(scan: Scan, limit: number, reversed: boolean, headRoom: number): Statement {
-  return templateOf(reversed ? 'edges reversed' : 'edges', scan, (slots) => {
+  const name = reversed ? 'edges reversed' : 'edges'
+  return writtenStatement(scan, limit, { name, partsOf: edgeParts, separator: ',', reversed, headRoom })
+}
+
+/**
+ * As {@link edgesStatement}, but each row is a line of an export: its node with the row's cursor as one more field.
+ * Lines have no head room, and each ends with its line feed.
+ */
+export function linesStatement(scan: Scan, limit: number, cursors: LineCursors): Statement {
+  const partsOf: PartsOf = (resource, known) =>
+    mergedParts([
+      ...nodeSql(resource.fields, known).slice(0, -1),
+      { constant: () => ',"cursor":"' },
+      ...(cursors === 'of all markets' ? [{ constant: marketCursorHead }] : []),
+      ...resource.cursor.sql(known),
+      { constant: () => '"}\n' },
+    ])
+  const name = `lines ${cursors}`
+  return writtenStatement(scan, limit, { name, partsOf, separator: '', reversed: false, headRoom: 0 })
+}
+
+type PartsOf = (resource: Resource, known: Readonly<Record<string, string>>) => SqlPart[]
+
+/** How SQLite writes rows: as the parts of each, with a text between two rows. */
+type Written = { name: string; partsOf: PartsOf; separator: string; reversed: boolean; headRoom: number }
+
+function writtenStatement(
+  scan: Scan,
+  limit: number,
+  { name, partsOf, separator, reversed, headRoom }: Written,
+): Statement {
+  return templateOf(name, scan, (slots) => {
     const { resource, selection } = scan
     const { storage } = resource
     const runs = unrestrictedRuns(scan)
     const limited = limitOf(slots)
     const key = resource.key.map(({ column }) => column).join(', ')
     const run = storage.runs === undefined ? undefined : selection[storage.runs.filter]
-    // All edges begin and end alike: what stands between two is put there once.
-    const ends = edgeParts(resource, {})
+    // All rows begin and end alike: what stands between two is put there once.
+    const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant
     const withMiddle = (value: string | undefined) => {
       const known = value === undefined ? {} : { [FILTER_COLUMNS[storage.runs!.filter]]: value }
-      const middle = edgeParts(resource, known).slice(1, -1)
+      const middle = partsOf(resource, known).slice(1, -1)
       return `${key}, concat(${middle.map((part) => slots.part(part)).join(', ')}) as middle`
     }
     const reading =
@@ -113,7 +148,9 @@ export function edgesStatement(scan: Scan, limit: number, reversed: boolean, hea
           ${where(scan, slots)} order by ${orderBy(scan, storage.table)} ${limited}`
         : mergeOf(scan, runs, slots, limited, 'lazy', withMiddle)
     const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
-    const between = slots.part({ constant: (scope) => `${last.constant(scope)},${first.constant(scope)}` })
+    const between = slots.part({
+      constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,
+    })
     // As bytes: they go to the client as they are.
     return `select case count(*) when 0 then null else cast(
         concat('${' '.repeat(headRoom)}', ${slots.part(first)}, group_concat(middle, ${between}), ${slots.part(last)})

@@ -1,7 +1,7 @@
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
-import type { Statement } from './page-statement.ts'
+import type { LineCursors, Statement } from './page-statement.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
 export type PageQuery = {
@@ -34,6 +34,12 @@ export type Page = {
   /** The commit that the snapshot shows. */
   version: StoreVersion
 }
+
+/** Lines of an export: the first rows of a page, in the direction of reading. */
+export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }
+
+/** Lines that a database has written, how many they are, and whether more rows may follow. */
+export type Lines = { text: Uint8Array; count: number; more: boolean }
 
 /** How a store stands, and what has changed since an earlier look. */
 export type Freshness = {

@@ -6,7 +6,7 @@ import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
 import type { EstimateAt, EstimateMaker } from './funding-estimates.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { Freshness, Page, PageQuery, Position, Reading } from './page.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'
 import type { Pruner } from './pruner.ts'
 import type { SeriesAt, SeriesQuery } from './read-series.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -128,6 +128,8 @@ export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   page(query: PageQuery): Promise<Page>
+  /** The rows of a page as lines of an export, where the database writes them; they may be fewer than asked for. */
+  lines?(query: LinesQuery): Promise<Lines>
   /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
   read<T>(reading: Reading<T>): Promise<T>
   close(): Promise<void>

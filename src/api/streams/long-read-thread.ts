@@ -139,8 +139,9 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
     case 'next': {
       const text = (await exports.get(id)?.next()) ?? null
       if (text === null) return { answer: null }
-      const bytes = new Uint8Array(text)
-      return { answer: bytes, bytes: [bytes.buffer] }
+      // Memory that holds nothing else is handed over as it is.
+      const bytes = text.byteLength === text.buffer.byteLength ? text : new Uint8Array(text)
+      return { answer: bytes, bytes: [bytes.buffer as ArrayBuffer] }
     }
     case 'close': {
       const opened = exports.get(id)

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type ExportQuery, exportRows } from '../../export/export-rows.ts'
-import { TEXT_FORMATS, type TextFormatName, textOf } from '../../export/text-formats.ts'
+import type { ExportQuery } from '../../export/export-rows.ts'
+import { exportText, type TextFormatName } from '../../export/text-formats.ts'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ResourceName, Selection } from '../../resources/resource.ts'
 import type { Position } from '../../store/page.ts'
@@ -47,16 +47,29 @@ export function longReadsOf(
     hub,
     openExport: async (query, format) => {
       const snapshot = await turns('export', () => reader.openSnapshot())
-      const rows = exportRows(query, {
+      const { lines } = snapshot
+      const pieces = exportText(query, format, {
         page: (page) => turns('export', () => snapshot.page(page)),
         read: (reading) => turns('export', () => snapshot.read(reading)),
+        ...(lines === undefined ? {} : { lines: (asked) => turns('export', () => lines(asked)) }),
       })
-      const text = textOf(rows, TEXT_FORMATS[format], query.resource)
+      const read = () => {
+        const piece = pieces.next().then(({ done, value }) => {
+          if (done) return null
+          return typeof value.text === 'string' ? Buffer.from(value.text) : value.text
+        })
+        // Reported to who asks for it; nobody does once the client is gone.
+        piece.catch(() => {})
+        return piece
+      }
+      /** The piece after the one that has been given last: it is read while that one is sent. */
+      let coming: Promise<Uint8Array | null> | null = null
       return {
         position: snapshot.position,
         next: async () => {
-          const { done, value } = await text.next()
-          return done ? null : Buffer.from(value)
+          const piece = await (coming ?? read())
+          if (piece !== null) coming = read()
+          return piece
         },
         close: () => snapshot.close(),
       }

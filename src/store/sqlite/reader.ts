@@ -6,10 +6,11 @@ import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
-import type { Page, PageQuery, Position, Reading } from '../page.ts'
+import type { Lines, LinesQuery, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   edgesStatement,
   existsStatement,
+  linesStatement,
   marketStatement,
   pageStatement,
   type Scan,
@@ -91,7 +92,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
         return placeOf(from.row(text, values) ?? undefined)
       }),
     openSnapshot: async () =>
-      openSqliteSnapshot(path, { page: readPage, position: readPosition, run: runReading }),
+      openSqliteSnapshot(path, { page: readPage, lines: readLines, position: readPosition, run: runReading }),
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
@@ -110,15 +111,9 @@ function readPage(connection: Connection, query: PageQuery, rests = false): Page
   const state = readState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
-  const market = readMarket(connection, resource, selection)
-  if (market === undefined) return none
-  const spanOf = spanStatement(resource, selection, market)
-  let span: Span | null = null
-  if (spanOf !== null) {
-    const found = connection.row(spanOf.text, spanOf.values)
-    if (found === null) return none
-    span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
-  }
+  const place = readPlace(connection, resource, selection)
+  if (place === null) return none
+  const { market, span } = place
   const scans = pageScans(query, span, market)
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
   const found =
@@ -130,6 +125,32 @@ function readPage(connection: Connection, query: PageQuery, rests = false): Page
     hasRowsAtOrBefore: scans.atOrBefore !== null && exists(connection, scans.atOrBefore),
     ...state,
   }
+}
+
+function readLines(connection: Connection, query: LinesQuery): Lines {
+  const { resource, selection, limit, cursors } = query
+  const none = { text: new Uint8Array(), count: 0, more: false }
+  if (selectsNothing(selection)) return none
+  const found = readPlace(connection, resource, selection)
+  if (found === null) return none
+  const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
+  const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
+  return { text: lines ?? none.text, count, more: count === limit }
+}
+
+/** Where the rows of a selection lie; null where there are none. */
+function readPlace(
+  connection: Connection,
+  resource: Resource,
+  selection: Selection,
+): { market: bigint | null; span: Span | null } | null {
+  const market = readMarket(connection, resource, selection)
+  if (market === undefined) return null
+  const spanOf = spanStatement(resource, selection, market)
+  if (spanOf === null) return { market, span: null }
+  const found = connection.row(spanOf.text, spanOf.values)
+  if (found === null) return null
+  return { market, span: { first: BigInt(found[0] as string), last: BigInt(found[1] as string) } }
 }
 
 /** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */

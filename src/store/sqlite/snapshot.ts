@@ -1,4 +1,4 @@
-import type { Page, PageQuery, Position, Reading } from '../page.ts'
+import type { Lines, LinesQuery, Page, PageQuery, Position, Reading } from '../page.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { shortenLog } from './shorten-log.ts'
@@ -9,6 +9,7 @@ const CACHE_KIB = 4 * 1024
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
   page(connection: Connection, query: PageQuery): Page
+  lines(connection: Connection, query: LinesQuery): Lines
   position(connection: Connection): Position | null
   run<T>(connection: Connection, reading: Reading<T>): T
 }
@@ -34,6 +35,7 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     return {
       position,
       page: async (query) => reading(() => read.page(connection, query)),
+      lines: async (query) => reading(() => read.lines(connection, query)),
       read: async (several) => reading(() => read.run(connection, several)),
       close: async () => {
         connection.close()
