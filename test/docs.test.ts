@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
+import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
 import { loadCommands } from '../src/cli/program.ts'
 import { serveCommand } from '../src/cli/serve.ts'
 import {
@@ -66,12 +67,12 @@ function makeFolder(t: TestContext, { store }: Sample): string {
   return folder
 }
 
-/** Runs the blocks of a language of a page, one after another in one program. */
+/** Runs the blocks of a language of a page, one after another in one program; returns what they print. */
 async function runBlocks(
   t: TestContext,
   blocks: readonly CodeBlock[],
   { sample, database }: { sample: Sample; database: string | null },
-): Promise<void> {
+): Promise<string> {
   const { language } = blocks[0]!
   const { file, command, args } = INTERPRETERS[language]!
   const folder = makeFolder(t, sample)
@@ -99,6 +100,7 @@ async function runBlocks(
   }).outcome
   const places = blocks.map(({ place }) => place).join(', ')
   assert.equal(code, 0, `${places}:\n${stderr.slice(-3_000)}\n${stdout.slice(-1_000)}`)
+  return stdout
 }
 
 test('Everything that the documentation shows', { concurrency: 4 }, async (t) => {
@@ -117,7 +119,15 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
   for (const page of PAGES) {
     for (const language of Object.keys(INTERPRETERS)) {
       const blocks = page.blocks.filter((block) => block.language === language && isRun(page, block))
-      const plain = blocks.filter((block) => !usesDatabase(block))
+      const plain = blocks.filter((block) => !usesDatabase(block) && block.prints === null)
+      for (const block of blocks.filter(({ prints }) => prints !== null)) {
+        const run = t.test(`${block.place} prints what stands there`, async (t) => {
+          if (CURL === '') return skip(t, 'curl is not there')
+          const printed = await runBlocks(t, [block], { sample, database: null })
+          assert.equal(printed.slice(0, block.prints!.length), block.prints)
+        })
+        running.push(run)
+      }
       if (plain.length > 0) {
         const name = `${page.path}: ${language}`
         const run = t.test(name, async (t) => {
@@ -208,7 +218,7 @@ describe('The documentation', () => {
     for (const [text, name] of named) assert.ok(name! in scripts, text)
   })
 
-  test('names flags that the program has, and has each flag and variable of the program in its table', () => {
+  test('names flags that the program has', () => {
     const helps = COMMANDS.map((command) => [command.name(), optionsOf(command)] as const)
     const options = new Map(helps)
     const ofBench = readFileSync(join(ROOT, 'bench/run.ts'), 'utf8').match(/--[a-z]+/g) ?? []
@@ -231,20 +241,10 @@ describe('The documentation', () => {
         assert.ok(known.has(flag), `${page.path}: ${text}`)
       }
     }
-    const table = PAGES.find(({ path }) => path === 'README.md')!
-      .text.split('## Configuration')[1]!
-      .split('\n## ')[0]!
-    const rows = table.split('\n').map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, code]) => code!))
-    for (const [command, flags] of helps) {
-      for (const [flag, variable] of flags) {
-        const found = rows.some(
-          (cells) => cells.includes(flag) && (variable === null || cells.includes(variable)),
-        )
-        assert.ok(found, `the table of README.md lacks ${flag} (${variable}) of ${command}`)
-      }
-    }
-    const variables = new Set(helps.flatMap(([, flags]) => [...flags.values()]))
-    for (const [variable] of table.matchAll(/\bLYRA_\w+/g)) assert.ok(variables.has(variable), variable)
+  })
+
+  test('has a page of all settings that is what the program says of them (npm run build:docs)', async () => {
+    assert.equal(readFileSync(CONFIGURATION_PAGE, 'utf8'), await configurationPage())
   })
 
   test('has settings in deploy/ that the program has', () => {

@@ -52,7 +52,7 @@ export function serveCommand(): Command {
         .argParser(addressLike('127.0.0.1:3007')),
     )
     .addOption(
-      new Option('--cors-origin <origins>', 'origins whose scripts may read answers, with commas; * for any')
+      new Option('--cors-origin <origins>', 'comma-separated origins whose scripts may read answers; * for any')
         .env('LYRA_CORS_ORIGIN')
         .default('*')
         .argParser(parseOrigins),
@@ -73,7 +73,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--cache-mb <size>',
-        'memory for pages that may be asked for again, in MiB a process; 0: none',
+        'memory for pages that may be asked for again, in MiB per process; 0 disables',
       )
         .env('LYRA_CACHE_MB')
         .default(64)
@@ -95,7 +95,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--listen-from <networks>',
-        'addresses a core may dial in from, such as 10.0.0.7 or 10.0.0.0/8, with commas; may be given again',
+        'addresses a core may dial in from, such as 10.0.0.7 or 10.0.0.0/8, comma-separated; may be given again',
       )
         .env('LYRA_LISTEN_FROM')
         .default([], 'any')
