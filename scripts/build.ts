@@ -1,7 +1,8 @@
 // `npm run build`: compiles src/ to dist/ and builds web/ to dist/web, which is what the published package holds.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { COMMIT_FILE, commit } from '../src/version.ts'
 import { buildWeb, isWebStale } from './build-web.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -17,4 +18,6 @@ const { status } = spawnSync('tsc', ['--project', 'tsconfig.build.json'], {
   shell: process.platform === 'win32',
 })
 if (status !== 0) process.exit(status ?? 1)
+const known = commit()
+if (known !== null) writeFileSync(join(dist, COMMIT_FILE), `${known}\n`)
 if (isWebStale()) await buildWeb()

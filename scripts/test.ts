@@ -3,11 +3,12 @@
 // here unless LYRA_TEST_POSTGRES names a server.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgresServer } from '../test/fixtures/postgres-server.ts'
 import { ensureWebBuilt } from './build-web.ts'
+import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
 const LANES = 3
@@ -23,6 +24,8 @@ const env = { ...process.env }
 // As the program itself does: a test file starts in half the time.
 env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 if (long) env.LYRA_TEST_LONG = '1'
+const folder = mkdtempSync(join(tmpdir(), 'lyra-skipped-'))
+env.LYRA_TEST_SKIPPED = join(folder, 'reasons')
 let server: PostgresServer | null = null
 if (env.LYRA_TEST_STORE !== undefined && env.LYRA_TEST_STORE !== 'sqlite' && !env.LYRA_TEST_POSTGRES) {
   // What a test takes back is not to survive a power cut.
@@ -39,6 +42,12 @@ try {
   )
   const [code] = await once(runner, 'exit')
   process.exitCode = code ?? 1
+  const reasons = existsSync(env.LYRA_TEST_SKIPPED)
+    ? readFileSync(env.LYRA_TEST_SKIPPED, 'utf8').trimEnd().split('\n')
+    : []
+  const summary = describeSkipped(reasons, env.LYRA_TEST_POSTGRES !== undefined)
+  if (summary !== '') console.log(`\n${summary}`)
 } finally {
   server?.remove()
+  rmSync(folder, { recursive: true })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -28,10 +28,11 @@ describe('the command line', () => {
     }
   })
 
-  test('--version prints the package version', async (t) => {
+  test('--version prints the package version, and the commit of a checkout', async (t) => {
     const { stdout, code } = await runLyra(t, ['--version'])
     assert.equal(code, 0)
-    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+    assert.match(stdout, /^\d+\.\d+\.\d+( \([0-9a-f]{12}\))?\n$/)
+    assert.equal(stdout.includes('('), existsSync(join(import.meta.dirname, '../.git')))
   })
 
   const wrong: [what: string, args: string[], env: Record<string, string>, message: RegExp, code: number][] =

@@ -9,7 +9,7 @@ import { EventStreamError } from '../records/place.ts'
 import { ListenError } from '../service/listen.ts'
 import { ServiceError } from '../status/service-status.ts'
 import { StoreError } from '../store/store.ts'
-import { VERSION } from '../version.ts'
+import { commit, VERSION } from '../version.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
 
@@ -53,11 +53,17 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   await reportErrors(async () => {
     const program = new Command('lyra')
       .description('Market data query service for networks of the Vega protocol.')
-      .version(VERSION, '--version', 'print the version')
+      .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
     for (const command of await loadCommands(args[0])) program.addCommand(command)
     for (const command of [program, ...program.commands]) configure(command)
     await program.parseAsync(args, { from: 'user' })
   })
+}
+
+/** The version, and the commit where it is known: `0.2.0 (0123456789ab)`. */
+function describeVersion(): string {
+  const known = commit()
+  return known === null ? VERSION : `${VERSION} (${known})`
 }
 
 /** Runs one command by itself. */

@@ -52,7 +52,10 @@ export function serveCommand(): Command {
         .argParser(addressLike('127.0.0.1:3007')),
     )
     .addOption(
-      new Option('--cors-origin <origins>', 'comma-separated origins whose scripts may read answers; * for any')
+      new Option(
+        '--cors-origin <origins>',
+        'comma-separated origins whose scripts may read answers; * for any',
+      )
         .env('LYRA_CORS_ORIGIN')
         .default('*')
         .argParser(parseOrigins),

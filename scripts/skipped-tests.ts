@@ -1,0 +1,40 @@
+/** What a test lacks, by the reason that it was skipped for, and how to get it. */
+const REMEDIES: [reason: RegExp, remedy: string][] = [
+  [/PostgreSQL/, 'install PostgreSQL 15 or later, and set LYRA_TEST_STORE=all'],
+  [/Chromium/, 'install Chromium; LYRA_CHROMIUM may name it'],
+  [
+    /Python|python3|pynng|DuckDB/,
+    'LYRA_PYTHON names a Python with duckdb, pynng, grpcio and grpcio-reflection',
+  ],
+  [/schemathesis/, 'LYRA_SCHEMATHESIS names schemathesis 4'],
+  [/nanocat/, 'install nanomsg-utils'],
+  [/nginx|curl/, 'install it'],
+  [/packages/, 'npm run packages'],
+  [/file system/, 'run the tests as root'],
+  [
+    /recording|perps-|^no |answers of the reference/,
+    'data that this repository may not hold; LYRA_SHARED names their folder',
+  ],
+]
+
+/**
+ * What was skipped and how to have it run, in lines for people; empty where nothing was.
+ *
+ * @param reasons one for each test that was skipped
+ * @param onPostgres whether the suites ran on PostgreSQL
+ */
+export function describeSkipped(reasons: readonly string[], onPostgres: boolean): string {
+  const byRemedy = Map.groupBy(
+    reasons,
+    (reason) => REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? '',
+  )
+  const lines = [...byRemedy].map(([remedy, own]) => {
+    const count = own.length === 1 ? '1 test' : `${own.length} tests`
+    const why = [...new Set(own)].join('; ')
+    return `  ${count}: ${why}${remedy === '' ? '' : `\n    ${remedy}`}`
+  })
+  if (!onPostgres) {
+    lines.push('  the suites on PostgreSQL\n    install PostgreSQL 15 or later, and set LYRA_TEST_STORE=all')
+  }
+  return lines.length === 0 ? '' : ['Not run here:', ...lines].join('\n')
+}
