@@ -261,6 +261,28 @@ describe('the running sum differs from the plain formula, as the core does', () 
   })
 })
 
+describe('the mean after a message that the core refused', () => {
+  test('is that without the tail, and changes nothing', () => {
+    const sum = createRunningSum(period(0))
+    for (const each of [point(0, 10), point(4, 10), point(10, 40)]) sum.add(each)
+    sum.meanAt(s(12))
+    assert.equal(sum.meanAfterRefusal!(s(8)), 10n)
+    assert.equal(sum.meanAt(s(8)), (80n + 80n) / 8n)
+  })
+
+  test('is none where no message can have been refused, or it would be no other', () => {
+    const two = createRunningSum(period(0))
+    for (const each of [point(0, 10), point(10, 40)]) two.add(each)
+    two.meanAt(s(12))
+    assert.equal(two.meanAfterRefusal!(s(8)), null)
+    const notCarried = createRunningSum(period(0))
+    for (const each of [point(0, 10), point(4, 10), point(10, 40)]) notCarried.add(each)
+    assert.equal(notCarried.meanAfterRefusal!(s(8)), null)
+    notCarried.meanAt(s(12))
+    assert.equal(notCarried.meanAfterRefusal!(s(10)), null)
+  })
+})
+
 /** One thing that may happen to a source while time goes on; `at` is an offset in seconds from now. */
 type Step =
   | { do: 'point'; at: number; price: number }

@@ -22,6 +22,8 @@ const REASONS: Record<UnknownReason, string> = {
   'points pruned': 'points before them have been pruned',
   'market data not kept':
     'the period ends before its last point: it depends on market data, which a store does not keep; verify event files',
+  'message refused':
+    'the period ends before its last point, with the TWAP that the core sends after a message that it refused; such a message leaves no event (docs/twap.md)',
   'source unspecified': 'the point names no source',
 }
 

@@ -10,7 +10,13 @@ import { wholeSecond } from './whole-second.ts'
 export type TwapMethod = 'plain-formula' | 'running-sum'
 
 /** A TWAP as it was sent, and as it should have been; null where there is none. */
-export type TwapVerdict = { sent: string | null; expected: string | null; agrees: boolean }
+export type TwapVerdict = {
+  sent: string | null
+  expected: string | null
+  agrees: boolean
+  /** Whether it is what the core sends after a message that it has refused, of which there is no event. */
+  followsRefusal?: true
+}
 
 /** What can be said of an event: of a data point its TWAP, of a period that closes or opens its two. */
 export type Verdict =
@@ -87,8 +93,8 @@ export function createMarketState<Source extends SourceTwap>(
     if (current === null || current.seq !== event.seq) return null
     return {
       of: 'period-closed',
-      internalTwap: verdict(event.internalTwap, current.internal.meanAt(end)),
-      externalTwap: verdict(event.externalTwap, current.external.meanAt(end)),
+      internalTwap: closingVerdict(event.internalTwap, current.internal, end),
+      externalTwap: closingVerdict(event.externalTwap, current.external, end),
     }
   }
 
@@ -150,6 +156,12 @@ export function createMarketState<Source extends SourceTwap>(
 /** The TWAP at the start of a period, of the points that it takes along from the one before. */
 function openingMean(before: SourceTwap, period: Period): bigint | null {
   return plainMean(carriedOver(before.points, period.start), period, period.start)
+}
+
+function closingVerdict(sent: string | null, source: SourceTwap, end: bigint): TwapVerdict {
+  const plain = verdict(sent, source.meanAt(end))
+  if (plain.agrees || sent === null) return plain
+  return source.meanAfterRefusal?.(end)?.toString() === sent ? { ...plain, followsRefusal: true } : plain
 }
 
 function verdict(sent: string | null, mean: bigint | null): TwapVerdict {

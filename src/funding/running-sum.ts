@@ -102,5 +102,17 @@ export function createRunningSum(period: Period): SourceTwap {
     }
   }
 
-  return { points, add, meanAt }
+  function meanAfterRefusal(time: bigint): bigint | null {
+    const last = points.at(-1)
+    // Only a time of a point between the first and the last is refused so.
+    if (last === undefined || points.length < 3 || time >= last.time || end <= last.time) return null
+    const [carriedSum, carriedEnd] = [sum, end]
+    takeOffTail()
+    const twap = meanAt(time)
+    sum = carriedSum
+    end = carriedEnd
+    return twap
+  }
+
+  return { points, add, meanAt, meanAfterRefusal }
 }

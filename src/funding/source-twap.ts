@@ -12,4 +12,10 @@ export type SourceTwap = {
   add(point: PricePoint): bigint | null
   /** The TWAP up to `time` (Unix nanoseconds), or null if there is none: no points, or all of them later. */
   meanAt(time: bigint): bigint | null
+  /**
+   * The TWAP up to a time before the last point, had the core refused a point in the middle just before: that leaves no
+   * event (docs/twap.md). Null where it would be no other, or no point can have been refused so; not there where
+   * nothing that was asked before bears on a TWAP.
+   */
+  meanAfterRefusal?(time: bigint): bigint | null
 }

@@ -36,8 +36,7 @@ const CAUSES = {
   mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of one of them, was changed',
   carriedPast:
     'the period ends before its last point, and the sum of the core had been carried past that point (docs/twap.md, the plain formula)',
-  closing:
-    'every point agrees: a point that the core refused leaves no event, but changes its sum; or the TWAP was changed',
+  closing: 'every point agrees: the TWAP was changed, or an event that bears on it is missing',
   afterPoints: 'points of the period differ before',
   opening: 'it is no price of a point that was carried over: it, or that point, was changed',
 } as const
@@ -221,7 +220,8 @@ export class MarketRun {
     const doubt =
       this.#doubts[judged.source - 1] ??
       (this.#knowsAuctions || !dependsOnAuctions ? null : 'auctions not known') ??
-      (dependsOnMarketData ? 'market data not kept' : null)
+      (dependsOnMarketData ? 'market data not kept' : null) ??
+      (judged.verdict?.followsRefusal ? 'message refused' : null)
     const { verdict } = judged
     if (verdict !== null && !verdict.agrees && doubt === null) this.#differs[judged.source - 1] = true
     tally.add({

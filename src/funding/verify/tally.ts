@@ -12,6 +12,7 @@ export type UnknownReason =
   | 'auctions not known'
   | 'points pruned'
   | 'market data not kept'
+  | 'message refused'
   | 'source unspecified'
 
 export type Counts = { agree: number; differ: number; unknown: number }
