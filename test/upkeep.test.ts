@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
@@ -743,6 +743,8 @@ describe('lyra prune', () => {
   test('says how it reads --before, deletes, and reports', async (t) => {
     const store = STORE_KINDS.at(-1)!.create(t)
     await ingestWhole(store, SAMPLE)
+    const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '300'])
+    assert.match(counted.stdout, /^Would be deleted .*: 749 data points, 11 checkpoints\.\n$/)
     const byHeight = await runLyra(t, ['prune', '--store', store, '--before', '300'])
     assert.equal(byHeight.code, 0, byHeight.stderr)
     assert.match(byHeight.stderr, /--before is read as a height: block 300/)
@@ -759,13 +761,48 @@ describe('lyra prune', () => {
     assert.deepEqual(JSON.parse(byTime.stdout), {
       by: 'time',
       before: '1696500604000000000',
+      dryRun: false,
       checkpoints: 13,
       fundingPeriodDataPoints: 782,
       interrupted: false,
     })
   })
 
-  test('serve --keep deletes what is older than the last block by that', async (t) => {
+  test('leaves space in a SQLite file that VACUUM gives back while the file is in use', async (t) => {
+    const store = join(temporaryFolder(t), 'lyra.db')
+    const records = recordsOf(readRecording(SAMPLE))
+    const part = (name: string, isIn: (height: number) => boolean) => {
+      const path = join(temporaryFolder(t), name)
+      writeFileSync(path, joinRecords(records.filter(({ height }) => isIn(height))))
+      return path
+    }
+    await ingestWhole(store, part('first.evts', (height) => height <= 700))
+    // Rows that make the file large, and are old.
+    await runSql(
+      store,
+      `insert into funding_periods (market_id, seq, start_timestamp, height, event_index)
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+        select printf('%064x', i), i, i, 1, 1 from n`,
+    )
+    await runSql(store, "delete from funding_periods where market_id < '1'")
+    const base = await serve(t, store)
+    const path = `/api/v2/funding-periods/data-points/${MARKET}`
+    const before = await getPage(base, path, [['pagination.first', '5000']])
+    const large = statSync(store).size
+    const snapshot = await (await openStore(store).openReader()).openSnapshot()
+    await runSql(store, 'pragma busy_timeout = 60000; vacuum')
+    await snapshot.close()
+    await runSql(store, 'pragma wal_checkpoint(truncate)')
+    assert.ok(statSync(store).size < large / 2, `${large} to ${statSync(store).size}`)
+    assert.deepEqual(await getPage(base, path, [['pagination.first', '5000']]), before)
+    await ingestWhole(store, part('rest.evts', (height) => height > 700))
+    const { problems } = await checkStore(openStore(store))
+    assert.deepEqual(problems.reported, [])
+    const after = await getPage(base, path, [['pagination.first', '5000']])
+    assert.ok(after.edges.length > before.edges.length)
+  })
+
+  test('serve --keep deletes what is older than the last block by that, as prune does by an age', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     const file = join(folder, 'old.evts')
@@ -773,6 +810,9 @@ describe('lyra prune', () => {
     const events = [dataPoint({ timestamp: 1 }), dataPoint({ timestamp: 9_999_000_000_000 })]
     writeFileSync(file, fileOf({ height: 10_000, events }))
     await ingestWhole(store, file)
+    const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '1h'])
+    assert.match(counted.stderr, /--before is read as a time: 1970-01-01T01:46:40Z/)
+    assert.match(counted.stdout, /: 1 data points, 0 checkpoints\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
     await service.printed(/pruned, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
     service.child.kill('SIGTERM')

@@ -4,7 +4,7 @@ import { findStore } from '../store/open-store.ts'
 import { type PruneReport, pruneStore } from '../store/prune-store.ts'
 import type { PruneBound } from '../store/pruner.ts'
 import { type Store, StoreError } from '../store/store.ts'
-import { describeBound, parseBound } from './bound.ts'
+import { describeBound, type GivenBound, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
@@ -16,7 +16,7 @@ A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one
 service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. The space of
 the deleted rows is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this every hour.`
 
-type PruneCommandOptions = CommonOptions & { before: PruneBound; json: boolean }
+type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean; json: boolean }
 
 /** `lyra prune`: deletes old rows. */
 export function pruneCommand(): Command {
@@ -25,27 +25,32 @@ export function pruneCommand(): Command {
     .description('Deletes the data points and checkpoints of a store that are older than a time or a block.')
     .addOption(storeOption())
     .addOption(
-      new Option('--before <when>', 'delete what is older: a time (RFC 3339, Unix nanoseconds), or a height')
+      new Option(
+        '--before <when>',
+        'delete what is older: a time (RFC 3339, Unix nanoseconds), a height, or an age before the last block (90d)',
+      )
         .env('LYRA_BEFORE')
         .argParser(parseBound)
         .makeOptionMandatory(),
     )
+    .addOption(flagOption('--dry-run', 'only count what would be deleted', 'LYRA_DRY_RUN'))
     .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(prune)
 }
 
-async function prune({ store: name, before: bound, json, logLevel }: PruneCommandOptions): Promise<void> {
+async function prune({ store: name, before, dryRun, json, logLevel }: PruneCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
   const store = findStore(name)
   const { kind } = await store.inspect()
-  await refuseBound(store, bound)
+  const bound = await boundOf(store, before)
   log.info(`--before is read as ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
   const signal = stopOnSignals()
   let shownAt = performance.now()
   const report = await pruneStore(store, bound, {
     signal,
+    isDryRun: dryRun,
     onProgress: (progress) => {
       const now = performance.now()
       if (now - shownAt < PROGRESS_INTERVAL_MS) return
@@ -56,23 +61,35 @@ async function prune({ store: name, before: bound, json, logLevel }: PruneComman
   if (json) {
     const { by, before } = bound
     console.log(
-      JSON.stringify({ by, before: before.toString(), ...report, interrupted: signal.aborted }, null, 2),
+      JSON.stringify(
+        { by, before: before.toString(), dryRun, ...report, interrupted: signal.aborted },
+        null,
+        2,
+      ),
     )
   } else {
-    console.log(`Deleted from ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
-    if (kind === 'sqlite') console.log('The file keeps its size; the space in it is used for new rows.')
+    const done = dryRun ? 'Would be deleted' : 'Deleted'
+    console.log(`${done} from ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
+    if (kind === 'sqlite' && !dryRun)
+      console.log('The file keeps its size; the space in it is used for new rows.')
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted
 }
 
-/** What would leave nothing is rather a slip: a time in seconds, a year too many. */
-async function refuseBound(store: Store, bound: PruneBound): Promise<void> {
+/**
+ * The bound that is meant.
+ *
+ * @throws {StoreError} for one that would leave nothing, which is rather a slip: a time in seconds, a year too many.
+ */
+async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const reader = await store.openReader()
   try {
     const position = await reader.position()
     if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
+    const bound: PruneBound =
+      given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
     const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
-    if (bound.before <= last) return
+    if (bound.before <= last) return bound
     throw new StoreError(
       `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
         `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,

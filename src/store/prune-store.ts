@@ -26,6 +26,8 @@ export type PruneReport = { checkpoints: number; fundingPeriodDataPoints: number
 
 export type PruneOptions = {
   signal?: AbortSignal
+  /** Whether rows are only counted, and nothing is deleted. */
+  isDryRun?: boolean
   /** Is called after each chunk that has deleted rows, with how many are gone by now. */
   onProgress?: (report: PruneReport) => void
 }
@@ -43,7 +45,7 @@ type PrunedChunk<Key> = { rows: number; last: Key | null }
 export async function pruneStore(
   store: Store,
   bound: PruneBound,
-  { signal, onProgress }: PruneOptions = {},
+  { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {
   const report: PruneReport = { checkpoints: 0, fundingPeriodDataPoints: 0 }
   const pruner = await store.openPruner()
@@ -61,14 +63,16 @@ export async function pruneStore(
       if (rows === 0) continue
       report[table] += rows
       onProgress?.(report)
-      await sleep(Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
+      await sleep(isDryRun ? 0 : Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
     } while (after !== null)
   }
 
   try {
-    await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after))
+    await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after, isDryRun))
     for (const run of await runsOf(pruner)) {
-      await walk<PointKey>('fundingPeriodDataPoints', (after) => prunePoints(pruner, bound, run, after))
+      await walk<PointKey>('fundingPeriodDataPoints', (after) =>
+        prunePoints(pruner, bound, run, after, isDryRun),
+      )
     }
   } finally {
     await pruner.close()
@@ -85,17 +89,20 @@ async function pruneCheckpoints(
   pruner: Pruner,
   bound: PruneBound,
   after: CheckpointKey | null,
+  isDryRun: boolean,
 ): Promise<PrunedChunk<CheckpointKey>> {
   const found = await pruner.read(oldCheckpoints(bound, after, CHUNK_ROWS))
   const [atBlock, hash] = (found.at(-1) ?? []) as string[]
   if (atBlock === undefined) return { rows: 0, last: null }
   const last = { atBlock: BigInt(atBlock), hash: hash! }
+  const next = found.length < CHUNK_ROWS ? null : last
+  if (isDryRun) return { rows: found.length, last: next }
   const rows = await pruner.write(function* () {
     const [gone] = yield deleteCheckpoints(bound, after, last)
     if (gone!.length > 0) yield noteBound(bound)
     return gone!.length
   })
-  return { rows, last: found.length < CHUNK_ROWS ? null : last }
+  return { rows, last: next }
 }
 
 async function prunePoints(
@@ -103,6 +110,7 @@ async function prunePoints(
   bound: PruneBound,
   run: SeriesRun,
   after: PointKey | null,
+  isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
   const found = await pruner.read(nextPoints(bound, run, after, CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
@@ -110,7 +118,7 @@ async function prunePoints(
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
   const next = found.length < CHUNK_ROWS ? null : last
   const old = found.filter(([, , isOld]) => isOld === 1)
-  if (old.length === 0) return { rows: 0, last: next }
+  if (old.length === 0 || isDryRun) return { rows: old.length, last: next }
   const times = old.map(([time]) => BigInt(time!))
   const seqs = [...new Set(old.map(([, of]) => BigInt(of!)))]
   const rows = await pruner.write(function* (): Steps<number> {
