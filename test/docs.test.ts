@@ -181,7 +181,10 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
     }
     const alerts = readFileSync(join(ROOT, 'deploy/prometheus/alerts.yml'), 'utf8')
     for (const [, name] of alerts.matchAll(/- alert: (\w+)/g)) {
-      assert.ok(operating.includes(`| \`${name}\` |`), `docs/operating.md lacks ${name}`)
+      const anchor = name!.toLowerCase()
+      const row = `| \`${name}\` | <a id="${anchor}"></a>`
+      assert.ok(operating.includes(row), `docs/operating.md lacks ${name}`)
+      assert.ok(alerts.includes(`runbook_url: "docs/operating.md#${anchor}"`), `${name} has no runbook_url`)
     }
   })
   await Promise.all([...running, figures])

@@ -251,6 +251,6 @@ describe('a peer that is not as it should be', () => {
     const place = store!.create(t)
     await ingestWhole(place, SAMPLE)
     const service = await startLive(t, place, temporaryFolder(t), ['--max-behind', '60'])
-    await untilNotReady(service, /behind by \d+ seconds/)
+    await untilNotReady(service, /behind by [\d,]+ days/)
   })
 })

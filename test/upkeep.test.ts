@@ -776,7 +776,10 @@ describe('lyra prune', () => {
       writeFileSync(path, joinRecords(records.filter(({ height }) => isIn(height))))
       return path
     }
-    await ingestWhole(store, part('first.evts', (height) => height <= 700))
+    await ingestWhole(
+      store,
+      part('first.evts', (height) => height <= 700),
+    )
     // Rows that make the file large, and are old.
     await runSql(
       store,
@@ -795,7 +798,10 @@ describe('lyra prune', () => {
     await runSql(store, 'pragma wal_checkpoint(truncate)')
     assert.ok(statSync(store).size < large / 2, `${large} to ${statSync(store).size}`)
     assert.deepEqual(await getPage(base, path, [['pagination.first', '5000']]), before)
-    await ingestWhole(store, part('rest.evts', (height) => height > 700))
+    await ingestWhole(
+      store,
+      part('rest.evts', (height) => height > 700),
+    )
     const { problems } = await checkStore(openStore(store))
     assert.deepEqual(problems.reported, [])
     const after = await getPage(base, path, [['pagination.first', '5000']])

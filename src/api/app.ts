@@ -24,7 +24,7 @@ import {
   notFound,
 } from './http/errors.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
-import { createMetrics, type Metrics, type MetricsText } from './http/metrics.ts'
+import { createMetrics, type Metrics, type MetricsText, type WatchedDisks } from './http/metrics.ts'
 import { createParserErrors } from './http/parser-errors.ts'
 import { checkTarget } from './http/query-string.ts'
 import { createRequestCount } from './http/rate-limit.ts'
@@ -87,6 +87,8 @@ export type AppOptions = {
   metricsText?: MetricsText | undefined
   /** Bytes of answers to keep for those who ask the same again; 0 for none. */
   cacheBytes: number
+  /** Folders whose disks are watched, by what lies there; none where it is not said. */
+  disks?: WatchedDisks
   /** Limits that are not those of {@link LIMITS}. */
   limits?: Partial<Limits>
 }
@@ -101,7 +103,7 @@ export type App = {
 
 export function createApp(options: AppOptions): App {
   const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
-  const metrics = createMetrics(reader, ingestion)
+  const metrics = createMetrics(reader, ingestion, options.disks)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
   let hasWarnedAlone = false

@@ -1,13 +1,13 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ImportReport } from '../import/import-report.ts'
-import { count, describeLacks, ROW_NAMES } from './describe-report.ts'
+import { count, describeLacks, elapsed, ROW_NAMES } from './describe-report.ts'
 
 /** What an import has done, in lines for people. */
 export function describeImport(report: ImportReport): string {
   const rate = Math.round(report.rowsRead / Math.max(report.seconds, 1e-3))
   const lines = [
-    `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${report.seconds.toFixed(1)} s, ${count(rate)} rows/s`,
+    `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${elapsed(report.seconds)}, ${count(rate)} rows/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
   for (const name of Object.keys(ROW_NAMES) as (keyof typeof ROW_NAMES)[]) {

@@ -1,4 +1,5 @@
 import { describeHeights } from '../domain/coverage.ts'
+import { describeDuration } from '../domain/duration.ts'
 import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
@@ -18,11 +19,15 @@ export const ROW_NAMES = {
 /** A number of things, to people. */
 export const count = (value: number) => value.toLocaleString('en')
 
+/** How long something took, to people: to a tenth of a second below a minute. */
+export const elapsed = (seconds: number) =>
+  seconds < 60 ? `${seconds.toFixed(1)} s` : describeDuration(seconds)
+
 /** What an ingestion has done, in lines for people. */
 export function describeReport(report: IngestionReport): string {
   const lines = [
     `${count(report.blocks)} blocks ingested, ${count(report.records)} records seen (${formatBytes(report.bytes)}) ` +
-      `in ${report.seconds.toFixed(1)} s, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
+      `in ${elapsed(report.seconds)}, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
   for (const [name, title] of Object.entries(ROW_NAMES)) {

@@ -1,5 +1,6 @@
 import type { CoverageBody } from '../api/pages/coverage-body.ts'
 import { describeHeights } from '../domain/coverage.ts'
+import { describeDuration } from '../domain/duration.ts'
 import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ServiceStatus, StatusReport } from '../status/status.ts'
@@ -36,7 +37,7 @@ export function describeStatus(report: StatusReport): string {
     return table(entries).join('\n')
   }
   entries.push(['chain', printable(coverage.chainId)])
-  const age = `${formatAge(lastBlock.ageSeconds)} old`
+  const age = `${describeDuration(lastBlock.ageSeconds)} old`
   entries.push(['last block', `${lastBlock.height}, ${time(lastBlock.timestamp)}, ${age}`])
   const { blocks, prunedBefore } = coverage
   entries.push(['whole blocks', blocks.ranges.length === 0 ? 'none' : describeRanges(blocks.ranges)])
@@ -49,7 +50,7 @@ export function describeStatus(report: StatusReport): string {
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
 }
 
-function describeService({ ready, reasons, replicas, live }: ServiceStatus): [string, string][] {
+function describeService({ ready, reasons, replicas, live, forward }: ServiceStatus): [string, string][] {
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const { name, height, inUse } of replicas) {
@@ -64,7 +65,27 @@ function describeService({ ready, reasons, replicas, live }: ServiceStatus): [st
     ...(stopped ? ['stopped'] : []),
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
-  return [...entries, ['live ingestion', parts.join(', ')]]
+  entries.push(['live ingestion', parts.join(', ')])
+  if (forward) entries.push(['forwarding', describeForward(forward)])
+  return entries
+}
+
+function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
+  const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, droppedBlocks, failure } = forward
+  const blocks =
+    droppedBlocks === null
+      ? ''
+      : `, of ${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))}`
+  const parts = [
+    connected ? 'receiver connected' : 'receiver not connected',
+    height === null ? 'nothing passed on' : `passed on up to block ${height}`,
+    lagBytes === 0
+      ? 'nothing waits'
+      : `${formatBytes(lagBytes)} wait: ${lagBlocks.toLocaleString('en')} blocks, ${describeDuration(lagSeconds)}`,
+    ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
+    ...(failure === null ? [] : [failure]),
+  ]
+  return printable(parts.join(', '))
 }
 
 function describeRanges(ranges: CoverageBody['coverage']['blocks']['ranges']): string {
@@ -106,13 +127,4 @@ function describeRows(coverage: CoverageBody['coverage']): string[] {
     rows.push(['providers', marketId, count(providers), '', `block ${atBlock}`])
   }
   return table(rows, [2])
-}
-
-/** `12 s`, `3 min`, `5 h`, `2 days`. */
-function formatAge(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min`
-  return seconds < 48 * 3600
-    ? `${Math.floor(seconds / 3600)} h`
-    : `${Math.floor(seconds / 86_400).toLocaleString('en')} days`
 }

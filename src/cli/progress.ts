@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '../domain/coverage.ts'
+import { describeDuration } from '../domain/duration.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
@@ -86,7 +87,7 @@ function describeProgress(progress: Progress, seconds: number, noun: string): st
     const time = new Date(Number(coverage.timestamp / 1_000_000n)).toISOString()
     parts.push(`block ${coverage.height} (${time.slice(0, 19)}Z)`)
   }
-  if (share !== null && share > 0) parts.push(`${formatDuration((seconds * (1 - share)) / share)} left`)
+  if (share !== null && share > 0) parts.push(`${describeDuration((seconds * (1 - share)) / share)} left`)
   return parts.join(', ')
 }
 
@@ -101,12 +102,4 @@ export function formatBytes(bytes: number): string {
     unit++
   } while (value >= 1000 && unit < units.length - 1)
   return `${value.toFixed(1)} ${units[unit]}`
-}
-
-function formatDuration(seconds: number): string {
-  const whole = Math.max(0, Math.ceil(seconds))
-  if (whole < 60) return `${whole} s`
-  return whole < 3600
-    ? `${Math.floor(whole / 60)} min ${whole % 60} s`
-    : `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
 }

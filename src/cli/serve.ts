@@ -3,9 +3,11 @@ import { createAllowList } from '../ingest/live/allow-list.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import type { RunningService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
+import { parseAge } from './bound.ts'
 import {
   allowGapOption,
   flagOption,
+  InvalidSettingError,
   integerBetween,
   logLevelOption,
   storeOption,
@@ -123,6 +125,18 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
+      new Option('--forward <address>', 'pass on what the core sends to a receiver there, a data node say')
+        .env('LYRA_FORWARD')
+        .default(null, 'off')
+        .argParser(addressLike('127.0.0.1:3015')),
+    )
+    .addOption(
+      new Option('--forward-mb <size>', 'disk for events that are kept for that receiver, in MiB')
+        .env('LYRA_FORWARD_MB')
+        .default(1_024)
+        .argParser(integerBetween(16, 1_048_576)),
+    )
+    .addOption(
       new Option(
         '--max-behind <seconds>',
         'live only: /ready fails beyond this age of the last block; 0 disables',
@@ -192,18 +206,6 @@ function parseChain(text: string): string {
   return text
 }
 
-const HOUR = 3_600_000_000_000n
-const UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
-
-/** An age in nanoseconds. */
-function parseAge(text: string): bigint {
-  const match = /^([1-9]\d{0,5})([hdw])$/.exec(text)
-  if (match === null) {
-    throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
-  }
-  return BigInt(match[1]!) * UNITS[match[2]!]!
-}
-
 /** The settings as commander gives them. */
 export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBehind: number }
 
@@ -211,6 +213,13 @@ export type ServeOptions = Omit<ServeSettings, 'paths' | 'maxBehind'> & { maxBeh
 export async function serve(paths: string[], options: ServeOptions): Promise<RunningService> {
   // Reported before anything starts: a path that is not there.
   if (paths.length > 0) findEventFiles(paths)
+  const { forward, listen } = options
+  if (forward !== null && listen === null) {
+    throw new InvalidSettingError('--forward passes on what a core sends: it needs --listen')
+  }
+  if (forward !== null && forward.host === listen?.host && forward.port === listen.port) {
+    throw new InvalidSettingError('--forward and --listen name the same address; name that of the receiver')
+  }
   const { startService } = await import('../service/service.ts')
   return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })
 }

@@ -1,23 +1,26 @@
 /** Why an event, or an element of one of its lists, is left out (docs/events.md, events that are not as they should be). */
-export type LeftOutReason =
-  | 'invalid market ID'
-  | 'invalid party ID'
-  | 'invalid asset ID'
-  | 'unknown source'
-  | 'unknown provision status'
-  | 'unknown market state'
-  | 'unknown trading mode'
-  | 'unknown asset status'
-  | 'decimal places of 2^63 or more'
-  | 'seq of 2^63 or more'
-  | 'height of 2^63 or more'
-  | 'price is no decimal number'
-  | 'twap is no decimal number'
-  | 'number of more than 256 characters'
-  | 'payment or rate is not a decimal number'
-  | 'more than 1,024 penalties in a list'
-  | 'text of more than 1,024 characters'
-  | 'text that cannot be kept'
+export const LEFT_OUT_REASONS = [
+  'invalid market ID',
+  'invalid party ID',
+  'invalid asset ID',
+  'unknown source',
+  'unknown provision status',
+  'unknown market state',
+  'unknown trading mode',
+  'unknown asset status',
+  'decimal places of 2^63 or more',
+  'seq of 2^63 or more',
+  'height of 2^63 or more',
+  'price is no decimal number',
+  'twap is no decimal number',
+  'number of more than 256 characters',
+  'payment or rate is not a decimal number',
+  'more than 1,024 penalties in a list',
+  'text of more than 1,024 characters',
+  'text that cannot be kept',
+] as const
+
+export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number]
 
 /** Called with everything that is left out. */
 export type LeftOutSink = (reason: LeftOutReason) => void

@@ -12,7 +12,10 @@ import { type LiveOptions, type LiveState, startLiveIngestion } from './live/liv
 import type { IngestionReport } from './report.ts'
 
 /** The settings of a live ingestion (ingest/live/live-ingestion.ts). */
-export type LiveTask = Pick<LiveOptions, 'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive'>
+export type LiveTask = Pick<
+  LiveOptions,
+  'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive' | 'forward'
+>
 
 /** What a worker is started with. */
 export type WorkerTask = {
@@ -102,6 +105,7 @@ async function startLive(live: LiveTask) {
     ...live,
     store,
     log,
+    logLevel: task.logLevel,
     allowGap: task.allowGap,
     strict: task.strict,
     signal: stop.signal,

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type App, createApp } from '../api/app.ts'
@@ -61,6 +62,7 @@ export async function startAnswering(
       version: VERSION,
       cacheBytes: settings.cacheMb * 1024 * 1024,
       metricsText,
+      disks: disksOf(settings),
     })
     if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
     const url = await listen(app, settings)
@@ -116,6 +118,14 @@ function hideStore({ name, isEmbedded }: Store): (fault: string | null) => strin
     return isEmbedded
       ? fault.replaceAll(name, 'the store')
       : 'the store cannot be written to; the log says why'
+  }
+}
+
+/** The folders of what a service writes: of a SQLite file, and of the live buffer. */
+function disksOf({ store, listen, buffer }: ServeSettings): Record<string, string> {
+  return {
+    ...(findStore(store).isEmbedded ? { store: dirname(store) } : {}),
+    ...(listen === null ? {} : { buffer }),
   }
 }
 

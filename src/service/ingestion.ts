@@ -74,6 +74,10 @@ export function startIngestion(
               chain: settings.chain,
               buffer: settings.buffer,
               archive: settings.keepBuffer ? join(settings.buffer, 'archive') : null,
+              forward:
+                settings.forward === null
+                  ? null
+                  : { ...settings.forward, limitBytes: settings.forwardMb * 1024 * 1024 },
             },
       keep,
       allowGap: settings.allowGap,

@@ -31,6 +31,10 @@ export type ServeSettings = {
   buffer: string
   /** Whether what is committed is kept, in the folder `archive` of the buffer. */
   keepBuffer: boolean
+  /** Where to pass on what the core sends; null: nowhere. */
+  forward: { host: string; port: number } | null
+  /** Disk that events may take that are kept for that receiver, in MiB. */
+  forwardMb: number
   /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
   maxBehind: number | null
   /** How much older than the last block rows may get before they are pruned, nanoseconds; null: any. */

@@ -1,8 +1,12 @@
+import type { ForwardReport } from '../api/http/readiness.ts'
 import type { CoverageBody } from '../api/pages/coverage-body.ts'
 import { COVERAGE_PATH } from '../api/paths.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
+
+/** No answer of a service is as long. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** A service that does not answer, or is none of ours. */
 export class ServiceError extends Error {
@@ -24,7 +28,9 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   const coverage =
     answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
   const height = answer.headers.get('x-block-height')
-  const { status, reasons } = json<{ status: string; reasons?: ServiceStatus['reasons'] }>(base, ready)
+  const { status, reasons, forward } = json<
+    ForwardReport & { status: string; reasons?: ServiceStatus['reasons'] }
+  >(base, ready)
   return {
     of: base,
     lastBlock: coverage === null || height === null ? null : lastBlock(height, coverage.blocks.lastTimestamp),
@@ -36,12 +42,13 @@ export async function statusOfService(address: string): Promise<StatusReport> {
       reasons: reasons ?? [],
       replicas: replicasOf(metrics),
       live: liveOf(metrics),
+      forward: forward ?? null,
     },
   }
 }
 
 /** Asks for the rest of a coverage, where the first answer is not all of it. */
-async function wholeCoverage(
+export async function wholeCoverage(
   base: string,
   first: CoverageBody['coverage'],
 ): Promise<CoverageBody['coverage']> {
@@ -64,11 +71,16 @@ async function wholeCoverage(
 
 type Answer = { status: number; headers: Headers; text: string }
 
-async function ask(base: string, path: string, allowed: number[]): Promise<Answer> {
+/**
+ * Asks a service for a path.
+ *
+ * @throws {ServiceError} where it cannot be reached, answers with a status that is not allowed, or with more than 64 MiB.
+ */
+export async function ask(base: string, path: string, allowed: number[]): Promise<Answer> {
   let answer: Answer
   try {
     const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    answer = { status: response.status, headers: response.headers, text: await response.text() }
+    answer = { status: response.status, headers: response.headers, text: await textOf(response) }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error & { code?: string } }
     throw new ServiceError(`${base}: cannot be reached (${cause?.code ?? cause?.message ?? message})`)
@@ -79,7 +91,20 @@ async function ask(base: string, path: string, allowed: number[]): Promise<Answe
   )
 }
 
-function json<T>(base: string, { text }: Answer): T {
+/** The body of an answer, as far as it is bounded. */
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('it answers with more than 64 MiB')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The JSON of an answer. Throws {@link ServiceError} where it is not JSON. */
+export function json<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T
   } catch {

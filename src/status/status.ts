@@ -1,3 +1,4 @@
+import type { ForwardReport } from '../api/http/readiness.ts'
 import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
 import type { StoreFacts } from '../store/inspection.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
@@ -17,6 +18,8 @@ export type ServiceStatus = {
     /** Connections closed by the service, by reason. */
     connectionFaults: Record<string, number>
   } | null
+  /** How what the core sends is passed on; null where it is not. */
+  forward: ForwardReport['forward'] | null
 }
 
 /** How a store stands, asked of the store itself or of a service over it. Numbers of 64 bits are text. */

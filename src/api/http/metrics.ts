@@ -1,5 +1,10 @@
+import { statfs } from 'node:fs/promises'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { LEFT_OUT_REASONS } from '../../events/left-out.ts'
+import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
+import { CONNECTION_FAULTS } from '../../ingest/live/pair-socket.ts'
+import { readLastTimes } from '../../store/last-times.ts'
 import type { Reader, ReplicaState } from '../../store/store.ts'
 import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.ts'
 
@@ -22,7 +27,16 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Writes the figures of a service that is more than one process. */
 export type MetricsText = () => Promise<string>
 
-export function createMetrics(reader: Reader, ingestion: IngestionState): Metrics {
+/** Markets whose last data points are reported, at most: each is two figures. */
+const MOST_MARKETS = 500
+
+/** What the two sources of data points are called in figures, by number. */
+const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
+
+/** Folders whose disks are watched, by what lies there. */
+export type WatchedDisks = Readonly<Record<string, string>>
+
+export function createMetrics(reader: Reader, ingestion: IngestionState, disks: WatchedDisks = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -70,6 +84,8 @@ export function createMetrics(reader: Reader, ingestion: IngestionState): Metric
       },
     })
   }
+  lastTimeMetrics(registers, reader)
+  diskMetrics(registers, disks)
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
   const live = liveMetrics(registers)
   const requestSeconds = new Histogram({
@@ -91,6 +107,14 @@ export function createMetrics(reader: Reader, ingestion: IngestionState): Metric
     help: 'Pages that were answered without reading rows: nothing that they show had changed.',
     registers,
   })
+  const eventsLeftOut = new Counter({
+    name: 'lyra_events_left_out_total',
+    aggregator: 'max',
+    help: 'Events and list elements that were not as they should be, by reason.',
+    labelNames: ['reason'],
+    registers,
+  })
+  for (const reason of LEFT_OUT_REASONS) eventsLeftOut.inc({ reason }, 0)
   const getAnswers = new Map<string, Histogram.Internal<'route' | 'method' | 'status'>>()
   return {
     registry,
@@ -107,19 +131,87 @@ export function createMetrics(reader: Reader, ingestion: IngestionState): Metric
       }
       answers.observe(seconds)
     },
-    eventsLeftOut: new Counter({
-      name: 'lyra_events_left_out_total',
-      aggregator: 'max',
-      help: 'Events and list elements that were not as they should be, by reason.',
-      labelNames: ['reason'],
-      registers,
-    }),
+    eventsLeftOut,
     recordsIngested: new Counter({
       name: 'lyra_records_total',
       aggregator: 'max',
       help: 'Records read by the ingestion.',
       registers,
     }),
+  }
+}
+
+/** When the last checkpoint and data points came: a service that is current may still get none of a market. */
+function lastTimeMetrics(registers: Registry[], reader: Reader): void {
+  const times = shared(() => lastTimesOrNull(reader))
+  new Gauge({
+    name: 'lyra_market_point_timestamp_seconds',
+    aggregator: 'max',
+    help: 'Time of the last data point of a market that has not ended, by market and source.',
+    labelNames: ['market', 'source'],
+    registers,
+    async collect() {
+      const points = (await times())?.points ?? []
+      this.reset()
+      for (const { marketId, source, timestamp } of points) {
+        this.set({ market: marketId, source: SOURCE_LABELS[source] }, Number(timestamp) / 1e9)
+      }
+    },
+  })
+  new Gauge({
+    name: 'lyra_checkpoint_timestamp_seconds',
+    aggregator: 'max',
+    help: 'Time of the block of the last checkpoint; 0 where there is none.',
+    registers,
+    async collect() {
+      this.set(Number((await times())?.checkpoint ?? 0) / 1e9)
+    },
+  })
+}
+
+/** Asks once for all who ask at the same time. */
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | null = null
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = null
+    })
+    return asked
+  }
+}
+
+async function lastTimesOrNull(reader: Reader) {
+  try {
+    const snapshot = await reader.openSnapshot()
+    try {
+      return await snapshot.read(readLastTimes(MOST_MARKETS))
+    } finally {
+      await snapshot.close()
+    }
+  } catch {
+    return null
+  }
+}
+
+function diskMetrics(registers: Registry[], disks: WatchedDisks): void {
+  const figures = [
+    ['lyra_disk_size_bytes', 'Size of the disk that something lies on.', 'blocks'],
+    ['lyra_disk_free_bytes', 'Bytes of that disk that the service may still write.', 'bavail'],
+  ] as const
+  for (const [name, help, count] of figures) {
+    new Gauge({
+      name,
+      aggregator: 'max',
+      help,
+      labelNames: ['of'],
+      registers,
+      async collect() {
+        for (const [of, folder] of Object.entries(disks)) {
+          const disk = await statfs(folder).catch(() => null)
+          if (disk !== null) this.set({ of }, disk[count] * disk.bsize)
+        }
+      },
+    })
   }
 }
 
@@ -153,6 +245,38 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
   const buffered = gauge('lyra_live_buffer_bytes', 'Bytes of events in the buffer.')
   const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live ingestion from committing.')
+  const forwardEnabled = gauge('lyra_forward_enabled', 'Whether what the core sends is passed on.')
+  const forwardConnected = gauge(
+    'lyra_forward_connected',
+    'Whether the receiver that it is passed on to is connected.',
+  )
+  const forwardStopped = gauge('lyra_forward_stopped', 'Whether a fault keeps events from being passed on.')
+  const forwardMessages = gauge('lyra_forward_messages', 'Messages passed on since the start.')
+  const forwardHeight = gauge(
+    'lyra_forward_block_height',
+    'Height of the last block passed on; 0 before the first.',
+  )
+  const forwardLagBytes = gauge('lyra_forward_lag_bytes', 'Bytes of events that are still to be passed on.')
+  const forwardLagBlocks = gauge('lyra_forward_lag_blocks', 'Blocks that are still to be passed on.')
+  const forwardLagSeconds = gauge(
+    'lyra_forward_lag_seconds',
+    "Seconds of the chain's time between the last block passed on and the newest one.",
+  )
+  const forwardDropped = gauge(
+    'lyra_forward_dropped_bytes',
+    'Bytes of events that were deleted before they could be passed on, since the start.',
+  )
+  const showForward = (state: ForwardState) => {
+    forwardEnabled.set(1)
+    forwardConnected.set(state.connected ? 1 : 0)
+    forwardStopped.set(state.failure === null ? 0 : 1)
+    forwardMessages.set(state.messages)
+    forwardHeight.set(Number(state.height ?? 0))
+    forwardLagBytes.set(state.lagBytes)
+    forwardLagBlocks.set(state.lagBlocks)
+    forwardLagSeconds.set(state.lagSeconds)
+    forwardDropped.set(state.droppedBytes)
+  }
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',
     aggregator: 'max',
@@ -160,6 +284,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
     labelNames: ['reason'],
     registers,
   })
+  for (const reason of CONNECTION_FAULTS) faults.set({ reason }, 0)
   return (state) => {
     enabled.set(1)
     connected.set(state.peer === null ? 0 : 1)
@@ -167,6 +292,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
     buffered.set(state.bufferedBytes)
     stopped.set(state.failure === null ? 0 : 1)
     for (const [reason, count] of Object.entries(state.faults)) faults.set({ reason }, count)
+    if (state.forward !== null) showForward(state.forward)
   }
 }
 

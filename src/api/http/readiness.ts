@@ -1,4 +1,6 @@
 import { describeHeights } from '../../domain/coverage.ts'
+import { describeDuration } from '../../domain/duration.ts'
+import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import type { GapSummary, Reader } from '../../store/store.ts'
 import { COVERAGE_PATH } from '../paths.ts'
@@ -66,9 +68,19 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   }
   const behind = behindSeconds(gaps.timestamp)
   if (ingestion.live !== null && ingestion.maxBehindSeconds !== null && behind > ingestion.maxBehindSeconds) {
-    reasons.push({ reason: 'behind', message: `behind by ${Math.round(behind)} seconds` })
+    reasons.push({ reason: 'behind', message: `behind by ${describeDuration(behind)}` })
   }
   return { reasons, gaps: gaps.count, storeFault: null }
+}
+
+/** What `/ready` says of the forwarding, whether it is well or not: what is beside the service does not make it unready. */
+export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
+
+/** Nothing where nothing is forwarded. */
+export function forwardReport({ live }: IngestionState): ForwardReport {
+  if (live === null || live.forward === null) return {}
+  const { messages: _, ...forward } = live.forward
+  return { forward }
 }
 
 /** The age of a block's time, in seconds. */

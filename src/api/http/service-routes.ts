@@ -3,7 +3,7 @@ import type { Reader } from '../../store/store.ts'
 import { openApiDocument } from '../openapi/openapi.ts'
 import { DOCUMENT_PATH, READ_METHODS } from '../paths.ts'
 import type { Metrics, MetricsText } from './metrics.ts'
-import { type IngestionState, unreadiness } from './readiness.ts'
+import { forwardReport, type IngestionState, unreadiness } from './readiness.ts'
 import { createSeldom } from './seldom.ts'
 import { JSON_TYPE, sendJson } from './send-json.ts'
 
@@ -35,8 +35,8 @@ export function addServiceRoutes(
     if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
     lastFault = storeFault
     return reasons.length === 0
-      ? sendState(reply, 200, { status: 'ready' })
-      : sendState(reply, 503, { status: 'not ready', reasons })
+      ? sendState(reply, 200, { status: 'ready', ...forwardReport(ingestion) })
+      : sendState(reply, 503, { status: 'not ready', reasons, ...forwardReport(ingestion) })
   })
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.

@@ -17,9 +17,40 @@ const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cach
 
 const STATUS = (status: string) => ({ type: 'string', const: status })
 
+const FORWARD = {
+  type: 'object',
+  description:
+    'How the events of the core are passed on to another receiver; only where the service does that. It does not make the service unready.',
+  properties: {
+    connected: { type: 'boolean', description: 'whether the receiver is connected' },
+    height: { type: ['string', 'null'], description: 'the last block passed on' },
+    lagBytes: { type: 'integer', description: 'bytes of events that are still to be passed on' },
+    lagBlocks: { type: 'integer', description: 'blocks between the last one passed on and the newest one' },
+    lagSeconds: { type: 'number', description: "the same in seconds of the chain's time" },
+    droppedBytes: { type: 'integer', description: 'bytes of events deleted before they were passed on' },
+    droppedBlocks: {
+      type: ['object', 'null'],
+      description: 'between which heights these lay',
+      properties: { from: { type: 'string' }, to: { type: 'string' } },
+      required: ['from', 'to'],
+    },
+    failure: { type: ['string', 'null'], description: 'why nothing is passed on; null while all is well' },
+  },
+  required: [
+    'connected',
+    'height',
+    'lagBytes',
+    'lagBlocks',
+    'lagSeconds',
+    'droppedBytes',
+    'droppedBlocks',
+    'failure',
+  ],
+}
+
 const READY = {
   type: 'object',
-  properties: { status: STATUS('ready') },
+  properties: { status: STATUS('ready'), forward: FORWARD },
   required: ['status'],
 }
 
@@ -45,6 +76,7 @@ const NOT_READY = {
         required: ['reason', 'message'],
       },
     },
+    forward: FORWARD,
   },
   required: ['status', 'reasons'],
 }

@@ -122,7 +122,7 @@ function addMetrics({ registry }: Metrics, room: Room): Counter {
     labelNames: ['resource'],
     registers,
     collect() {
-      this.reset()
+      for (const { name } of RESOURCES) this.set({ resource: name }, 0)
       for (const [resource, count] of room.counts()) this.set({ resource }, count)
     },
   })

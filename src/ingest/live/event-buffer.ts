@@ -10,8 +10,8 @@ const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 const DISK_FULL_WAIT_MS = 1_000
 
 /** What the core sends is its operator's alone. */
-const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
-const PRIVATE_FILE = 0o600
+export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
+export const PRIVATE_FILE = 0o600
 
 export type EventBufferOptions = {
   folder: string
@@ -20,6 +20,20 @@ export type EventBufferOptions = {
   /** A file of this size is followed by another one, at the next end of a block. */
   maxFileBytes: number
   onNotice: (message: string) => void
+  /** Keeps files on after the buffer has let go of them; null: nobody does. */
+  follower?: BufferFollower | null
+}
+
+/** Keeps the files of a buffer on for another reader. What goes wrong with that is its own affair: it never throws. */
+export type BufferFollower = {
+  /** The greatest number of a file that it keeps; 0 where it keeps none. */
+  lastNumber: number
+  /** A file is there, and will be written to its end. */
+  opened(number: number, path: string): void
+  /** So many bytes of a file are safe on disk, and may be read. */
+  grown(number: number, safeBytes: number): void
+  /** The disk is full: gives up a file that the buffer itself needs no longer; false where there is none. */
+  makeRoom(heldByBuffer: ReadonlySet<number>): boolean
 }
 
 /** A file of the buffer: what of it is safe on disk may be read. */
@@ -54,6 +68,12 @@ export class EventBuffer {
   #pendingBytes = 0
   /** How many of the pending bytes the last end of a block among them covers. */
   #pendingWhole = 0
+  /** Where among them files are to end, in bytes from the first: however much comes at once, files keep their size. */
+  #fileEnds: number[] = []
+  /** Bytes of the last file, as it will be with all pending whole blocks that are to go there. */
+  #fileBytes = 0
+  /** Bytes since the last end of a block, written or not. */
+  #openBytes = 0
   /** The number of the record that follows the last end of a block. */
   #wholeSequence = 0n
   /** Whether what was written after the last end of a block is to be taken back. */
@@ -70,13 +90,22 @@ export class EventBuffer {
       const path = join(options.folder, fileName(number))
       this.#files.push({ path, number, safeBytes: statSync(path).size, ended: true })
     }
-    const archived = options.archive === null ? [] : fileNumbers(options.archive)
-    this.#nextNumber = Math.max(0, ...archived, ...this.#files.map(({ number }) => number)) + 1
+    const taken = [
+      options.archive === null ? 0 : (fileNumbers(options.archive).at(-1) ?? 0),
+      this.#files.at(-1)?.number ?? 0,
+      options.follower?.lastNumber ?? 0,
+    ]
+    this.#nextNumber = Math.max(...taken) + 1
   }
 
   /** Looks again how long the files are that an earlier process has left. */
   refresh(): void {
-    for (const file of this.#files) if (file.ended) file.safeBytes = statSync(file.path).size
+    for (const file of this.#files) {
+      if (!file.ended) continue
+      file.safeBytes = statSync(file.path).size
+      this.#options.follower?.opened(file.number, file.path)
+      this.#options.follower?.grown(file.number, file.safeBytes)
+    }
   }
 
   /** The files that an earlier process has left. */
@@ -99,15 +128,22 @@ export class EventBuffer {
     return { file: this.#files[0]?.number ?? 0, offset: 0 }
   }
 
-  /** Takes an event; `endsBlock` lets it and all before it be flushed to disk, and then read. */
-  append(event: Buffer, endsBlock: boolean): void {
+  /** Takes an event; `isWhole` lets it and all before it be flushed to disk, and then read: no block is open. */
+  append(event: Buffer, isWhole: boolean): void {
     const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
     header.writeUInt32BE(event.length + 8, 0)
     header.writeBigUInt64BE(this.#sequence++, 4)
     this.#pending.push(header, event)
     this.#pendingBytes += header.length + event.length
-    if (endsBlock) {
+    this.#openBytes += header.length + event.length
+    if (isWhole) {
+      this.#fileBytes += this.#openBytes
+      this.#openBytes = 0
       this.#pendingWhole = this.#pendingBytes
+      if (this.#fileBytes >= this.#options.maxFileBytes) {
+        this.#fileEnds.push(this.#pendingWhole)
+        this.#fileBytes = 0
+      }
       this.#wholeSequence = this.#sequence
     }
     this.#startWriting()
@@ -116,6 +152,7 @@ export class EventBuffer {
   /** Takes back what has come after the last end of a block: it has not been read, and never will be. */
   dropOpenBlock(): void {
     this.#sequence = this.#wholeSequence
+    this.#openBytes = 0
     // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
     if (this.#pendingWhole === 0) this.#takesBack = true
     const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
@@ -192,13 +229,16 @@ export class EventBuffer {
         await this.#takeBack()
         continue
       }
-      const whole = this.#pendingWhole
-      const all = Buffer.concat(this.#pending, this.#pendingBytes)
+      const [fileEnd] = this.#fileEnds
+      const whole = fileEnd ?? this.#pendingWhole
+      const all =
+        this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending, this.#pendingBytes)
       const bytes = whole > 0 ? all.subarray(0, whole) : all
-      // What follows the last end of a block may belong to the next file.
+      // What follows may belong to the next file.
       this.#pending = bytes.length === all.length ? [] : [all.subarray(whole)]
       this.#pendingBytes = all.length - bytes.length
-      this.#pendingWhole = 0
+      this.#pendingWhole = Math.max(0, this.#pendingWhole - whole)
+      this.#fileEnds = this.#fileEnds.slice(1).map((end) => end - whole)
       await this.#untilDone(async () => {
         this.#handle ??= await this.#openFile()
         await writeFully(this.#handle, bytes, this.#writtenBytes)
@@ -208,7 +248,8 @@ export class EventBuffer {
       if (whole === 0) continue
       const file = this.#files.at(-1)!
       file.safeBytes = this.#writtenBytes
-      if (file.safeBytes >= this.#options.maxFileBytes) await this.#endFile(file)
+      this.#options.follower?.grown(file.number, file.safeBytes)
+      if (fileEnd !== undefined) await this.#endFile(file)
       for (const wake of this.#wake.splice(0)) wake()
     }
   }
@@ -224,7 +265,8 @@ export class EventBuffer {
 
   /** A full disk holds the core up, and loses nothing; what is half written is written again. */
   async #untilDone(write: () => Promise<void>): Promise<void> {
-    for (let noticed = false; ; noticed = true) {
+    let noticed = false
+    for (;;) {
       try {
         await write()
         if (noticed) this.#options.onNotice('the event buffer is written again')
@@ -236,11 +278,13 @@ export class EventBuffer {
         ) {
           throw error
         }
+        if (this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) continue
         if (!noticed) {
           this.#options.onNotice(
             `the event buffer cannot be written (${(error as Error).message}); the core has to wait. Make space in ${this.#options.folder}`,
           )
         }
+        noticed = true
         await sleep(DISK_FULL_WAIT_MS)
       }
     }
@@ -251,6 +295,7 @@ export class EventBuffer {
     const path = join(this.#options.folder, fileName(number))
     const handle = await open(path, 'w', PRIVATE_FILE)
     syncFolder(this.#options.folder)
+    this.#options.follower?.opened(number, path)
     this.#files.push({ path, number, safeBytes: 0, ended: false })
     this.#writtenBytes = 0
     return handle
@@ -274,12 +319,13 @@ export class EventBuffer {
   }
 }
 
-function fileName(number: number): string {
+/** The name of a buffer file. */
+export function fileName(number: number): string {
   return `lyra-buffer-${String(number).padStart(16, '0')}.bevt`
 }
 
 /** The numbers of the buffer files in a folder, ascending. */
-function fileNumbers(folder: string): number[] {
+export function fileNumbers(folder: string): number[] {
   return readdirSync(folder)
     .flatMap((name) => Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN))
     .filter((number) => !Number.isNaN(number))
@@ -301,7 +347,8 @@ async function writeFully(handle: FileHandle, bytes: Buffer, position: number): 
   }
 }
 
-async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
+/** Bytes of a file, fewer where it ends before. */
+export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, 'r')
   try {
     const bytes = Buffer.allocUnsafe(length)

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { describeDuration } from '../../domain/duration.ts'
 import type { ConnectionFault } from './pair-socket.ts'
 
 /** A kind of fault has one line, and one for all further ones of each such span. */
@@ -32,9 +33,9 @@ export class FaultLog {
       if (!all && performance.now() - since < SPAN_MS) continue
       this.#spans.delete(fault)
       if (further === 0) continue
-      const seconds = Math.round((performance.now() - since) / 1_000)
+      const span = describeDuration((performance.now() - since) / 1_000)
       this.#log.error(
-        `live ingestion: ${further} connections more closed in ${seconds} s for the same reason (${fault}), the last: ${last}`,
+        `live ingestion: ${further} connections more closed in ${span} for the same reason (${fault}), the last: ${last}`,
       )
       this.#spans.set(fault, { since: performance.now(), further: 0, last })
     }

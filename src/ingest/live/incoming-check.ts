@@ -41,6 +41,8 @@ export class IncomingCheck {
   #chain: string | null = null
   #connectionChain: string | null = null
   #blockBytes = 0
+  /** Whether the last block of the connection has ended, and none has begun since. */
+  #isBetweenBlocks = false
 
   constructor(pinned: PinnedChain | null, onWholeBlock: OnWholeBlock = () => {}) {
     this.pinned = pinned
@@ -51,6 +53,7 @@ export class IncomingCheck {
   /** A core has dialled in: as long as no chain is pinned, it may be of another one than the core before. */
   connected(): void {
     this.#connectionChain = null
+    this.#isBetweenBlocks = false
   }
 
   /** Forgets the block that has begun. */
@@ -61,12 +64,13 @@ export class IncomingCheck {
   }
 
   /**
-   * Checks a message. `endsBlock`: what has come up to here is a whole block. `dropsBlock`: the block that had begun
-   * before is of another chain, and can never be whole.
+   * Checks a message. `isWhole`: what has come up to here is whole, as no block is open: it ends one, or is one of the
+   * few events that stand between two. `dropsBlock`: the block that had begun before is of another chain, and can never
+   * be whole.
    *
    * @throws {RefusedMessageError} for a message that must not be kept.
    */
-  check(message: Buffer): { endsBlock: boolean; dropsBlock: boolean } {
+  check(message: Buffer): { isWhole: boolean; dropsBlock: boolean } {
     const chainId = this.#readChain(message)
     const dropsBlock = this.#chain !== null && this.#chain !== chainId
     if (dropsBlock) this.dropOpenBlock()
@@ -84,9 +88,14 @@ export class IncomingCheck {
       if (!(error instanceof EventStreamError)) throw error
       throw new RefusedMessageError(error.message.slice(`${describePlace(this.#place)}: `.length))
     }
-    const endsBlock = this.#envelope.kind === EVENT_KIND.endBlock
-    if (endsBlock) this.dropOpenBlock()
-    return { endsBlock, dropsBlock }
+    const { kind } = this.#envelope
+    if (kind === EVENT_KIND.endBlock) {
+      this.dropOpenBlock()
+      this.#isBetweenBlocks = true
+    } else if (kind === EVENT_KIND.beginBlock || dropsBlock) {
+      this.#isBetweenBlocks = false
+    }
+    return { isWhole: this.#isBetweenBlocks, dropsBlock }
   }
 
   #readChain(message: Buffer): string {

@@ -9,6 +9,8 @@ import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
 import { type Store, StoreError, type Writer } from '../../store/store.ts'
 import { BatchWriter } from '../batch-writer.ts'
+import type { ForwardSettings, ForwardState } from '../forward/forward-state.ts'
+import { startForwarding } from '../forward/start-forwarding.ts'
 import { createAllowList } from './allow-list.ts'
 import { type BufferPosition, EventBuffer } from './event-buffer.ts'
 import { FaultLog } from './fault-log.ts'
@@ -40,6 +42,8 @@ export type LiveState = {
   failure: string | null
   /** Connections closed by this side since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
+  /** How the forwarding stands; null where nothing is forwarded. */
+  forward: ForwardState | null
 }
 
 export type LiveOptions = {
@@ -54,9 +58,12 @@ export type LiveOptions = {
   buffer: string
   /** Folder that takes buffer files once they are committed; null: they are removed. */
   archive: string | null
+  /** Where to pass on what the core sends; null: nowhere. */
+  forward: ForwardSettings | null
   allowGap: boolean
   strict: boolean
   log: Logger
+  logLevel: string
   signal: AbortSignal
   onState: (state: LiveState) => void
   onCommit: (coverage: Coverage) => void
@@ -76,12 +83,24 @@ export type LiveIngestion = {
  */
 export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
   const { store, log, signal, onState } = options
-  const state: LiveState = { peer: null, received: 0, bufferedBytes: 0, failure: null, faults: {} }
+  const state: LiveState = {
+    peer: null,
+    received: 0,
+    bufferedBytes: 0,
+    failure: null,
+    faults: {},
+    forward: null,
+  }
+  const forwarding =
+    options.forward === null
+      ? null
+      : startForwarding(options.forward, { buffer: options.buffer, logLevel: options.logLevel, log })
   const buffer = new EventBuffer({
     folder: options.buffer,
     archive: options.archive,
-    maxFileBytes: MAX_FILE_BYTES,
+    maxFileBytes: Math.min(MAX_FILE_BYTES, (options.forward?.limitBytes ?? Number.POSITIVE_INFINITY) / 16),
     onNotice: (message) => log.error(message),
+    follower: forwarding?.follower ?? null,
   })
   const { chain } = options
   const faults = new FaultLog(log)
@@ -97,14 +116,15 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   function report(): void {
     state.failure = commitFault ?? connectionFault
     state.bufferedBytes = buffer.bytes + buffer.pendingBytes
+    state.forward = forwarding?.state() ?? null
     onState(state)
   }
 
   function takeMessage(message: Buffer): void {
-    const { endsBlock, dropsBlock } = incoming.check(message)
+    const { isWhole, dropsBlock } = incoming.check(message)
     if (dropsBlock) buffer.dropOpenBlock()
     state.received++
-    buffer.append(message, endsBlock)
+    buffer.append(message, isWhole)
     if (buffer.pendingBytes > MAX_PENDING_BYTES) {
       socket.pause()
       void buffer.drained().then(socket.resume)
@@ -161,6 +181,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     if (cut > 0) log.warn(`${path}: ${cut} bytes after the last whole event removed`)
   }
   buffer.refresh()
+  forwarding?.start()
 
   function fail(message: string): void {
     if (commitFault !== message) log.error(`live ingestion: ${message}`)
@@ -277,6 +298,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     faults.flush(true)
     await buffer.close()
     if (committedUpTo !== null && buffer.isAtEnd(committedUpTo)) buffer.release()
+    await forwarding?.stop()
     report()
   }
 

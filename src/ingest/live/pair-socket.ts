@@ -7,7 +7,7 @@ import { RefusedMessageError } from './incoming-check.ts'
 export const HANDSHAKE = Buffer.from([0x00, 0x53, 0x50, 0x00, 0x00, 0x10, 0x00, 0x00])
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
-const KEEP_ALIVE_MS = 10_000
+export const KEEP_ALIVE_MS = 10_000
 const LENGTH_BYTES = 8
 
 /** A core without an event for so long loses its place to another one that dials in. */
@@ -17,14 +17,17 @@ const SILENCE_MS = 10_000
 const MAX_SHAKING = 64
 
 /** Why a connection was closed by this side. */
-export type ConnectionFault =
-  | 'address not allowed'
-  | 'second core'
-  | 'silent core'
-  | 'broken handshake'
-  | 'message too large'
-  | 'block too large'
-  | 'refused message'
+export const CONNECTION_FAULTS = [
+  'address not allowed',
+  'second core',
+  'silent core',
+  'broken handshake',
+  'message too large',
+  'block too large',
+  'refused message',
+] as const
+
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number]
 
 /** Faults of the core that was connected; all others are of strangers who never got that far, or came too late. */
 const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']

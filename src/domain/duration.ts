@@ -1,0 +1,23 @@
+const UNITS = [
+  ['day', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** A duration for people, by its two largest units: `12 s`, `5 min 3 s`, `3 h 20 min`, `2 days 5 h`. */
+export function describeDuration(seconds: number): string {
+  let rest = Math.max(0, Math.round(seconds))
+  const parts: string[] = []
+  for (const [unit, length] of UNITS) {
+    const count = Math.floor(rest / length)
+    rest -= count * length
+    if (count === 0 && parts.length === 0 && unit !== 's') continue
+    if (count > 0 || parts.length === 0) {
+      parts.push(`${count.toLocaleString('en')} ${unit === 'day' && count !== 1 ? 'days' : unit}`)
+    }
+    // What follows a unit that is none is too small to say: `1 day`, not `1 day 3 min`.
+    if (parts.length === 2 || count === 0) break
+  }
+  return parts.join(' ')
+}

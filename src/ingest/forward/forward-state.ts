@@ -1,0 +1,55 @@
+/** Where events are passed on to, and how much disk that may take. */
+export type ForwardSettings = {
+  host: string
+  port: number
+  /** Bytes of events that are kept on disk for the receiver, at most. */
+  limitBytes: number
+}
+
+/** How the forwarding of a core's events stands. None of it names an address: anyone may be shown it. */
+export type ForwardState = {
+  /** Whether the receiver is connected, and has shaken hands. */
+  connected: boolean
+  /** Messages passed on since the start; those that a new connection repeats count again. */
+  messages: number
+  /** Height of the last block passed on; null before the first. */
+  height: string | null
+  /** Bytes of events on disk that have not been passed on yet. */
+  lagBytes: number
+  /** Blocks, and seconds of the chain's time, between the last block passed on and the newest one received. */
+  lagBlocks: number
+  lagSeconds: number
+  /** Bytes of events that were deleted before they could be passed on, since the start. */
+  droppedBytes: number
+  /** The blocks that were deleted; null where none were. */
+  droppedBlocks: { from: string; to: string } | null
+  /** Why nothing is passed on; null while all is well. */
+  failure: string | null
+}
+
+/** Messages to the thread that forwards. */
+export type ToForwarder =
+  /** So many bytes of a file may be read; the first one of a file says that it is there. */
+  | { type: 'grown'; number: number; safeBytes: number }
+  /** A file was deleted to make room. */
+  | { type: 'dropped'; number: number }
+  /** All files that an earlier process has left have been named. */
+  | { type: 'start' }
+  | { type: 'stop' }
+
+/** What the thread that forwards is started with. */
+export type ForwardTask = ForwardSettings & { folder: string; logLevel: string }
+
+export function noForwardState(): ForwardState {
+  return {
+    connected: false,
+    messages: 0,
+    height: null,
+    lagBytes: 0,
+    lagBlocks: 0,
+    lagSeconds: 0,
+    droppedBytes: 0,
+    droppedBlocks: null,
+    failure: null,
+  }
+}

@@ -1,0 +1,333 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { describeHeights } from '../../domain/coverage.ts'
+import { type BeginBlock, decodeBeginBlock } from '../../events/block-events.ts'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
+import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '../../records/record-framer.ts'
+import { follows, type Stretch } from './block-stretches.ts'
+import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
+import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
+import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
+
+/** How long a receiver that is away is waited for until it is dialled again: at first, and at most. */
+const FIRST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 30_000
+
+/** A connection that lasted so long was a good one: the next wait is a first one again. */
+const GOOD_CONNECTION_MS = 10_000
+
+/** How long a receiver may take, when the service stops, to take what has begun. */
+const STOP_TIMEOUT_MS = 2_000
+
+/** What is deleted before it is passed on has one line, and one more for each such span. */
+const DROP_LOG_MS = 60_000
+
+const LENGTH_BYTES = 8
+
+/** A place in the kept files between two blocks, and the block before it. */
+type Position = FilePosition & { block: BeginBlock | null }
+
+const START: Position = { file: 0, offset: 0, block: null }
+
+/**
+ * Passes a core's events on from the kept files. In one connection heights only rise: a block that the core sends again
+ * is passed over. A new connection begins with the oldest block that is kept, for the receiver may have lost what it
+ * had not committed; of blocks that the core has sent again, each comes once, as it came last. After an orderly stop
+ * alone it goes on where it was.
+ */
+export class Forwarder {
+  readonly state: ForwardState = noForwardState()
+  readonly files: KeptFiles
+  readonly #settings: ForwardSettings & { folder: string }
+  readonly #log: Logger
+  readonly #onState: () => void
+  readonly #stopping = new AbortController()
+  readonly #envelope = createEnvelope()
+  #connection: PairConnection | null = null
+  #wake: () => void = () => {}
+  /** How far events have been passed on, in any connection. */
+  #passedOn: Position = START
+  /** The last block that the connection has passed on, where it reads, and where a block has ended last. */
+  #sent: BeginBlock | null = null
+  #reading: FilePosition = START
+  #blockEnd: FilePosition = START
+  #lastFault: string | null = null
+  /** Why there is no connection, and why the files cannot be kept as they should be. */
+  #connectionFault: string | null = null
+  #keepingFault: string | null = null
+  #dropped: Dropped | null = null
+  #dropLoggedAt = Number.NEGATIVE_INFINITY
+
+  constructor(settings: ForwardSettings & { folder: string }, log: Logger, onState: () => void) {
+    this.#settings = settings
+    this.#log = log
+    this.#onState = onState
+    this.files = new KeptFiles(settings.folder, settings.limitBytes, log)
+  }
+
+  grown(number: number, safeBytes: number): void {
+    this.files.grown(number, safeBytes)
+    this.#wake()
+  }
+
+  dropped(number: number): void {
+    this.#lose({ files: [number], lost: this.files.dropped(number, this.#passedOn) })
+  }
+
+  /** Finishes the block that is being passed on, waits for at most 2 s, and ends. */
+  stop(): void {
+    this.#stopping.abort()
+    this.#wake()
+  }
+
+  /** Looks what is to be deleted and said; called every second. */
+  async upkeep(): Promise<void> {
+    try {
+      await this.files.scan()
+      const reading = this.#connection === null ? Number.POSITIVE_INFINITY : this.#reading.file
+      this.#lose(await this.files.trim(this.#passedOn, reading))
+      this.#keepingFault = null
+    } catch (error) {
+      this.#keepingFault = this.#fault(error as Error)
+    }
+    this.#logDropped()
+    this.#report()
+  }
+
+  /** Dials, passes on and dials again, until it is stopped. */
+  async run(): Promise<void> {
+    const { signal } = this.#stopping
+    let resumeAt = readPosition(await this.files.takePosition())
+    this.#passedOn = resumeAt ?? START
+    let wait = FIRST_WAIT_MS
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      try {
+        await this.files.scan()
+        await this.#connect(resumeAt ?? START)
+      } catch (error) {
+        if (signal.aborted) break
+        this.#connectionFault = this.#fault(error as Error)
+      } finally {
+        this.#connection = null
+        this.state.connected = false
+        this.#report()
+      }
+      resumeAt = null
+      if (performance.now() - startedAt >= GOOD_CONNECTION_MS) wait = FIRST_WAIT_MS
+      await sleep(wait, undefined, { signal }).catch(() => {})
+      wait = Math.min(2 * wait, LONGEST_WAIT_MS)
+    }
+    this.#logDropped(true)
+    this.#report()
+  }
+
+  async #connect(from: Position): Promise<void> {
+    const { host, port } = this.#settings
+    const { signal } = this.#stopping
+    const connection = await dialPair(host, port, signal)
+    connection.closed.addEventListener('abort', () => this.#wake(), { once: true })
+    // A receiver that reads nothing must not hold up the end of the service.
+    const onStop = () => setTimeout(() => connection.close('stopped'), STOP_TIMEOUT_MS).unref()
+    signal.addEventListener('abort', onStop, { once: true })
+    this.#connection = connection
+    this.#lastFault = null
+    this.state.connected = true
+    this.#connectionFault = null
+    this.#log.info(`forwarding: connected to ${this.#address}`)
+    this.#report()
+    try {
+      await this.#passOn(connection, from)
+      const position = writtenPosition(this.#blockEnd, this.#sent)
+      if ((await connection.end(STOP_TIMEOUT_MS)) && position !== null)
+        await this.files.writePosition(position)
+    } finally {
+      signal.removeEventListener('abort', onStop)
+      connection.close('stopped')
+    }
+  }
+
+  /** Passes on from a place, until it is stopped between two blocks; throws once the connection is closed. */
+  async #passOn(connection: PairConnection, from: Position): Promise<void> {
+    const { signal } = this.#stopping
+    const limits = heightLimits(this.files.stretches.all)
+    this.#sent = from.block
+    this.#reading = this.#blockEnd = from
+    let isSending = from.block !== null
+    let limit: bigint | null = null
+    let wire: Buffer[] = []
+    let framer: RecordFramer | null = null
+    let framedUpTo: FilePosition = START
+    const envelope = this.#envelope
+    /** Of the file that is read. */
+    let file = 0
+    let isBetween = true
+    const accept: RecordSink = (bytes, start, end, place) => {
+      readEnvelope(bytes, start, end, envelope)
+      if (envelope.kind === EVENT_KIND.beginBlock) {
+        const block = decodeBeginBlock(envelope)
+        isSending = follows(block, this.#sent) && (limit === null || block.height < limit)
+        if (isSending) this.#sent = block
+        isBetween = false
+      } else if (envelope.kind === EVENT_KIND.endBlock) {
+        isBetween = true
+      }
+      if (isBetween) this.#blockEnd = { file, offset: place.offset + end - start + RECORD_HEADER_BYTES }
+      if (!isSending) return
+      const message = Buffer.allocUnsafe(LENGTH_BYTES + end - start)
+      message.writeBigUInt64BE(BigInt(end - start))
+      bytes.copy(message, LENGTH_BYTES, start, end)
+      wire.push(message)
+    }
+    for (;;) {
+      if (connection.closed.aborted) throw connection.closed.reason
+      if (signal.aborted && (isBetween || !isSending)) return
+      const piece = this.files.next(this.#reading)
+      if (piece === null) {
+        await this.#grow()
+        continue
+      }
+      const { stretch, start, end } = piece
+      limit = limits.get(stretch) ?? null
+      if (framer === null || framedUpTo.file !== stretch.file || framedUpTo.offset !== start) {
+        file = stretch.file
+        framer = new RecordFramer(`forward ${stretch.file}`, accept, start)
+      }
+      framer.push(await this.files.read(stretch.file, start, end))
+      framedUpTo = this.#reading = { file: stretch.file, offset: end }
+      const messages = wire
+      wire = []
+      if (messages.length > 0) {
+        await connection.write(Buffer.concat(messages))
+        this.state.messages += messages.length
+      }
+      this.#advance({ ...this.#reading, block: this.#sent })
+    }
+  }
+
+  /** Waits for what comes next, and finds its blocks. */
+  async #grow(): Promise<void> {
+    const before = this.files.bytesFrom(this.#reading)
+    await this.files.scan()
+    if (this.files.next(this.#reading) !== null || this.files.bytesFrom(this.#reading) !== before) return
+    if (this.#stopping.signal.aborted || this.#connection?.closed.aborted) return
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    this.#wake = () => {}
+  }
+
+  #advance(position: Position): void {
+    const { file, offset } = this.#passedOn
+    if (position.file > file || (position.file === file && position.offset > offset))
+      this.#passedOn = position
+  }
+
+  #lose({ files, lost }: Trimmed): void {
+    // The connection must not go on behind what is gone as if nothing were missing.
+    if (this.#connection !== null && files.some((file) => file >= this.#reading.file)) {
+      this.#connection.close('what it had yet to get was deleted')
+    }
+    if (lost === null) return
+    const { stretches } = lost
+    this.state.droppedBytes += lost.bytes
+    if (stretches.length > 0) {
+      const known = this.state.droppedBlocks
+      const heights = [
+        ...stretches.flatMap(({ first, last }) => [first.height, last.height]),
+        ...(known === null ? [] : [BigInt(known.from), BigInt(known.to)]),
+      ].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+      this.state.droppedBlocks = { from: `${heights[0]}`, to: `${heights.at(-1)}` }
+    }
+    this.#dropped = {
+      bytes: (this.#dropped?.bytes ?? 0) + lost.bytes,
+      stretches: [...(this.#dropped?.stretches.slice(0, 1) ?? []), ...stretches.slice(-1)],
+      reason: lost.reason,
+    }
+    this.#logDropped()
+    this.#report()
+  }
+
+  #logDropped(isLast = false): void {
+    if (this.#dropped === null) return
+    if (!isLast && performance.now() - this.#dropLoggedAt < DROP_LOG_MS) return
+    const { bytes, reason } = this.#dropped
+    const { droppedBlocks } = this.state
+    const blocks =
+      droppedBlocks === null
+        ? ''
+        : ` (${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))} in all)`
+    this.#log.error(
+      `forwarding: ${bytes} bytes of events were deleted before ${this.#address} had them${blocks}: ${reason}. It lacks these blocks unless it gets them from elsewhere`,
+    )
+    this.#dropped = null
+    this.#dropLoggedAt = performance.now()
+  }
+
+  /** Logs what stands in the way; returns what anyone may be shown of it. */
+  #fault(error: Error): string | null {
+    const isConnection = error instanceof ConnectionError
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    // Only that the file is gone: what was in it is reported as dropped.
+    if (code === 'ENOENT') return null
+    const message = isConnection
+      ? `${this.#address}: ${error.message}. It is dialled again; events are kept for it meanwhile`
+      : `what is kept in ${this.#settings.folder} cannot be read: ${error.message}`
+    if (message !== this.#lastFault) this.#log.error(`forwarding: ${message}`)
+    this.#lastFault = message
+    return isConnection
+      ? 'the receiver is away, or refuses the connection; the log says why'
+      : 'what is kept for the receiver cannot be read; the log says why'
+  }
+
+  #report(): void {
+    const { state, files } = this
+    state.failure = this.#connectionFault ?? this.#keepingFault
+    const newest = files.stretches.all.at(-1)?.last ?? null
+    const since = this.#passedOn.block ?? files.stretches.all[0]?.first ?? null
+    state.height = this.#passedOn.block === null ? null : `${this.#passedOn.block.height}`
+    state.lagBytes = files.blockBytesFrom(this.#passedOn)
+    const isBehind = newest !== null && since !== null && newest.height > since.height
+    state.lagBlocks = isBehind ? Number(newest.height - since.height) : 0
+    state.lagSeconds = isBehind ? Math.max(0, Number(newest.timestamp - since.timestamp) / 1e9) : 0
+    this.#onState()
+  }
+
+  get #address(): string {
+    const { host, port } = this.#settings
+    return `${host.includes(':') ? `[${host}]` : host}:${port}`
+  }
+}
+
+/** Below which height a stretch is passed on: what the core has sent again later counts instead. */
+function heightLimits(stretches: readonly Stretch[]): ReadonlyMap<Stretch, bigint> {
+  const limits = new Map<Stretch, bigint>()
+  let limit: bigint | null = null
+  for (const stretch of stretches.toReversed()) {
+    if (limit !== null) limits.set(stretch, limit)
+    if (stretch.backTo !== null && (limit === null || stretch.backTo < limit)) limit = stretch.backTo
+  }
+  return limits
+}
+
+/** A position as it is written to disk; null where nothing was passed on. */
+function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | null): object | null {
+  if (block === null) return null
+  const { height, timestamp, hash } = block
+  return { file, offset, block: { height: `${height}`, timestamp: `${timestamp}`, hash } }
+}
+
+/** A position that an earlier process has written; null for what is none. */
+function readPosition(value: unknown): Position | null {
+  const { file, offset, block } = (value ?? {}) as { [key in keyof Position]?: unknown }
+  const { height, timestamp, hash } = (block ?? {}) as { [key in keyof BeginBlock]?: unknown }
+  if (!Number.isSafeInteger(file) || !Number.isSafeInteger(offset)) return null
+  if (![height, timestamp].every((digits) => typeof digits === 'string' && /^-?\d{1,20}$/.test(digits)))
+    return null
+  if (typeof hash !== 'string') return null
+  return {
+    file: file as number,
+    offset: offset as number,
+    block: { height: BigInt(height as string), timestamp: BigInt(timestamp as string), hash },
+  }
+}

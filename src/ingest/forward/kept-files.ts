@@ -1,0 +1,219 @@
+import { readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { MalformedMessageError } from '../../events/wire-reader.ts'
+import { EventStreamError } from '../../records/place.ts'
+import { RecordFramer } from '../../records/record-framer.ts'
+import { fileName, PRIVATE_FILE, readRange } from '../live/event-buffer.ts'
+import { BlockStretches, type Stretch } from './block-stretches.ts'
+
+/** Bytes that are read at a time. */
+export const PIECE_BYTES = 1024 * 1024
+
+/** The share of the limit that is kept of what has been passed on, for a receiver that starts again. */
+const KEPT_SHARE = 1 / 4
+
+/** More stretches come only from a core that goes back to earlier blocks again and again. */
+const MAX_STRETCHES = 10_000
+
+/** Room on the disk that keeping events leaves to everyone else: the lesser of a size and a share of it. */
+const SPARE_BYTES = 1024 ** 3
+const SPARE_SHARE = 1 / 20
+
+/** Where a forwarding was stopped, in the folder of its files. */
+const POSITION_NAME = 'position.json'
+
+/** A place in the kept files. */
+export type FilePosition = { file: number; offset: number }
+
+type KeptFile = {
+  number: number
+  /** What may be read of it, and what its blocks are known of. */
+  safeBytes: number
+  scannedBytes: number
+  framer: RecordFramer
+}
+
+/** What was deleted before it was passed on. */
+export type Dropped = { bytes: number; stretches: Stretch[]; reason: string }
+
+/** The numbers of files that were deleted, and what of them had not been passed on. */
+export type Trimmed = { files: number[]; lost: Dropped | null }
+
+/**
+ * The files of events that are kept for a receiver: names of the live buffer's files, which stay when that lets go of
+ * them. What has been passed on is kept up to a share of the limit; where the limit or the disk is full, the oldest
+ * file goes.
+ */
+export class KeptFiles {
+  readonly stretches = new BlockStretches()
+  readonly #folder: string
+  readonly #limitBytes: number
+  readonly #log: Logger
+  readonly #files: KeptFile[] = []
+  #scanning: Promise<void> | null = null
+
+  constructor(folder: string, limitBytes: number, log: Logger) {
+    this.#folder = folder
+    this.#limitBytes = limitBytes
+    this.#log = log
+  }
+
+  grown(number: number, safeBytes: number): void {
+    const file = this.#files.find((known) => known.number === number)
+    if (file !== undefined) {
+      file.safeBytes = safeBytes
+      return
+    }
+    const framer = new RecordFramer(this.#pathOf(number), this.stretches.sinkOf(number))
+    this.#files.push({ number, safeBytes, scannedBytes: 0, framer })
+  }
+
+  /** Bytes of whole blocks from a place on. */
+  blockBytesFrom({ file, offset }: FilePosition): number {
+    return this.stretches.all.reduce(
+      (sum, { file: of, start, end }) =>
+        of < file ? sum : sum + Math.max(0, end - (of === file ? Math.max(start, offset) : start)),
+      0,
+    )
+  }
+
+  /** Bytes of the files from a place on. */
+  bytesFrom({ file, offset }: FilePosition): number {
+    return this.#files.reduce(
+      (sum, { number, safeBytes }) =>
+        number < file ? sum : sum + safeBytes - (number === file ? offset : 0),
+      0,
+    )
+  }
+
+  /** Finds the blocks of what has come. */
+  scan(): Promise<void> {
+    this.#scanning ??= this.#scanAll().finally(() => {
+      this.#scanning = null
+    })
+    return this.#scanning
+  }
+
+  async #scanAll(): Promise<void> {
+    for (let file = this.#unscanned(); file !== undefined; file = this.#unscanned()) {
+      const { number, scannedBytes, safeBytes, framer } = file
+      try {
+        const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
+        const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
+        // Shorter than it was said to be: what is there is all of it.
+        file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
+        framer.push(bytes)
+      } catch (error) {
+        if (error instanceof EventStreamError || error instanceof MalformedMessageError) {
+          this.#log.error(`forwarding: ${error.message}. The rest of this file is not passed on`)
+          file.scannedBytes = Number.POSITIVE_INFINITY
+        } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+          this.#forget(file)
+        } else {
+          throw error
+        }
+      }
+      await nextTurn()
+    }
+  }
+
+  #unscanned(): KeptFile | undefined {
+    return this.#files.find(({ scannedBytes, safeBytes }) => scannedBytes < safeBytes)
+  }
+
+  /** The next piece of whole blocks from a place on; null where there is none yet. */
+  next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
+    const stretch = this.stretches.all.find(
+      (some) => some.file > file || (some.file === file && some.end > offset),
+    )
+    if (stretch === undefined) return null
+    const start = stretch.file === file ? Math.max(offset, stretch.start) : stretch.start
+    return { stretch, start, end: Math.min(stretch.end, start + PIECE_BYTES) }
+  }
+
+  read(file: number, start: number, end: number): Promise<Buffer> {
+    return readRange(this.#pathOf(file), start, end - start)
+  }
+
+  /**
+   * Deletes what is too much: what has been passed on beyond its share, but for files from `reading` on, which a
+   * connection has yet to get again; and the oldest file where limit or disk is full.
+   */
+  async trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
+    const trimmed: Trimmed = { files: [], lost: null }
+    for (;;) {
+      const [oldest] = this.#files
+      // The newest one is being written to: deleting its name would make no room.
+      if (oldest === undefined || this.#files.length === 1) return trimmed
+      const bytes = this.bytesFrom({ file: 0, offset: 0 })
+      const isPassedOn = oldest.number < passedOn.file
+      const isSpare =
+        isPassedOn &&
+        oldest.number < reading &&
+        bytes - this.bytesFrom(passedOn) - oldest.safeBytes >= this.#limitBytes * KEPT_SHARE
+      const reason =
+        bytes > this.#limitBytes || this.stretches.all.length > MAX_STRETCHES
+          ? 'the buffer for it is full (--forward-mb)'
+          : (await this.#isDiskFull())
+            ? 'the disk is nearly full'
+            : null
+      if (reason === null && !isSpare) return trimmed
+      await rm(this.#pathOf(oldest.number), { force: true })
+      trimmed.files.push(oldest.number)
+      const stretches = this.#forget(oldest)
+      if (isPassedOn) continue
+      const from = oldest.number === passedOn.file ? passedOn.offset : 0
+      trimmed.lost = {
+        bytes: (trimmed.lost?.bytes ?? 0) + oldest.safeBytes - from,
+        stretches: [...(trimmed.lost?.stretches ?? []), ...stretches.filter(({ end }) => end > from)],
+        reason: reason ?? '',
+      }
+    }
+  }
+
+  /** Forgets a file that was deleted elsewhere; returns what it held, null where it is not known. */
+  dropped(number: number, passedOn: FilePosition): Dropped | null {
+    const file = this.#files.find((known) => known.number === number)
+    if (file === undefined) return null
+    const stretches = this.#forget(file)
+    if (number < passedOn.file) return null
+    return { bytes: file.safeBytes, stretches, reason: 'the disk is full' }
+  }
+
+  #forget(file: KeptFile): Stretch[] {
+    const index = this.#files.indexOf(file)
+    if (index >= 0) this.#files.splice(index, 1)
+    const gone = this.stretches.all.filter((stretch) => stretch.file === file.number)
+    this.stretches.drop(file.number)
+    return gone
+  }
+
+  async #isDiskFull(): Promise<boolean> {
+    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    return bavail * bsize < Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE)
+  }
+
+  /** Notes where a forwarding has stopped, between two blocks, with all before received. */
+  async writePosition(position: object): Promise<void> {
+    await writeFile(join(this.#folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
+  }
+
+  /** What was noted, once; null where nothing was, or it cannot be read. */
+  async takePosition(): Promise<unknown> {
+    const path = join(this.#folder, POSITION_NAME)
+    try {
+      const text = await readFile(path, 'utf8')
+      await rm(path, { force: true })
+      return JSON.parse(text)
+    } catch {
+      await rm(path, { force: true }).catch(() => {})
+      return null
+    }
+  }
+
+  #pathOf(number: number): string {
+    return join(this.#folder, fileName(number))
+  }
+}

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Logger } from 'pino'
+import { moduleBeside } from '../../module-beside.ts'
+import { type BufferFollower, fileName, fileNumbers, PRIVATE_FOLDER } from '../live/event-buffer.ts'
+import { type ForwardSettings, type ForwardState, noForwardState, type ToForwarder } from './forward-state.ts'
+
+/** A forwarding to another receiver, in a separate thread: nothing that goes wrong with it reaches the ingestion. */
+export type Forwarding = {
+  follower: BufferFollower
+  state(): ForwardState
+  /** Begins, once the buffer has named the files that an earlier process has left. */
+  start(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Forwards what a buffer takes. Each of its files gets a second name (a hard link) in the folder `forward` of the
+ * buffer, and so stays when the buffer lets go of it, without being written twice.
+ */
+export function startForwarding(
+  settings: ForwardSettings,
+  { buffer, logLevel, log }: { buffer: string; logLevel: string; log: Logger },
+): Forwarding {
+  const folder = join(buffer, 'forward')
+  mkdirSync(folder, PRIVATE_FOLDER)
+  const earlier = fileNumbers(folder)
+  const inBuffer = new Set(fileNumbers(buffer))
+  let state = noForwardState()
+  let isRunning = true
+  /** Why a file is not kept, or the thread has ended: nothing that comes later makes it good. */
+  let failure: string | null = null
+
+  const worker = new Worker(moduleBeside(import.meta.url, 'forward-thread'), {
+    workerData: { ...settings, folder, logLevel },
+  })
+  const ended = once(worker, 'exit').catch(() => {})
+  const say = (message: ToForwarder) => worker.postMessage(message)
+  const fail = (reason: string, error: Error) => {
+    if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
+    failure = `${reason}; the log says why`
+  }
+  worker.on('message', (message: ForwardState) => {
+    state = message
+  })
+  worker.on('error', (error) => fail('stopped', error as Error))
+  worker.on('exit', () => {
+    isRunning = false
+    state = { ...state, connected: false }
+  })
+  for (const number of earlier) {
+    if (!inBuffer.has(number)) {
+      say({ type: 'grown', number, safeBytes: statSync(join(folder, fileName(number))).size })
+    }
+  }
+
+  return {
+    follower: {
+      lastNumber: earlier.at(-1) ?? 0,
+      opened: (number, path) => {
+        // Nobody would ever delete it.
+        if (!isRunning) return
+        try {
+          linkSync(path, join(folder, fileName(number)))
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+            fail('a file of the buffer cannot be kept for the receiver', error as Error)
+          }
+        }
+      },
+      grown: (number, safeBytes) => say({ type: 'grown', number, safeBytes }),
+      makeRoom: (heldByBuffer) => {
+        try {
+          const number = fileNumbers(folder).find((some) => !heldByBuffer.has(some))
+          if (number === undefined) return false
+          rmSync(join(folder, fileName(number)))
+          say({ type: 'dropped', number })
+          return true
+        } catch {
+          return false
+        }
+      },
+    },
+    state: () => (failure === null ? state : { ...state, failure }),
+    start: () => say({ type: 'start' }),
+    stop: async () => {
+      say({ type: 'stop' })
+      await ended
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import type { Reading } from './page.ts'
+import { READ_LAST_TIME } from './write-series.ts'
+
+/** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
+export type LastTimes = {
+  /** The time of the block that it came in; null where there is none. */
+  checkpoint: string | null
+  /** Of markets that have not ended; `source` as stored. */
+  points: { marketId: string; source: 1 | 2; timestamp: string }[]
+}
+
+const READ_CHECKPOINT = `
+  select cast(block_timestamp as text) from checkpoints
+  order by checkpoints.at_block desc, checkpoints.hash desc limit 1`
+
+const READ_MARKETS = 'select market_id, cast(market as text) from markets order by markets.market_id'
+
+/** Rejected, cancelled, closed, terminated, settled: nothing comes of these. */
+const READ_ENDED = 'select market_id from instruments where state in (2, 4, 7, 8, 9)'
+
+/** Reads them in one snapshot, of so many markets at most: of each two looks into an index. */
+export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {
+  const [checkpoint] = yield { text: READ_CHECKPOINT, values: [] }
+  const ended = new Set((yield { text: READ_ENDED, values: [] }).map(([marketId]) => marketId))
+  const markets = yield { text: READ_MARKETS, values: [] }
+  const points: LastTimes['points'] = []
+  for (const [marketId, number] of markets.filter(([id]) => !ended.has(id!)).slice(0, mostMarkets)) {
+    for (const source of [1, 2] as const) {
+      const [row] = yield { text: READ_LAST_TIME, values: [BigInt(number!), BigInt(source)] }
+      if (row?.[0] != null) points.push({ marketId: String(marketId), source, timestamp: String(row[0]) })
+    }
+  }
+  return { checkpoint: checkpoint?.[0] == null ? null : String(checkpoint[0]), points }
+}

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
+import type { ForwardState } from '../src/ingest/forward/forward-state.ts'
+import { type LiveState, startLiveIngestion } from '../src/ingest/live/live-ingestion.ts'
+import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { busEvent, message } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { until } from './fixtures/listen.ts'
+import { blocksOf, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { runLyra } from './fixtures/program.ts'
+import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
+import { ingestWhole, SILENT } from './fixtures/service.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
+import { mountSmallDisk } from './fixtures/small-disk.ts'
+import { openStore, temporaryFolder } from './fixtures/stores.ts'
+
+const KB = 1024
+const MB = 1024 * KB
+
+const blocks = await blocksOf(SAMPLE)
+const last = blocks.length
+
+/** A live ingestion in this process that forwards. */
+type Sender = {
+  core: TestCore
+  live: LiveState
+  forward: ForwardState
+  stop(): Promise<void>
+}
+
+async function startSender(
+  t: TestContext,
+  {
+    folder,
+    port,
+    limitBytes = 64 * MB,
+    buffer = join(folder, 'buffer'),
+  }: { folder: string; port: number; limitBytes?: number; buffer?: string },
+): Promise<Sender> {
+  const abort = new AbortController()
+  const sender = { live: {}, forward: {} } as Sender
+  const store = openStore(join(folder, 'lyra.db'))
+  await store.migrate()
+  const ingestion = await startLiveIngestion({
+    store,
+    host: '127.0.0.1',
+    port: 0,
+    from: [],
+    chain: null,
+    buffer,
+    archive: null,
+    forward: { host: '127.0.0.1', port, limitBytes },
+    allowGap: false,
+    strict: false,
+    log: SILENT,
+    logLevel: 'silent',
+    signal: abort.signal,
+    onState: (state) => {
+      sender.live = { ...state }
+      sender.forward = { ...state.forward! }
+    },
+    onCommit: () => {},
+    onLeftOut: () => {},
+  })
+  const running = ingestion.run()
+  sender.core = await dial(ingestion.port)
+  sender.stop = async () => {
+    sender.core.socket.destroy()
+    abort.abort()
+    await running
+  }
+  t.after(() => sender.stop())
+  return sender
+}
+
+/** The receiver has what is expected last. */
+const untilLast = (receiver: TestReceiver, message: Buffer) =>
+  until(() => receiver.connections.at(-1)?.messages.at(-1)?.equals(message) ?? false, 'the last message')
+
+/** Messages in short: the first bytes, the length and a digest of each. */
+const short = (messages: readonly Buffer[]) =>
+  messages.map(
+    (message) =>
+      `${message.toString('latin1', 2, 10)} ${message.length} ${createHash('sha1').update(message).digest('hex')}`,
+  )
+
+const heightOf = (message: Buffer) => Number(/^(\d+)-/.exec(message.toString('latin1', 2, 30))![1])
+
+/** Each connection begins with the first event of a block, its heights only rise, and no message comes twice. */
+function assertInOrder(receiver: TestReceiver): void {
+  const envelope = createEnvelope()
+  for (const [index, { messages }] of receiver.connections.entries()) {
+    if (messages.length === 0) continue
+    readEnvelope(messages[0]!, 0, messages[0]!.length, envelope)
+    assert.equal(envelope.kind, EVENT_KIND.beginBlock, `connection ${index} begins within a block`)
+    const texts = messages.map((message) => message.toString('latin1'))
+    assert.equal(new Set(texts).size, texts.length, `connection ${index} has a message twice`)
+    const heights = messages.map(heightOf)
+    assert.ok(
+      heights.every((height, at) => at === 0 || height >= heights[at - 1]!),
+      `connection ${index} goes back`,
+    )
+  }
+}
+
+const bytesIn = (folder: string) =>
+  readdirSync(folder).reduce(
+    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
+
+describe('a second Lyra that a first one forwards to', () => {
+  test('ends with the same tables, killed and started again in between', async (t) => {
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const startReceiving = () =>
+      startLive(t, join(folder, 'second.db'), join(folder, 'second-buffer'), [
+        '--listen',
+        `127.0.0.1:${port}`,
+      ])
+    let second = await startReceiving()
+    const first = await startLive(t, join(folder, 'first.db'), join(folder, 'first-buffer'), [
+      ...['--forward', `127.0.0.1:${port}`, '--forward-mb', '16'],
+    ])
+    const core = await dial(first.corePort)
+    const parts = 3
+    for (let part = 0; part < parts; part++) {
+      const to = Math.floor((last * (part + 1)) / (parts + 1))
+      await core.send(blocks.slice(Math.floor((last * part) / (parts + 1)), to).flat())
+      await untilHeight(first, to)
+      // Killed while blocks are on their way, and once after it has them all.
+      if (part === 1) await untilHeight(second, to)
+      await kill(second)
+      const metrics = (await send(first.base, '/metrics')).text
+      assert.match(metrics, /lyra_forward_enabled 1/)
+      second = await startReceiving()
+    }
+    await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
+    await untilHeight(second, last)
+    assert.equal((await readyOf(second)).status, 200)
+    await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
+    const metrics = (await send(first.base, '/metrics')).text
+    assert.match(metrics, /lyra_forward_connected 1\n/)
+    assert.match(metrics, /lyra_forward_block_height 905\n/)
+    assert.match(metrics, /lyra_forward_lag_seconds 0\n/)
+    const { stdout } = await runLyra(t, ['status', '--url', first.base])
+    assert.match(stdout, /^forwarding +receiver connected, passed on up to block 905, nothing waits$/m)
+    await core.close()
+    await stop(first)
+    await stop(second)
+    assert.deepEqual(
+      await digestStore(join(folder, 'second.db')),
+      await digestStore(join(folder, 'first.db')),
+    )
+    const plain = join(folder, 'plain.db')
+    await ingestWhole(plain, SAMPLE)
+    assert.deepEqual(await digestStore(join(folder, 'second.db')), await digestStore(plain))
+  })
+})
+
+describe('a receiver that events are forwarded to', () => {
+  test('gets every message as the core sent it, in order, those between two blocks too', async (t) => {
+    const receiver = await startReceiver(t)
+    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    // An event of block 3 after its end, and one after the last end of all, which nothing may follow for long.
+    const between = blocks[2]![1]!
+    const final = blocks[9]![1]!
+    const sent = [...blocks.slice(0, 3).flat(), between, ...blocks.slice(3, 10).flat(), final]
+    await sender.core.send(sent)
+    await untilLast(receiver, final)
+    assert.deepEqual(
+      receiver.connections.map(({ messages }) => short(messages)),
+      [short(sent)],
+    )
+    await until(() => sender.forward.height === '10', 'its state')
+    assert.equal(sender.forward.connected, true)
+    await until(() => sender.forward.lagBytes === 0 && sender.forward.messages === sent.length, 'no lag')
+  })
+
+  test('gets the blocks that the core sends again once in a connection', async (t) => {
+    const receiver = await startReceiver(t)
+    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    await sender.core.send(blocks.slice(0, 30).flat())
+    await untilLast(receiver, blocks[29]!.at(-1)!)
+    await sender.core.send([...blocks.slice(0, 40).flat()])
+    await untilLast(receiver, blocks[39]!.at(-1)!)
+    assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 40).flat()))
+  })
+
+  test('gets no block that has not ended, and the whole one once the core has sent it again', async (t) => {
+    const receiver = await startReceiver(t)
+    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    await sender.core.send([...blocks.slice(0, 5).flat(), ...blocks[5]!.slice(0, 3)])
+    await untilLast(receiver, blocks[4]!.at(-1)!)
+    await sender.core.send(blocks.slice(4, 8).flat())
+    await untilLast(receiver, blocks[7]!.at(-1)!)
+    assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 8).flat()))
+  })
+
+  test('that closes again and again has every block in the end', async (t) => {
+    const receiver = await startReceiver(t, { closesAfter: 1_500 })
+    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    await sender.core.send(blocks.slice(0, 400).flat())
+    await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
+    assertInOrder(receiver)
+    assert.ok(blocks.slice(0, 400).flat().length > 1_500)
+    // It begins anew each time: what it had not committed it may have lost.
+    for (const { messages } of receiver.connections) assert.ok(messages[0]!.equals(blocks[0]![0]!))
+  })
+
+  test('that is away gets what has come meanwhile, after a restart of Lyra, too', async (t) => {
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const first = await startSender(t, { folder, port })
+    await first.core.send(blocks.slice(0, 200).flat())
+    await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
+    await until(() => /away/.test(first.forward.failure ?? ''), 'its fault')
+    await first.stop()
+    const second = await startSender(t, { folder, port })
+    await second.core.send(blocks.slice(200, 300).flat())
+    const receiver = await startReceiver(t, { port })
+    await untilLast(receiver, blocks[299]!.at(-1)!)
+    assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 300).flat()))
+    await until(() => second.forward.failure === null && second.forward.lagBlocks === 0, 'no fault')
+  })
+
+  test('that stays while Lyra is stopped and started gets nothing again', async (t) => {
+    const folder = temporaryFolder(t)
+    const receiver = await startReceiver(t)
+    const first = await startSender(t, { folder, port: receiver.port })
+    await first.core.send(blocks.slice(0, 100).flat())
+    await untilLast(receiver, blocks[99]!.at(-1)!)
+    await first.stop()
+    const second = await startSender(t, { folder, port: receiver.port })
+    await second.core.send(blocks.slice(90, 150).flat())
+    await untilLast(receiver, blocks[149]!.at(-1)!)
+    assert.deepEqual(
+      receiver.connections.map(({ messages }) => messages.length > 0),
+      [true, true],
+    )
+    assert.deepEqual(short(receiver.connections[1]!.messages), short(blocks.slice(100, 150).flat()))
+  })
+
+  test('that reads nothing, while more than the limit comes, holds nothing up; the oldest blocks go', async (t) => {
+    const folder = temporaryFolder(t)
+    const receiver = await startReceiver(t, { reads: false })
+    // More than the system takes of what is written to a connection.
+    const limitBytes = MB
+    const sender = await startSender(t, { folder, port: receiver.port, limitBytes })
+    await until(() => receiver.connections.length === 1, 'a connection')
+    const large = largeBlocks(400)
+    await sender.core.send(large.flat())
+    await until(() => sender.live.received === large.flat().length, 'all of it')
+    await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
+    await until(() => bytesIn(join(folder, 'buffer', 'forward')) <= limitBytes + limitBytes / 8, 'the limit')
+    const { droppedBlocks } = sender.forward
+    await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
+    await receiver.kill()
+    const again = await startReceiver(t, { port: receiver.port })
+    await untilLast(again, large.at(-1)!.at(-1)!)
+    assertInOrder(again)
+    const begins = heightOf(again.connections.at(-1)!.messages[0]!)
+    await until(() => BigInt(sender.forward.droppedBlocks!.to) < begins, 'what was dropped')
+    assert.ok(BigInt(droppedBlocks!.from) >= 1n)
+  })
+
+  for (const [what, greeting] of [
+    ['another protocol', Buffer.from('0053500000200000', 'hex')],
+    ['no scalability protocol', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['nothing at all', Buffer.alloc(0)],
+    ['messages without an end', Buffer.concat([HANDSHAKE, Buffer.alloc(MB)])],
+  ] as const) {
+    test(`that says ${what} is dialled again, and the ingestion goes on`, async (t) => {
+      const folder = temporaryFolder(t)
+      const receiver = await startReceiver(t, { greeting })
+      const sender = await startSender(t, { folder, port: receiver.port })
+      await sender.core.send(blocks.slice(0, 20).flat())
+      await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
+      await until(() => /away/.test(sender.forward.failure ?? ''), 'its fault')
+      await until(() => receiver.dialled > 1, 'another try')
+    })
+  }
+
+  test('gets what follows a file that is damaged', async (t) => {
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const first = await startSender(t, { folder, port })
+    await first.core.send(blocks.slice(0, 20).flat())
+    await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
+    await first.stop()
+    const kept = join(folder, 'buffer', 'forward')
+    const [name] = readdirSync(kept)
+    writeFileSync(join(kept, name!), Buffer.alloc(100, 1))
+    const receiver = await startReceiver(t, { port })
+    const second = await startSender(t, { folder, port })
+    await second.core.send(blocks.slice(20, 40).flat())
+    await untilLast(receiver, blocks[39]!.at(-1)!)
+    assertInOrder(receiver)
+  })
+
+  test('may be away on a disk that is full: what is kept for it gives way to the ingestion', async (t) => {
+    const disk = mountSmallDisk(t, 12 * MB)
+    if (disk === null) return skip(t, 'no file system can be mounted here')
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const sender = await startSender(t, { folder, port, buffer: join(disk.folder, 'buffer') })
+    const large = largeBlocks(250)
+    await sender.core.send(large.flat())
+    await until(() => sender.live.received === large.flat().length, 'all of it')
+    await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
+    await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
+    assert.equal(sender.live.failure, null)
+  })
+})
+
+/** Blocks of some 64 KiB each, of an event that nobody reads. */
+function largeBlocks(count: number): Buffer[][] {
+  const body = new Uint8Array(64 * KB)
+  return Array.from({ length: count }, (_, index) => {
+    const height = index + 1
+    return [
+      busEvent(
+        { id: `${height}-1`, kind: EVENT_KIND.beginBlock },
+        message({ 1: height, 2: height, 3: 'ab' }),
+      ),
+      busEvent({ id: `${height}-2`, kind: 102 }, body),
+      busEvent({ id: `${height}-3`, kind: EVENT_KIND.endBlock }, message({ 1: height })),
+    ]
+  })
+}
+
+async function heightIn(store: string): Promise<number> {
+  const reader = await openStore(store).openReader()
+  const position = await reader.position()
+  await reader.close()
+  return Number(position?.height ?? 0)
+}

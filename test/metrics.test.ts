@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LEFT_OUT_REASONS } from '../src/events/left-out.ts'
+import { CONNECTION_FAULTS } from '../src/ingest/live/pair-socket.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { send } from './fixtures/http.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { NAMED_SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+for (const kind of STORE_KINDS) {
+  test(`every label that is known stands at 0 from the start (${kind.name})`, async (t) => {
+    const { text } = await send(await serve(t, kind.create(t)), '/metrics')
+    for (const reason of LEFT_OUT_REASONS) {
+      assert.ok(text.includes(`lyra_events_left_out_total{reason="${reason}"} 0\n`), reason)
+    }
+    for (const reason of CONNECTION_FAULTS) {
+      assert.ok(text.includes(`lyra_live_connection_faults{reason="${reason}"} 0\n`), reason)
+    }
+    for (const { name } of RESOURCES) {
+      assert.ok(text.includes(`lyra_streams{resource="${name}"} 0\n`), name)
+    }
+    assert.match(text, /^lyra_checkpoint_timestamp_seconds 0$/m)
+    assert.match(text, /^lyra_forward_enabled 0$/m)
+  })
+
+  test(`the last checkpoint, and the last points of markets that have not ended (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, NAMED_SAMPLE)
+    const folder = temporaryFolder(t)
+    const base = await serve(t, store, { disks: { buffer: folder, gone: `${folder}/gone` } })
+    const figures = async (name: string) => {
+      const { text } = await send(base, '/metrics')
+      return [...text.matchAll(new RegExp(`^${name}(\\{.*\\})? (.*)$`, 'gm'))].map(([, labels, value]) => ({
+        labels: labels ?? '',
+        value: Number(value),
+      }))
+    }
+    const [checkpoint] = await figures('lyra_checkpoint_timestamp_seconds')
+    const [block] = await figures('lyra_block_timestamp_seconds')
+    assert.ok(checkpoint!.value > block!.value - 60 && checkpoint!.value <= block!.value)
+    const points = await figures('lyra_market_point_timestamp_seconds')
+    assert.ok(points.length >= 2 && points.every(({ value }) => value > block!.value - 1_000))
+    assert.ok(points.some(({ labels }) => labels.includes('source="external"')))
+    assert.deepEqual(
+      (await figures('lyra_disk_free_bytes')).map(({ labels, value }) => [labels, value > 0]),
+      [['{of="buffer"}', true]],
+    )
+    await runSql(store, 'update instruments set state = 9')
+    assert.deepEqual(await figures('lyra_market_point_timestamp_seconds'), [])
+  })
+}
