@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { CompareError } from '../compare/compare-error.ts'
 import { printable } from '../domain/printable.ts'
 import { InstrumentFileError } from '../events/instrument-nodes.ts'
 import { ExportError } from '../export/export-error.ts'
@@ -15,6 +16,7 @@ import { InvalidSettingError } from './options.ts'
 
 /** Errors whose message says all that a user needs. */
 const PLAIN_ERRORS = [
+  CompareError,
   InstrumentFileError,
   EventPathError,
   EventStreamError,
@@ -33,6 +35,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   status: async () => (await import('./status.ts')).statusCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
   verify: async () => (await import('./verify.ts')).verifyCommand(),
+  compare: async () => (await import('./compare.ts')).compareCommand(),
   prune: async () => (await import('./prune.ts')).pruneCommand(),
   backup: async () => (await import('./backup.ts')).backupCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),

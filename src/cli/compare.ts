@@ -1,0 +1,121 @@
+import { Command } from 'commander'
+import {
+  type Comparison,
+  compareSides,
+  type Difference,
+  type ResourceComparison,
+} from '../compare/compare-sides.ts'
+import { openServiceSide } from '../compare/service-side.ts'
+import type { Side } from '../compare/side.ts'
+import { openStoreSide } from '../compare/store-side.ts'
+import { describeHeights } from '../domain/coverage.ts'
+import { printable } from '../domain/printable.ts'
+import { createLogger } from '../log.ts'
+import { wordsOf } from '../resources/resource.ts'
+import { resourceNamed } from '../resources/resources.ts'
+import { findStore } from '../store/open-store.ts'
+import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
+import { type CommonOptions, flagOption, logLevelOption } from './options.ts'
+import { watchingLog } from './watch-log.ts'
+
+/** Ranges of heights that are listed one by one. */
+const SHOWN_RANGES = 20
+
+const NOTES = `
+A and B are each a store (the path of a SQLite file, or postgres://user@host/database) or the address of a running
+service (http://host:port), of which one may be a data node of the reference. Checkpoints and data points are compared
+over the blocks that both hold. Everything else is as of the last block, and is compared where both stand at one height.
+Each resource is compared up to its first difference. Nothing is changed.
+
+Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
+
+type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
+
+/** `lyra compare`: compares what two stores or services hold. */
+export function compareCommand(): Command {
+  return new Command('compare')
+    .summary('compare two stores or running services, row by row')
+    .description('Compares the rows of two stores or running services, over what both cover.')
+    .argument('<A>', 'a store, or the address of a service')
+    .argument('<B>', 'another one')
+    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(logLevelOption())
+    .addHelpText('after', NOTES)
+    .action(compare)
+}
+
+async function compare(
+  nameA: string,
+  nameB: string,
+  { json, logLevel }: CompareCommandOptions,
+): Promise<void> {
+  const log = createLogger(logLevel)
+  const signal = stopOnSignals()
+  const sides: Side[] = []
+  let result: Comparison
+  try {
+    for (const name of [nameA, nameB]) sides.push(await openSide(name, signal))
+    const [a, b] = sides as [Side, Side]
+    const run = () =>
+      compareSides(a, b, {
+        signal,
+        onStep: (resource) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`),
+      })
+    const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
+    result = await stores.reduce((inner, store) => () => watchingLog(store, log, inner), run)()
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info('interrupted')
+    process.exitCode = EXIT.interrupted
+    return
+  } finally {
+    for (const side of sides) await side.close()
+  }
+  const differs = result.resources.some(({ difference }) => difference !== null)
+  if (json) console.log(JSON.stringify({ same: !differs, ...result }, null, 2))
+  else console.log(describe(result))
+  if (differs) process.exitCode = EXIT.failure
+}
+
+const isAddress = (name: string) => /^https?:\/\//i.test(name)
+
+function openSide(name: string, signal: AbortSignal): Promise<Side> {
+  return isAddress(name) ? openServiceSide(name, signal) : openStoreSide(findStore(name), signal)
+}
+
+function describe({ a, b, heights, resources }: Comparison): string {
+  const ranges = heights
+    .slice(0, SHOWN_RANGES)
+    .map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
+  if (ranges.length < heights.length) ranges.push('more')
+  const lines = [`A: ${printable(a)}`, `B: ${printable(b)}`, `in both: ${ranges.join(', ')}`, '']
+  for (const part of resources) lines.push(...describePart(part))
+  const different = resources.filter(({ difference }) => difference !== null).length
+  const compared = resources.filter(({ notCompared }) => notCompared === null).length
+  lines.push(
+    '',
+    different === 0
+      ? `No difference in the ${compared} resources compared.`
+      : `${different} of the ${compared} resources compared differ.`,
+  )
+  return lines.join('\n')
+}
+
+function describePart({ resource, same, notCovered, difference, notCompared }: ResourceComparison): string[] {
+  const title = wordsOf(resourceNamed(resource))
+  if (notCompared !== null) return [printable(`${title}: not compared: ${notCompared}`)]
+  const rest = notCovered === 0 ? '' : `, ${notCovered.toLocaleString('en')} not in what both cover`
+  const head = `${title}: ${same.toLocaleString('en')} rows are the same${rest}`
+  return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
+}
+
+function describeDifference({ marketId, key, a, b, fields }: Difference): string[] {
+  const parts = Object.entries({ ...(marketId === null ? {} : { market_id: marketId }), ...key })
+  const row = (node: Difference['a']) => (node === null ? 'no such row' : JSON.stringify(node))
+  return [
+    `  ${parts.map(([column, value]) => `${column} ${value}`).join(', ')}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
+    `  A: ${row(a)}`,
+    `  B: ${row(b)}`,
+  ].map(printable)
+}

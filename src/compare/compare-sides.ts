@@ -1,0 +1,355 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { compareNumbers } from '../domain/compare-numbers.ts'
+import { describeHeights, type HeightRange, isWithin } from '../domain/coverage.ts'
+import { MICROSECOND } from '../domain/time.ts'
+import type { Field } from '../resources/field.ts'
+import type { Resource } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
+import { CompareError } from './compare-error.ts'
+import { type ComparedRow, compareKeys, HeightMovedError, isByMarket, type Side } from './side.ts'
+
+/** A place where two sides differ; null stands for no row. */
+export type Difference = {
+  marketId: string | null
+  /** The key by its columns. */
+  key: Record<string, string>
+  a: ComparedRow['node'] | null
+  b: ComparedRow['node'] | null
+  /** The fields that differ, where both have the row. */
+  fields: string[]
+}
+
+/** What the comparison of a resource has come to. */
+export type ResourceComparison = {
+  resource: string
+  /** Rows that are the same in both, up to the first difference. */
+  same: number
+  /** Rows passed over: of blocks, or of times, that not both cover. */
+  notCovered: number
+  difference: Difference | null
+  /** Why it was not compared; null where it was. */
+  notCompared: string | null
+}
+
+export type Comparison = {
+  a: string
+  b: string
+  chainId: string | null
+  /** The heights that both hold whole or imported. */
+  heights: { from: string; to: string }[]
+  resources: ResourceComparison[]
+}
+
+export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => void }
+
+/** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
+const MAX_GROUP_ROWS = 100_000
+
+/** How often rows that change are read anew until both sides stand at one height; the wait between, milliseconds. */
+const TRIES = 20
+const TRY_WAIT_MS = 250
+
+/** How often a difference to a data node of the reference is looked at again: it names a block before it has its rows. */
+const REFERENCE_LOOKS = 3
+
+/** What lies so close to the last common block is not compared where a row's block is not known: it may come late. */
+const LATE_NS = 60_000_000_000n
+
+/** A key's column that is the height of the row's block. */
+const BLOCK_COLUMN = 'at_block'
+
+/**
+ * Compares what two sides both cover: of resources whose rows stay as they came the rows of their common blocks, of all
+ * others all rows, once both stand at one height. Ends a resource at its first difference.
+ *
+ * @throws {CompareError} where nothing can be compared.
+ */
+export async function compareSides(a: Side, b: Side, options: CompareOptions): Promise<Comparison> {
+  if (a.held.chainId !== null && b.held.chainId !== null && a.held.chainId !== b.held.chainId) {
+    throw new CompareError(
+      `${a.name} holds chain ${a.held.chainId}, and ${b.name} chain ${b.held.chainId}: there is nothing to compare`,
+    )
+  }
+  if (a.isReference && b.isReference) {
+    throw new CompareError('neither of the two says which markets it has: one of them must be Lyra')
+  }
+  const heights = common(a.held.heights, b.held.heights)
+  if (heights.length === 0) {
+    throw new CompareError(
+      `${a.name} holds ${describeRanges(a.held.heights)}, and ${b.name} ${describeRanges(b.held.heights)}: no block is in both`,
+    )
+  }
+  const resources: ResourceComparison[] = []
+  for (const resource of RESOURCES) {
+    options.signal.throwIfAborted()
+    options.onStep?.(resource.name)
+    resources.push(await compareResource(a, b, heights, resource, options))
+  }
+  return {
+    a: a.name,
+    b: b.name,
+    chainId: a.held.chainId ?? b.held.chainId,
+    heights: heights.map(({ from, to }) => ({ from: from.toString(), to: to.toString() })),
+    resources,
+  }
+}
+
+/** Ranges of heights, for people. */
+export function describeRanges(ranges: readonly HeightRange[]): string {
+  const shown = ranges.slice(0, 5).map(({ from, to }) => describeHeights(from, to))
+  return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
+}
+
+function common(a: readonly HeightRange[], b: readonly HeightRange[]): HeightRange[] {
+  const ranges: HeightRange[] = []
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    const [one, other] = [a[i]!, b[j]!]
+    const from = one.from > other.from ? one.from : other.from
+    const to = one.to < other.to ? one.to : other.to
+    const last = ranges.at(-1)
+    if (from <= to && last !== undefined && last.to + 1n === from) last.to = to
+    else if (from <= to) ranges.push({ from, to })
+    if (one.to < other.to) i++
+    else j++
+  }
+  return ranges
+}
+
+async function compareResource(
+  a: Side,
+  b: Side,
+  heights: readonly HeightRange[],
+  resource: Resource,
+  { signal }: CompareOptions,
+): Promise<ResourceComparison> {
+  const result: ResourceComparison = {
+    resource: resource.name,
+    same: 0,
+    notCovered: 0,
+    difference: null,
+    notCompared: null,
+  }
+  const foreign = [a, b].find((side) => side.isReference && resource.grpcMethod === undefined)
+  if (foreign !== undefined) return { ...result, notCompared: `${foreign.name} does not list them` }
+  const markets = isByMarket(resource)
+    ? [...new Set([...a.held.markets(resource), ...b.held.markets(resource)])].sort()
+    : [null]
+  for (const marketId of markets) {
+    const compare = (atHeight: bigint | null) =>
+      compareRows({ a, b, heights, resource, marketId, atHeight, signal })
+    const part = resource.rowsStay ? await compare(null) : await atOneHeight(a, b, compare, signal)
+    if (typeof part === 'string') return { ...result, notCompared: part }
+    result.same += part.same
+    result.notCovered += part.notCovered
+    if (part.difference !== null) return { ...result, difference: part.difference }
+  }
+  return result
+}
+
+type Part = Pick<ResourceComparison, 'same' | 'notCovered' | 'difference'>
+
+/** Compares rows that change, at a height that both sides stand at; why that cannot be done, where it cannot. */
+async function atOneHeight(
+  a: Side,
+  b: Side,
+  compare: (height: bigint) => Promise<Part>,
+  signal: AbortSignal,
+): Promise<Part | string> {
+  let looks = a.isReference || b.isReference ? REFERENCE_LOOKS : 1
+  for (let tried = 1; ; tried++) {
+    const [ofA, ofB] = await Promise.all([a.height(), b.height()])
+    if (ofA === ofB) {
+      try {
+        const part = await compare(ofA)
+        if (part.difference === null || --looks === 0) return part
+      } catch (error) {
+        if (!(error instanceof HeightMovedError)) throw error
+      }
+    }
+    const canMove = a.isLive || b.isLive
+    if (!canMove || tried >= TRIES) {
+      return `they are as of the last block, and ${a.name} stands at block ${ofA}, ${b.name} at block ${ofB}`
+    }
+    await sleep(TRY_WAIT_MS, undefined, { signal })
+  }
+}
+
+type RowsCompared = {
+  a: Side
+  b: Side
+  heights: readonly HeightRange[]
+  resource: Resource
+  marketId: string | null
+  /** Null: the rows are those of blocks that both cover. */
+  atHeight: bigint | null
+  signal: AbortSignal
+}
+
+async function compareRows(compared: RowsCompared): Promise<Part> {
+  const { a, b, resource, marketId, atHeight, signal } = compared
+  const part: Part = { same: 0, notCovered: 0, difference: null }
+  const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
+  const [groupsA, groupsB] = [a, b].map((side) =>
+    groupsOf(side.rows(resource, marketId, atHeight), side.name),
+  )
+  /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
+  const seen = { a: false, b: false }
+  try {
+    let [ofA, ofB] = [await groupsA!.next(), await groupsB!.next()]
+    while (!(ofA.done && ofB.done)) {
+      signal.throwIfAborted()
+      const order = ofA.done
+        ? 1
+        : ofB.done
+          ? -1
+          : compareKeys([ofA.value![0]!.key[0]!], [ofB.value![0]!.key[0]!])
+      const rowsA = order <= 0 ? (ofA.value as ComparedRow[]) : []
+      const rowsB = order >= 0 ? (ofB.value as ComparedRow[]) : []
+      seen.a ||= rowsA.length > 0
+      seen.b ||= rowsB.length > 0
+      for (const [left, right] of pairsOf(rowsA, rowsB)) {
+        const fields =
+          left === null || right === null
+            ? []
+            : differingFields(resource.fields, left.node, right.node, cutsTimes)
+        if (left !== null && right !== null && fields.length === 0) {
+          part.same++
+        } else if (await isCovered(compared, left, right, seen)) {
+          part.difference = differenceOf(resource, marketId, left, right, fields)
+          return part
+        } else {
+          part.notCovered++
+        }
+      }
+      if (order <= 0) ofA = await groupsA!.next()
+      if (order >= 0) ofB = await groupsB!.next()
+    }
+    return part
+  } finally {
+    await Promise.all([groupsA!.return(), groupsB!.return()])
+  }
+}
+
+/** The rows under each value of the key's first column, sorted, each once. */
+async function* groupsOf(
+  chunks: AsyncIterable<readonly ComparedRow[]>,
+  name: string,
+): AsyncGenerator<ComparedRow[], void, undefined> {
+  let group: ComparedRow[] = []
+  const whole = () => {
+    const sorted = group.sort((x, y) => compareKeys(x.key, y.key))
+    return sorted.filter((row, index) => index === 0 || compareKeys(row.key, sorted[index - 1]!.key) !== 0)
+  }
+  for await (const rows of chunks) {
+    for (const row of rows) {
+      const order = group.length === 0 ? 0 : compareKeys([row.key[0]!], [group[0]!.key[0]!])
+      // The reference's pages begin with rows that the page before has ended with.
+      if (order < 0) continue
+      if (order > 0) {
+        yield whole()
+        group = []
+      }
+      group.push(row)
+      if (group.length > MAX_GROUP_ROWS) group = whole()
+      if (group.length > MAX_GROUP_ROWS) {
+        throw new CompareError(`${name}: more than ${MAX_GROUP_ROWS.toLocaleString('en')} rows under one key`)
+      }
+    }
+  }
+  if (group.length > 0) yield whole()
+}
+
+/** The rows of two groups side by side, in the order of their keys. */
+function* pairsOf(
+  a: readonly ComparedRow[],
+  b: readonly ComparedRow[],
+): Generator<[ComparedRow | null, ComparedRow | null]> {
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const order = i === a.length ? 1 : j === b.length ? -1 : compareKeys(a[i]!.key, b[j]!.key)
+    yield [order <= 0 ? a[i++]! : null, order >= 0 ? b[j++]! : null]
+  }
+}
+
+/** Whether a row that differs, or that one side lacks, is of a block that both sides cover. */
+async function isCovered(
+  { a, b, heights, resource, marketId, atHeight }: RowsCompared,
+  left: ComparedRow | null,
+  right: ComparedRow | null,
+  seen: { a: boolean; b: boolean },
+): Promise<boolean> {
+  if (atHeight !== null) return true
+  const { key } = (left ?? right)!
+  const isLackedByOne = left === null || right === null
+  const lacking = left === null ? a : b
+  const isBeforeFirst = isLackedByOne && !(left === null ? seen.a : seen.b)
+  if (isBeforeFirst && lacking.held.isPruned) return false
+  const isImported = (height: bigint) => [a, b].some(({ held }) => isWithin(held.imported, height))
+  const blocks: (bigint | null)[] =
+    resource.key[0]!.column === BLOCK_COLUMN
+      ? [key[0] as bigint]
+      : await Promise.all([
+          left === null ? null : a.blockOf(resource, marketId, key),
+          right === null ? null : b.blockOf(resource, marketId, key),
+        ])
+  const known = blocks.filter((height): height is bigint => height !== null)
+  if (known.length > 0) {
+    if (!known.every((height) => isWithin(heights, height))) return false
+    return !(isLackedByOne && known.some(isImported))
+  }
+  // Where nobody says which block it is of, its time must do.
+  const [first] = a.held.heights
+  const [other] = b.held.heights
+  if (isBeforeFirst && first!.from !== other!.from) return false
+  if (!resource.dateRange) return true
+  const ends = [a, b].map(({ held }) => held.timestamp).filter((time) => time !== null)
+  return ends.every((end) => (key[0] as bigint) <= end - LATE_NS)
+}
+
+function differenceOf(
+  resource: Resource,
+  marketId: string | null,
+  left: ComparedRow | null,
+  right: ComparedRow | null,
+  fields: string[],
+): Difference {
+  const { key } = (left ?? right)!
+  return {
+    marketId,
+    key: Object.fromEntries(resource.key.map(({ column }, index) => [column, String(key[index])])),
+    a: left?.node ?? null,
+    b: right?.node ?? null,
+    fields,
+  }
+}
+
+/** The fields of a node that are not the same in two, numbers compared as numbers. */
+function differingFields(
+  fields: readonly Field[],
+  a: ComparedRow['node'],
+  b: ComparedRow['node'],
+  cutsTimes: boolean,
+): string[] {
+  return fields.filter(({ name, form }) => !isSame(form, a[name], b[name], cutsTimes)).map(({ name }) => name)
+}
+
+function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean): boolean {
+  if (a === b) return true
+  if (typeof a === 'string' && typeof b === 'string') {
+    if (form === 'number') return compareNumbers(a, b) === 0
+    if (form !== 'time' || !cutsTimes) return false
+    const isTime = (text: string) => /^-?\d{1,20}$/.test(text)
+    return isTime(a) && isTime(b) && BigInt(a) / MICROSECOND === BigInt(b) / MICROSECOND
+  }
+  return canonical(a) === canonical(b)
+}
+
+/** A value as JSON, the fields of objects in the order of their names. */
+function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => (x < y ? -1 : 1)))
+        : inner,
+    ) ?? 'undefined'
+  )
+}

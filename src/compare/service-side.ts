@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CoverageBody } from '../api/pages/coverage-body.ts'
+import { COVERAGE_PATH } from '../api/paths.ts'
+import type { Resource } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
+import { ask, json, ServiceError, wholeCoverage } from '../status/service-status.ts'
+import { CompareError } from './compare-error.ts'
+import { type ComparedRow, HeightMovedError, type Held, keyOfNode, type Side } from './side.ts'
+import { heldOf } from './store-side.ts'
+
+/** The longest page that both Lyra and the reference have. */
+const PAGE_ROWS = 5_000
+
+/** How often a request is tried again that is refused because there were too many. */
+const TRIES = 5
+
+type PageBody = {
+  edges: { cursor: string; node: ComparedRow['node'] }[]
+  pageInfo: { hasNextPage: boolean; endCursor: string }
+}
+
+/**
+ * A running service, or a data node of the reference, by its address.
+ *
+ * @throws {ServiceError} where it cannot be reached, or answers what neither of them does.
+ * @throws {CompareError} where it holds no block.
+ */
+export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
+  const base = address.replace(/\/+$/, '')
+
+  async function get(path: string, allowed: number[] = [200]) {
+    for (let tried = 1; ; tried++) {
+      signal.throwIfAborted()
+      const answer = await ask(base, path, [...allowed, 429])
+      if (answer.status !== 429) return answer
+      if (tried === TRIES)
+        throw new ServiceError(`${base}: refuses further requests (429); raise its rate limit`)
+      const seconds = Number(answer.headers.get('retry-after') ?? 1)
+      await sleep(1_000 * Math.min(60, Math.max(1, seconds || 1)), undefined, { signal })
+    }
+  }
+
+  const heightOf = ({ headers }: { headers: Headers }) => {
+    const height = headers.get('x-block-height') ?? ''
+    if (/^\d{1,19}$/.test(height)) return BigInt(height)
+    throw new ServiceError(`${base}: an answer without X-Block-Height; is this a service of this API?`)
+  }
+  const height = async () => heightOf(await get(`${RESOURCES[0]!.path}?pagination.first=1`))
+
+  const coverage = await get(COVERAGE_PATH, [200, 404, 501, 503])
+  const isReference = coverage.status === 404 || coverage.status === 501
+  if (coverage.status === 503)
+    throw new CompareError(`${base}: holds no block, or cannot read its store (503)`)
+  const held = isReference
+    ? heldOfReference(await height())
+    : heldOf({ coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage) })
+  if (held.heights.length === 0)
+    throw new CompareError(`${base}: holds no block; there is nothing to compare`)
+
+  return {
+    name: base,
+    held,
+    isLive: true,
+    isReference,
+    height,
+    async *rows(resource, marketId, atHeight) {
+      const [path, filters] = targetOf(resource, marketId)
+      let after = ''
+      for (;;) {
+        const query = new URLSearchParams({
+          ...filters,
+          'pagination.first': String(PAGE_ROWS),
+          'pagination.newestFirst': 'false',
+          ...(after === '' ? {} : { 'pagination.after': after }),
+        })
+        const answer = await get(`${path}?${query}`)
+        if (atHeight !== null && heightOf(answer) !== atHeight) throw new HeightMovedError()
+        const page = json<Record<string, PageBody | undefined>>(base, answer)[resource.name]
+        if (!isPage(page)) throw new ServiceError(`${base}${path}: not a page of ${resource.name}`)
+        yield page.edges.map(({ node }) => ({ key: keyOfNode(resource, node, base), node }))
+        const { hasNextPage, endCursor } = page.pageInfo
+        if (!hasNextPage) return
+        if (endCursor === after || page.edges.length === 0) {
+          throw new ServiceError(`${base}${path}: the pages stand still after cursor ${endCursor}`)
+        }
+        after = endCursor
+      }
+    },
+    blockOf: async () => null,
+    close: async () => {},
+  }
+}
+
+/** The path of a list, and the parameters that select a market. */
+function targetOf(
+  resource: Resource,
+  marketId: string | null,
+): [path: string, filters: Record<string, string>] {
+  if (marketId === null) return [resource.path, {}]
+  return resource.path.includes(':marketId')
+    ? [resource.path.replace(':marketId', marketId), {}]
+    : [resource.path, { marketId }]
+}
+
+function isPage(page: PageBody | undefined): page is PageBody {
+  return (
+    Array.isArray(page?.edges) &&
+    page.edges.every(({ node }) => typeof node === 'object' && node !== null) &&
+    typeof page.pageInfo?.hasNextPage === 'boolean' &&
+    typeof page.pageInfo.endCursor === 'string'
+  )
+}
+
+/** A data node of the reference says neither what it lacks nor which markets it has. */
+function heldOfReference(height: bigint): Held {
+  return {
+    chainId: null,
+    heights: height === 0n ? [] : [{ from: 1n, to: height }],
+    imported: [],
+    timestamp: null,
+    isPruned: true,
+    markets: () => [],
+  }
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { type Comparison, compareSides } from '../src/compare/compare-sides.ts'
+import { openServiceSide } from '../src/compare/service-side.ts'
+import type { Side } from '../src/compare/side.ts'
+import { openStoreSide } from '../src/compare/store-side.ts'
+import { pruneStore } from '../src/store/prune-store.ts'
+import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+
+const records = recordsOf(readRecording(NAMED_SAMPLE))
+
+/** The sample's events of some blocks. */
+const eventsOf = (isIn: (height: number) => boolean) =>
+  joinRecords(records.filter(({ height }) => isIn(height)))
+
+/** Compares two, each a store or an address. */
+async function compare(...names: [string, string]): Promise<Comparison> {
+  const signal = new AbortController().signal
+  const open = (name: string): Promise<Side> =>
+    name.startsWith('http') ? openServiceSide(name, signal) : openStoreSide(openStore(name), signal)
+  const sides: Side[] = []
+  try {
+    for (const name of names) sides.push(await open(name))
+    return await compareSides(sides[0]!, sides[1]!, { signal })
+  } finally {
+    for (const side of sides) await side.close()
+  }
+}
+
+/** What a comparison has come to, in short: rows that are the same, `differs`, or why it was not compared. */
+const outcomes = ({ resources }: Comparison) =>
+  Object.fromEntries(
+    resources.map(({ resource, same, difference, notCompared }) => [
+      resource,
+      notCompared ?? (difference === null ? same : 'differs'),
+    ]),
+  )
+
+/** Of the sample. */
+const ALL = {
+  checkpoints: 36,
+  fundingPeriodDataPoints: 2_298,
+  fundingPeriods: 48,
+  instruments: 3,
+  liquidityProviders: 9,
+}
+
+/** A change of a table, the resource that shows it, and what the comparison says of it. */
+const CHANGES = [
+  ["update checkpoints set hash = 'ff' where at_block = 300", 'checkpoints', { at_block: '300' }, []],
+  [
+    'delete from funding_period_data_points where seq = 5 and source = 1',
+    'fundingPeriodDataPoints',
+    { seq: '5', source: '1' },
+    [],
+  ],
+  [
+    "update funding_period_data_points set price = price || '1' where seq = 3",
+    'fundingPeriodDataPoints',
+    { seq: '3' },
+    ['price'],
+  ],
+  [
+    "update funding_periods set funding_rate = '9' where seq = 7",
+    'fundingPeriods',
+    { seq: '7' },
+    ['fundingRate'],
+  ],
+  ["update instruments set name = 'another'", 'instruments', {}, ['name']],
+  ['update liquidity_providers set sla = null', 'liquidityProviders', {}, ['sla']],
+] as const
+
+for (const kind of STORE_KINDS) {
+  describe(`two stores that are compared (${kind.name})`, () => {
+    test('are the same in every resource, or the first row of it that differs is named', async (t) => {
+      const [a, b] = [kind.create(t), kind.create(t)]
+      await ingestWhole(a, NAMED_SAMPLE)
+      await ingestWhole(b, NAMED_SAMPLE)
+      const same = await compare(a, b)
+      assert.deepEqual(outcomes(same), ALL)
+      assert.deepEqual(same.heights, [{ from: '1', to: '905' }])
+      for (const [sql, resource, key, fields] of CHANGES) {
+        await runSql(b, sql)
+        const result = await compare(a, b)
+        assert.equal(outcomes(result)[resource], 'differs', sql)
+        const { difference } = result.resources.find((part) => part.resource === resource)!
+        assert.deepEqual({ ...difference!.key, ...key }, difference!.key, sql)
+        assert.deepEqual(difference!.fields, fields, sql)
+        // The other way round it is the same difference.
+        const reversed = (await compare(b, a)).resources.find((part) => part.resource === resource)!
+        assert.deepEqual(
+          [reversed.difference!.a, reversed.difference!.b],
+          [difference!.b, difference!.a],
+          sql,
+        )
+      }
+    })
+
+    test('are compared over the blocks that both hold', async (t) => {
+      const whole = kind.create(t)
+      await ingestWhole(whole, NAMED_SAMPLE)
+      const parts: [what: string, isIn: (height: number) => boolean, heights: string][] = [
+        ['the first', (height) => height <= 400, '1-400'],
+        ['the last', (height) => height > 400, '401-905'],
+        ['all but some', (height) => height < 300 || height > 420, '1-299 421-905'],
+      ]
+      for (const [what, isIn, heights] of parts) {
+        const part = kind.create(t)
+        const { failure } = await ingestBytes(t, part, eventsOf(isIn), { allowGap: true })
+        assert.equal(failure, null)
+        const result = await compare(whole, part)
+        assert.equal(result.heights.map(({ from, to }) => `${from}-${to}`).join(' '), heights, what)
+        const [checkpoints, points] = result.resources
+        assert.equal(checkpoints!.difference, null, what)
+        assert.equal(points!.difference, null, what)
+        assert.ok(points!.same > 500 && points!.notCovered > 100, what)
+        // A row of the common blocks that lacks is found all the same.
+        await runSql(part, 'delete from funding_period_data_points where height = 450 or height = 250')
+        const lacking = await compare(part, whole)
+        assert.equal(lacking.resources[1]!.difference?.a, null, what)
+      }
+    })
+
+    test('may have been pruned', async (t) => {
+      const [a, b] = [kind.create(t), kind.create(t)]
+      await ingestWhole(a, NAMED_SAMPLE)
+      await ingestWhole(b, NAMED_SAMPLE)
+      await pruneStore(openStore(b), { by: 'height', before: 500n })
+      const [checkpoints, points] = (await compare(a, b)).resources
+      assert.equal(checkpoints!.difference ?? points!.difference, null)
+      assert.ok(checkpoints!.notCovered > 10 && points!.notCovered > 1_000)
+    })
+  })
+}
+
+describe('services that are compared', () => {
+  const [kind] = STORE_KINDS
+
+  test('are compared with stores, and with each other', async (t) => {
+    const [a, b] = [kind!.create(t), kind!.create(t)]
+    await ingestWhole(a, NAMED_SAMPLE)
+    await ingestWhole(b, NAMED_SAMPLE)
+    const [ofA, ofB] = [await serve(t, a), await serve(t, b)]
+    for (const pair of [
+      [a, ofB],
+      [ofA, b],
+      [ofA, ofB],
+    ] as const) {
+      const result = await compare(...pair)
+      // What has come in the last minute may not be in both yet.
+      const late = result.resources[1]!.notCovered
+      assert.deepEqual(outcomes(result), { ...ALL, fundingPeriodDataPoints: 2_298 - late })
+      assert.equal(late, 0)
+    }
+    for (const [sql] of CHANGES) await runSql(b, sql)
+    const different = Object.values(outcomes(await compare(ofA, await serve(t, b))))
+    assert.deepEqual(different, Object.keys(ALL).fill('differs'))
+  })
+
+  test('may be a data node of the reference', async (t) => {
+    const store = kind!.create(t)
+    await ingestWhole(store, NAMED_SAMPLE)
+    const reference = await serveAsReference(t, await serve(t, store))
+    const result = await compare(store, reference)
+    assert.deepEqual(outcomes(result), {
+      ...ALL,
+      instruments: `${reference} does not list them`,
+    })
+    const changed = kind!.create(t)
+    await ingestWhole(changed, NAMED_SAMPLE)
+    await runSql(changed, "update checkpoints set hash = 'ff' where at_block = 300")
+    assert.equal(outcomes(await compare(reference, changed)).checkpoints, 'differs')
+  })
+
+  test('that are no such service, hold nothing or are of another chain are said to be so', async (t) => {
+    const store = kind!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const strange = await listen(t, (_, respond) => respond(200, '<html>'))
+    await assert.rejects(compare(store, strange), /not JSON/)
+    const lying = await listen(t, (path, respond) =>
+      path.startsWith('/api/v2/coverage') ? respond(404, '{}') : respond(200, '{"checkpoints":{}}', '7'),
+    )
+    await assert.rejects(compare(store, lying), /not a page of checkpoints/)
+    const endless = await listen(t, (path, respond) =>
+      path.startsWith('/api/v2/coverage')
+        ? respond(404, '{}')
+        : respond(
+            200,
+            JSON.stringify({
+              checkpoints: {
+                edges: [{ cursor: 'x', node: { atBlock: '1', hash: 'a', blockHash: 'b' } }],
+                pageInfo: { hasNextPage: true, endCursor: 'x' },
+              },
+            }),
+            '7',
+          ),
+    )
+    await assert.rejects(compare(store, endless), /stand still/)
+    const empty = kind!.create(t)
+    await openStore(empty).migrate()
+    await assert.rejects(compare(store, empty), /holds no block/)
+    const other = kind!.create(t)
+    const bytes = Buffer.from(
+      readRecording(SAMPLE).toString('latin1').replaceAll('core-scenarios', 'core-elsewhere'),
+      'latin1',
+    )
+    await ingestWell(t, other, bytes)
+    await assert.rejects(compare(store, other), / chain core-elsewhere: /)
+  })
+
+  test('the command exits with 0 where nothing differs, and with 1 where something does', async (t) => {
+    const folder = temporaryFolder(t)
+    const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')]
+    for (const store of [a, b]) await ingestWhole(store, NAMED_SAMPLE)
+    const same = await runLyra(t, ['compare', a, b])
+    assert.equal(same.code, 0, same.stderr)
+    assert.match(same.stdout, /^checkpoints: 36 rows are the same$/m)
+    assert.match(same.stdout, /^No difference in the 5 resources compared\.$/m)
+    await runSql(b, "update checkpoints set hash = 'ff' where at_block = 300")
+    const different = await runLyra(t, ['compare', a, b])
+    assert.equal(different.code, 1)
+    assert.match(
+      different.stdout,
+      /^checkpoints: \d+ rows are the same; the first difference:\n {2}at_block 300, hash /m,
+    )
+    assert.match(different.stdout, /^1 of the 5 resources compared differ\.$/m)
+    const json = await runLyra(t, ['compare', '--json', a, b])
+    assert.deepEqual([json.code, (JSON.parse(json.stdout) as { same: boolean }).same], [1, false])
+    assert.equal((await runLyra(t, ['compare', a])).code, 2)
+    assert.equal((await runLyra(t, ['compare', a, join(folder, 'none.db')])).code, 1)
+  })
+})
+
+type Respond = (status: number, body: string, height?: string) => void
+
+async function listen(t: TestContext, answer: (path: string, respond: Respond) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    answer(request.url!, (status, body, height) => {
+      response.writeHead(status, height === undefined ? {} : { 'x-block-height': height }).end(body)
+    })
+  })
+  t.after(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/**
+ * Serves what a service has as a data node of the reference does: no coverage, three lists alone, numbers written
+ * otherwise, and pages that begin with the rows that the page before has ended with.
+ */
+async function serveAsReference(t: TestContext, base: string): Promise<string> {
+  return listen(t, (path, respond) => {
+    if (!/^\/api\/v2\/(checkpoints|liquidity|funding-periods)/.test(path)) {
+      respond(404, '{"code":5,"message":"Not Found","details":[]}')
+      return
+    }
+    const target = new URL(path, base)
+    // Pages are short, so that there are several.
+    if (target.searchParams.get('pagination.first') === '5000')
+      target.searchParams.set('pagination.first', '700')
+    void fetch(target).then(async (response) => {
+      const text = (await response.text()).replaceAll(/"price":"(\d+)000"/g, '"price":"$1E+3"')
+      respond(response.status, repeated(text), response.headers.get('x-block-height')!)
+    })
+  })
+}
+
+/** The edges of a page with the first one twice. */
+function repeated(text: string): string {
+  const body = JSON.parse(text) as Record<string, { edges: object[] }>
+  for (const list of Object.values(body)) if (list.edges.length > 1) list.edges.splice(1, 0, list.edges[0]!)
+  return JSON.stringify(body)
+}
