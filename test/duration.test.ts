@@ -18,6 +18,7 @@ test('a duration is said by its two largest units', () => {
     [86_400, '1 day'],
     [86_400 + 180, '1 day'],
     [2 * 86_400 + 5 * 3_600 + 59, '2 days 5 h'],
+    [10 * 86_400 + 5 * 3_600, '10 days'],
     [1_000 * 86_400, '1,000 days'],
   ]
   for (const [seconds, text] of cases) assert.equal(describeDuration(seconds), text)

@@ -138,6 +138,7 @@ describe('a second Lyra that a first one forwards to', () => {
       await kill(second)
       const metrics = (await send(first.base, '/metrics')).text
       assert.match(metrics, /lyra_forward_enabled 1/)
+      assert.equal((await readyOf(first)).status, 200, 'a receiver that is away leaves the service ready')
       second = await startReceiving()
     }
     await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())

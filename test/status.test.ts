@@ -97,6 +97,7 @@ for (const kind of STORE_KINDS) {
         reasons: [{ reason: 'gap', message: 'heights 5 to 6 missing' }],
         replicas: [{ name: openStore(store).name, height: '7', inUse: true }],
         live: null,
+        forward: null,
       })
     })
 

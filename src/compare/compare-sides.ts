@@ -300,9 +300,14 @@ async function isCovered(
   const [first] = a.held.heights
   const [other] = b.held.heights
   if (isBeforeFirst && first!.from !== other!.from) return false
+  if (isLackedByOne && hasGap(lacking.held.heights)) return false
   if (!resource.dateRange) return true
   const ends = [a, b].map(({ held }) => held.timestamp).filter((time) => time !== null)
   return ends.every((end) => (key[0] as bigint) <= end - LATE_NS)
+}
+
+function hasGap(heights: readonly HeightRange[]): boolean {
+  return heights.some(({ from }, index) => index > 0 && from > heights[index - 1]!.to + 1n)
 }
 
 function differenceOf(

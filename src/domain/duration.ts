@@ -5,7 +5,10 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** A duration for people, by its two largest units: `12 s`, `5 min 3 s`, `3 h 20 min`, `2 days 5 h`. */
+/** Days from which on hours are not said. */
+const MANY_DAYS = 10
+
+/** A duration for people, by its two largest units: `12 s`, `5 min 3 s`, `3 h 20 min`, `2 days 5 h`, `90 days`. */
 export function describeDuration(seconds: number): string {
   let rest = Math.max(0, Math.round(seconds))
   const parts: string[] = []
@@ -17,7 +20,7 @@ export function describeDuration(seconds: number): string {
       parts.push(`${count.toLocaleString('en')} ${unit === 'day' && count !== 1 ? 'days' : unit}`)
     }
     // What follows a unit that is none is too small to say: `1 day`, not `1 day 3 min`.
-    if (parts.length === 2 || count === 0) break
+    if (parts.length === 2 || count === 0 || (unit === 'day' && count >= MANY_DAYS)) break
   }
   return parts.join(' ')
 }

@@ -156,7 +156,7 @@ function liveOf(samples: readonly Sample[]): ServiceStatus['live'] {
     stopped: figure('lyra_live_stopped') === 1,
     connectionFaults: Object.fromEntries(
       samples
-        .filter(({ name }) => name === 'lyra_live_connection_faults')
+        .filter(({ name, value }) => name === 'lyra_live_connection_faults' && value > 0)
         .map(({ labels, value }) => [labels.reason ?? '', value]),
     ),
   }
