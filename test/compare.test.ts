@@ -201,6 +201,8 @@ describe('services that are compared', () => {
     await ingestWhole(store, SAMPLE)
     const strange = await listen(t, (_, respond) => respond(200, '<html>'))
     await assert.rejects(compare(store, strange), /not JSON/)
+    const hollow = await listen(t, (_, respond) => respond(200, '{"coverage":{"chainId":"a"}}'))
+    await assert.rejects(compare(store, hollow), /not the answer of a Lyra service/)
     const lying = await listen(t, (path, respond) =>
       path.startsWith('/api/v2/coverage') ? respond(404, '{}') : respond(200, '{"checkpoints":{}}', '7'),
     )

@@ -210,7 +210,7 @@ describe('a receiver that events are forwarded to', () => {
     await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
     assertInOrder(receiver)
     assert.ok(blocks.slice(0, 400).flat().length > 1_500)
-    // It begins anew each time: what it had not committed it may have lost.
+    // It begins again each time: what it had not committed it may have lost.
     for (const { messages } of receiver.connections) assert.ok(messages[0]!.equals(blocks[0]![0]!))
   })
 
@@ -276,7 +276,7 @@ describe('a receiver that events are forwarded to', () => {
     ['nothing at all', Buffer.alloc(0)],
     ['messages without an end', Buffer.concat([HANDSHAKE, Buffer.alloc(MB)])],
   ] as const) {
-    test(`that says ${what} is dialled again, and the ingestion goes on`, async (t) => {
+    test(`that says ${what} is dialled again, and the ingestion continues`, async (t) => {
       const folder = temporaryFolder(t)
       const receiver = await startReceiver(t, { greeting })
       const sender = await startSender(t, { folder, port: receiver.port })

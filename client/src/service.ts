@@ -26,11 +26,28 @@ export type Coverage = Holdings & {
 /** The answer of `GET /health`. */
 export type Health = { status: 'ok' }
 
+/** How a service passes on what its core sends to another receiver. */
+export type Forwarding = {
+  connected: boolean
+  /** The last block passed on; null before the first. */
+  height: string | null
+  /** What is still to be passed on: bytes, blocks, seconds of the chain's time. */
+  lagBytes: number
+  lagBlocks: number
+  lagSeconds: number
+  /** What was deleted before it was passed on, since the start of the service. */
+  droppedBytes: number
+  droppedBlocks: { from: string; to: string } | null
+  /** Why nothing is passed on; null while all is well. */
+  failure: string | null
+}
+
 /** The answer of `GET /ready`. */
 export type Readiness =
-  | { status: 'ready' }
+  | { status: 'ready'; forward?: Forwarding }
   | {
       status: 'not ready'
+      forward?: Forwarding
       reasons: {
         reason: 'empty store' | 'gap' | 'intake stopped' | 'store unreachable' | 'behind'
         message: string

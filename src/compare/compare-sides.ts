@@ -45,7 +45,7 @@ export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => v
 /** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
 const MAX_GROUP_ROWS = 100_000
 
-/** How often rows that change are read anew until both sides stand at one height; the wait between, milliseconds. */
+/** How often rows that change are read again until both sides stand at one height; the wait between, milliseconds. */
 const TRIES = 20
 const TRY_WAIT_MS = 250
 

@@ -51,9 +51,15 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   const isReference = coverage.status === 404 || coverage.status === 501
   if (coverage.status === 503)
     throw new CompareError(`${base}: holds no block, or cannot read its store (503)`)
-  const held = isReference
-    ? heldOfReference(await height())
-    : heldOf({ coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage) })
+  const heldOfLyra = async () => {
+    try {
+      return heldOf({ coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage) })
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error
+      throw new ServiceError(`${base}${COVERAGE_PATH}: not the answer of a Lyra service`, { cause: error })
+    }
+  }
+  const held = isReference ? heldOfReference(await height()) : await heldOfLyra()
   if (held.heights.length === 0)
     throw new CompareError(`${base}: holds no block; there is nothing to compare`)
 

@@ -1,4 +1,5 @@
 import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
+import { MARKET_ID } from '../domain/ids.ts'
 import { exportRows } from '../export/export-rows.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
@@ -20,7 +21,11 @@ export function heldOf({ coverage }: CoverageBody): Held {
     isPruned: prunedBefore !== null && prunedBefore !== undefined,
     markets: ({ name }) => {
       const rows = (coverage as Record<string, unknown>)[name]
-      return Array.isArray(rows) ? rows.map(({ marketId }: { marketId: string }) => marketId) : []
+      const ids = Array.isArray(rows)
+        ? rows.map(({ marketId }: { marketId: unknown }) => String(marketId))
+        : []
+      // They become parts of addresses.
+      return ids.filter((id) => MARKET_ID.test(id))
     },
   }
 }

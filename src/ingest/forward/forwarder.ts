@@ -33,7 +33,7 @@ const START: Position = { file: 0, offset: 0, block: null }
  * Passes a core's events on from the kept files. In one connection heights only rise: a block that the core sends again
  * is passed over. A new connection begins with the oldest block that is kept, for the receiver may have lost what it
  * had not committed; of blocks that the core has sent again, each comes once, as it came last. After an orderly stop
- * alone it goes on where it was.
+ * alone it resumes where it stopped.
  */
 export class Forwarder {
   readonly state: ForwardState = noForwardState()
@@ -80,7 +80,7 @@ export class Forwarder {
     this.#wake()
   }
 
-  /** Looks what is to be deleted and said; called every second. */
+  /** Deletes what is too much, and reports; called every second. */
   async upkeep(): Promise<void> {
     try {
       await this.files.scan()
@@ -224,7 +224,7 @@ export class Forwarder {
   }
 
   #lose({ files, lost }: Trimmed): void {
-    // The connection must not go on behind what is gone as if nothing were missing.
+    // The connection must not continue after what was deleted as if nothing were missing.
     if (this.#connection !== null && files.some((file) => file >= this.#reading.file)) {
       this.#connection.close('what it had yet to get was deleted')
     }
