@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { describeStatus } from '../src/cli/describe-status.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
 import type { ForwardState } from '../src/ingest/forward/forward-state.ts'
 import { type LiveState, startLiveIngestion } from '../src/ingest/live/live-ingestion.ts'
+import { statusOfService } from '../src/status/service-status.ts'
 import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, message } from './fixtures/event-stream.ts'
@@ -128,7 +130,7 @@ describe('a second Lyra that a first one forwards to', () => {
       ...['--forward', `127.0.0.1:${port}`, '--forward-mb', '16'],
     ])
     const core = await dial(first.corePort)
-    const parts = 3
+    const parts = 2
     for (let part = 0; part < parts; part++) {
       const to = Math.floor((last * (part + 1)) / (parts + 1))
       await core.send(blocks.slice(Math.floor((last * part) / (parts + 1)), to).flat())
@@ -149,8 +151,8 @@ describe('a second Lyra that a first one forwards to', () => {
     assert.match(metrics, /lyra_forward_connected 1\n/)
     assert.match(metrics, /lyra_forward_block_height 905\n/)
     assert.match(metrics, /lyra_forward_lag_seconds 0\n/)
-    const { stdout } = await runLyra(t, ['status', '--url', first.base])
-    assert.match(stdout, /^forwarding +receiver connected, passed on up to block 905, nothing waits$/m)
+    const status = describeStatus(await statusOfService(first.base))
+    assert.match(status, /^forwarding +receiver connected, passed on up to block 905, nothing waits$/m)
     await core.close()
     await stop(first)
     await stop(second)
@@ -162,6 +164,20 @@ describe('a second Lyra that a first one forwards to', () => {
     await ingestWhole(plain, SAMPLE)
     assert.deepEqual(await digestStore(join(folder, 'second.db')), await digestStore(plain))
   })
+})
+
+test('--forward without a core, or to the address that the core dials, is wrong usage', async (t) => {
+  const wrong: [args: string[], message: RegExp][] = [
+    [[], /it needs --listen/],
+    [['--listen', '127.0.0.1:3015'], /--forward and --listen name the same address/],
+  ]
+  for (const [args, message] of wrong) {
+    const { code, stderr } = await runLyra(t, ['serve', '--forward', '127.0.0.1:3015', ...args], {
+      cwd: temporaryFolder(t),
+    })
+    assert.equal(code, 2)
+    assert.match(stderr, message)
+  }
 })
 
 describe('a receiver that events are forwarded to', () => {
@@ -254,7 +270,7 @@ describe('a receiver that events are forwarded to', () => {
     const limitBytes = MB
     const sender = await startSender(t, { folder, port: receiver.port, limitBytes })
     await until(() => receiver.connections.length === 1, 'a connection')
-    const large = largeBlocks(400)
+    const large = largeBlocks(250)
     await sender.core.send(large.flat())
     await until(() => sender.live.received === large.flat().length, 'all of it')
     await until(() => sender.forward.droppedBytes > 0, 'what is dropped')

@@ -166,8 +166,9 @@ async function atOneHeight(
         if (!(error instanceof HeightMovedError)) throw error
       }
     }
-    const canMove = a.isLive || b.isLive
-    if (!canMove || tried >= TRIES) {
+    // The one that is behind must catch up.
+    const canMeet = ofA === ofB || (ofA < ofB ? a : b).isLive
+    if (!canMeet || tried >= TRIES) {
       return `they are as of the last block, and ${a.name} stands at block ${ofA}, ${b.name} at block ${ofB}`
     }
     await sleep(TRY_WAIT_MS, undefined, { signal })
