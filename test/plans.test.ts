@@ -162,7 +162,7 @@ type PlanNode = {
 }
 
 async function checkPostgresPlans(store: string): Promise<void> {
-  const client = new Client({ ...readerConfig(parsePostgresAddress(store)), pipeline: false })
+  const client = new Client({ ...readerConfig(parsePostgresAddress(store), false), pipeline: false })
   await client.connect()
   try {
     const { rows } = await client.query({ text: FACTS, rowMode: 'array' })

@@ -40,8 +40,9 @@ export function* readEstimateOf(
 ): Generator<Statement, string | null, Row[]> {
   const kept = estimates.kept(marketId, at.version)
   if (kept !== undefined) return kept
-  const inputs = yield* readFundingInputs(marketId, estimates.known(marketId))
+  const upTo = BigInt(at.position.height)
+  const inputs = yield* readFundingInputs(marketId, estimates.known(marketId), upTo)
   const made = estimates.make(marketId, { ...at, inputs })
   if (made !== undefined) return made
-  return estimates.make(marketId, { ...at, inputs: yield* readFundingInputs(marketId, null) }) ?? null
+  return estimates.make(marketId, { ...at, inputs: yield* readFundingInputs(marketId, null, upTo) }) ?? null
 }

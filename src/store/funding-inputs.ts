@@ -66,7 +66,7 @@ const READ_LACKS = `
 const READ_AUCTIONS = `
   select cast(height as text), event_index, opening_auction, leave, cast(start_timestamp as text),
     cast(end_timestamp as text)
-  from auctions where market_id = $1 and height > $2
+  from auctions where market_id = $1 and height > $2 and height <= $3
   order by auctions.height, auctions.event_index limit ${MAX_ROWS + 1}`
 
 /** Between which times the points of blocks lie, from those of a height on. */
@@ -76,7 +76,8 @@ const READ_BLOCK_SPAN = `
 
 const pointsText = (source: DataPointSource) => `
   select cast(height as text), event_index, cast(timestamp as text), price from funding_period_data_points
-  where market = $1 and source = ${source} and timestamp between $2 and $3 and seq = $4 and height > $5
+  where market = $1 and source = ${source} and timestamp between $2 and $3 and seq = $4
+    and height > $5 and height <= $6
   limit ${MAX_ROWS + 1}`
 
 type Placed = { height: bigint; index: number; event: FundingInputs['events'][number] }
@@ -84,10 +85,13 @@ type Placed = { height: bigint; index: number; event: FundingInputs['events'][nu
 /**
  * The statements that gather what the estimate of a market's running period follows from, within a reading; null where
  * no estimate can be made. Where the inputs that are known still stand, those that have come since.
+ *
+ * @param upTo the height of the last block: on a cluster rows of later ones may be there already
  */
 export function* readFundingInputs(
   marketId: string,
   known: KnownInputs | null,
+  upTo: bigint,
 ): Generator<Statement, FundingInputs | null, Row[]> {
   const [market] = yield { text: READ_MARKET, values: [marketId] }
   const [interestRate, clampLowerBound, clampUpperBound, ...limits] = (market ?? []).slice(1) as (
@@ -109,7 +113,7 @@ export function* readFundingInputs(
   const [lacks] = yield { text: READ_LACKS, values: [openedAt.height, start] }
   if (Number(lacks![0]) > 0 || Number(lacks![1]) > 0) return null
   const after = known !== null && (yield* isStanding(known, open)) ? known : null
-  const events = yield* readEvents(marketId, open, after)
+  const events = yield* readEvents(marketId, open, { after, upTo })
   if (events === null) return null
   // A point that was carried over is of a time before the period, and so may have been deleted.
   const isPruned = Number(lacks![2]) > 0
@@ -128,21 +132,25 @@ function* isStanding(known: KnownInputs, open: OpenPeriod): Generator<Statement,
 
 const isSamePlace = (a: Place, b: Place) => a.height === b.height && a.index === b.index
 
+/** Which of a period's events are read: those after the blocks that are known, up to a height. */
+type Wanted = { after: KnownInputs | null; upTo: bigint }
+
 /** The events of a running period, or those after the blocks that are known; null where they are too many. */
 function* readEvents(
   marketId: string,
   { seq, start, openedAt }: OpenPeriod,
-  after: KnownInputs | null,
+  wanted: Wanted,
 ): Generator<Statement, Placed[] | null, Row[]> {
+  const { after, upTo } = wanted
   const opening = {
     ...{ kind: 'funding-period' as const, marketId, seq, start, end: null },
     ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
   }
   const events: Placed[] = after === null ? [{ ...openedAt, event: opening }] : []
-  for (const row of yield { text: READ_AUCTIONS, values: [marketId, after?.height ?? -1n] })
+  for (const row of yield { text: READ_AUCTIONS, values: [marketId, after?.height ?? -1n, upTo] })
     events.push(placedAuction(marketId, row))
   if (events.length > MAX_ROWS) return null
-  const points = yield* readPoints(marketId, seq, after)
+  const points = yield* readPoints(marketId, seq, wanted)
   if (points === null) return null
   events.push(...points)
   return events.sort((a, b) => (a.height === b.height ? a.index - b.index : a.height < b.height ? -1 : 1))
@@ -160,7 +168,7 @@ function isKnownFrom(points: readonly Placed[], source: number, time: bigint): b
 function* readPoints(
   marketId: string,
   seq: bigint,
-  after: KnownInputs | null,
+  { after, upTo }: Wanted,
 ): Generator<Statement, Placed[] | null, Row[]> {
   const [number] = yield { text: FIND_MARKET, values: [marketId] }
   if (number === undefined) return null
@@ -172,7 +180,7 @@ function* readPoints(
   if (span?.[0] == null) return after === null ? null : []
   const points: Placed[] = []
   for (const source of [1, 2] as const) {
-    const values = [market, BigInt(span[0]), BigInt(span[1]!), seq, after?.height ?? -1n]
+    const values = [market, BigInt(span[0]), BigInt(span[1]!), seq, after?.height ?? -1n, upTo]
     for (const [height, index, timestamp, price] of yield { text: pointsText(source), values }) {
       points.push({
         height: BigInt(height!),

@@ -316,9 +316,13 @@ export type PageScans = {
 /**
  * The statement that answers a page on PostgreSQL: the columns of its first `limit` rows and their number, whether
  * anything stands at or before the cursor, the id of the market whose number is given (null for none), then what
- * `state` gives. One statement is one snapshot.
+ * `state` gives, unless that is null. One statement is one snapshot.
  */
-export function columnsStatement({ page, atOrBefore }: PageScans, limit: number, state: string): Statement {
+export function columnsStatement(
+  { page, atOrBefore }: PageScans,
+  limit: number,
+  state: string | null,
+): Statement {
   const rows = templateOf('columns', page, (slots) => columnsText(page, slots))({ scan: page, limit })
   const values = [...rows.values]
   const shifted = (statement: Statement) => {
@@ -334,10 +338,11 @@ export function columnsStatement({ page, atOrBefore }: PageScans, limit: number,
     page.market === null
       ? 'null'
       : `(${shifted({ text: 'select market_id from markets where market = $1', values: [page.market] })})`
-  const shape = `${rows.text}|${isAnyAtOrBefore}|${known}`
+  const shape = `${rows.text}|${isAnyAtOrBefore}|${known}|${state === null}`
   let text = joined.get(shape)
   if (text === undefined) {
-    text = `select page.*, ${isAnyAtOrBefore}, ${known}, state.* from (${rows.text}) as page cross join (${state}) as state`
+    const [columns, from] = state === null ? ['', ''] : [', state.*', ` cross join (${state}) as state`]
+    text = `select page.*, ${isAnyAtOrBefore}, ${known}${columns} from (${rows.text}) as page${from}`
     joined.set(shape, text)
   }
   return { text, values }

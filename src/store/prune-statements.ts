@@ -100,14 +100,17 @@ function keyAfter(after: PointKey | null): KeyValue[] {
   return after === null ? [MIN_INT64, -1n] : [after.timestamp, after.seq]
 }
 
-/** The first or last time of the points that the period of a row `span` has; null where it has none. */
+/**
+ * The first or last time of the points that the period of a row `span` has; null where it has none. `$1` is the market: on
+ * a cluster a value says which machine is asked.
+ */
 function edge(aggregate: 'min' | 'max'): string {
   const direction = aggregate === 'min' ? '' : 'desc'
   // One walk along the key for each source, which ends at the first point of the period.
   const ofSource = (source: number) => `
     select found from (
       select timestamp as found from ${POINTS}
-      where market = span.market and source = ${source} and seq = span.seq
+      where market = $1 and source = ${source} and seq = span.seq
         and timestamp >= span.first_timestamp and timestamp <= span.last_timestamp
       order by ${POINTS}.timestamp ${direction} limit 1
     ) as source_${source}`

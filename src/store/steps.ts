@@ -1,3 +1,4 @@
+import type { HeightRange } from '../domain/coverage.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import type { Table } from './tables.ts'
@@ -9,8 +10,11 @@ export type WriteStep =
       rows: readonly BatchRow[]
       /** Asks for the number of rows that were not there, by market and seq: `[market, seq, count]`. */
       countsNew: boolean
-      /** Whether imported points are among the rows or may be in their way: those of events stand before them. */
-      besideImports?: boolean
+      /**
+       * The heights that are imported, where imported points are among the rows or may be in their way: those of events
+       * stand before them.
+       */
+      besideImports?: readonly HeightRange[]
     }
   | { each: string; values: readonly BatchRow[] }
 

@@ -198,9 +198,10 @@ export function keepsPlaces({ columns }: Table): boolean {
 /**
  * `on conflict ... do update` of a table: which values of a row that is there stand, column by column.
  *
- * @param besideImports whether rows of events stand before those of imported blocks, whatever their places
+ * @param isImported the expression for whether a height is imported, where rows of events stand before those of imported
+ * blocks, whatever their places
  */
-export function onConflict(table: Table, besideImports = false): string {
+export function onConflict(table: Table, isImported: ((height: string) => string) | null = null): string {
   const { name, columns, keyLength } = table
   const key = columns.slice(0, keyLength).map((column) => column.name)
   const others = columns.slice(keyLength)
@@ -217,9 +218,12 @@ export function onConflict(table: Table, besideImports = false): string {
     return `${head} ${all} where ${differs.join(' or ')} or ${name}.height = 0`
   }
   if (others.every(({ merge }) => merge === 'newer')) {
-    const [given, known] = [isImported('excluded'), isImported(name)]
-    const stands = besideImports ? `case when ${given} = ${known} then ${isNewer} else ${known} end` : isNewer
-    return `${head} ${all} where ${stands}`
+    if (isImported === null) return `${head} ${all} where ${isNewer}`
+    // A row of a block that is not known is an import's, too.
+    const [given, known] = ['excluded', name].map(
+      (row) => `(${row}.height = 0 or ${isImported(`${row}.height`)})`,
+    )
+    return `${head} ${all} where case when ${given} = ${known} then ${isNewer} else ${known} end`
   }
   // A start of height 0 is from an event that is not known, and later than every other one.
   const isEarlier = `(${name}.start_height = 0 or (excluded.start_height > 0
@@ -236,12 +240,6 @@ export function onConflict(table: Table, besideImports = false): string {
       `${column.name} = ${rules[column.merge](`excluded.${column.name}`, `${name}.${column.name}`)}`,
   )
   return `${head} ${sets.join(', ')}`
-}
-
-/** Whether a row comes from an import: of a block that is imported, or not known. */
-function isImported(row: string): string {
-  return `(${row}.height = 0 or exists (
-    select 1 from imported where ${row}.height between imported.from_height and imported.to_height))`
 }
 
 /** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */

@@ -159,7 +159,10 @@ function* writePoints(
   }
   const lastImported = imported.at(-1)?.to ?? -1n
   const besideImports = points.some((point) => heightOf(point) <= lastImported)
-  const [counts = []] = yield { table, rows: points, countsNew: true, besideImports }
+  const [counts = []] = yield {
+    ...{ table, rows: points, countsNew: true },
+    ...(besideImports ? { besideImports: imported } : {}),
+  }
   const spans = spansOf(points, {
     newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
     isImported: besideImports ? (height) => isWithin(imported, height) : () => false,

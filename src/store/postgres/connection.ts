@@ -14,14 +14,12 @@ const WRITE_TIMEOUT_MS = 120_000
 
 /**
  * A page is a walk along an index, whatever the planner makes of its row counts: it is not to gather rows
- * before it gives the first one, nor to plan the same few statements again and again.
+ * before it gives the first one.
  */
-const WALK_SETTINGS = [
-  'enable_bitmapscan=off',
-  'enable_seqscan=off',
-  'plan_cache_mode=force_generic_plan',
-  'jit=off',
-]
+const WALK_SETTINGS = ['enable_bitmapscan=off', 'enable_seqscan=off', 'jit=off']
+
+/** The same few statements are not to be planned again and again; a cluster finds the machine of a market by planning. */
+const PLAN_ONCE = 'plan_cache_mode=force_generic_plan'
 
 /** Runtime settings of a connection. */
 function settings(schema: string, timeoutMs: number, more: string[] = []): string {
@@ -30,11 +28,21 @@ function settings(schema: string, timeoutMs: number, more: string[] = []): strin
     .join(' ')
 }
 
-/** What readers connect with: statements of one page are sent at once. */
-export function readerConfig({ config, schema }: PostgresAddress): ClientConfig & { pipeline: boolean } {
+/**
+ * What readers connect with: statements of one page are sent at once.
+ *
+ * @param spread whether the tables are spread over a cluster (cluster.ts)
+ */
+export function readerConfig(
+  { config, schema }: PostgresAddress,
+  spread: boolean,
+): ClientConfig & { pipeline: boolean } {
   return {
     ...config,
-    options: settings(schema, READ_TIMEOUT_MS, ['default_transaction_read_only=on', ...WALK_SETTINGS]),
+    options: settings(schema, READ_TIMEOUT_MS, [
+      ...['default_transaction_read_only=on', ...WALK_SETTINGS],
+      ...(spread ? [] : [PLAN_ONCE]),
+    ]),
     query_timeout: READ_TIMEOUT_MS + 2_000,
     pipeline: true,
   }
@@ -88,6 +96,16 @@ export async function rowsOf(
     names.set(text, name)
   }
   const { rows } = await client.query({ name, text, values: values.map(encode), rowMode: 'array' })
+  return rows as Row[]
+}
+
+/** As {@link rowsOf}, of a statement that hardly comes again: it is not kept prepared. */
+export async function rowsOnce(
+  client: Queryable,
+  text: string,
+  values: readonly Parameter[],
+): Promise<Row[]> {
+  const { rows } = await client.query({ text, values: values.map(encode), rowMode: 'array' })
   return rows as Row[]
 }
 

@@ -1,41 +1,68 @@
+import type { Client } from 'pg'
 import { StoreError } from '../store.ts'
-import { TABLES } from '../tables.ts'
+import { TABLES, type Table } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
+import { hasCitus, isSpread, MAKE_UNPUBLISHED } from './cluster.ts'
+import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
+import { migrationLockName } from './migrate.ts'
+import { writerLockName } from './writer.ts'
 
-const IS_DISTRIBUTED = `
-  select count(*)::int from pg_dist_partition where logicalrelid = $1::regclass`
+const IS_DISTRIBUTED = 'select count(*)::int from pg_dist_partition where logicalrelid = $1::regclass'
+
+/** Rows of before a table was spread stay where they were, unseen. */
+const HAS_LOCAL_ROWS = 'select (pg_relation_size($1::regclass) > 0)::int'
+
+const LOCK = 'select pg_advisory_lock(hashtextextended($1, 0))'
+const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))::int'
+
+type SpreadTable = Table & { spread: NonNullable<Table['spread']> }
+
+const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== undefined)
 
 /**
- * Spreads the tables over a Citus cluster, by market; does nothing for those that are spread already.
+ * Spreads the tables over a Citus cluster, by market, with the rows that they hold; does nothing for those that are spread
+ * already. Any number of processes may do so at once.
  *
- * @throws {StoreError} where the server has no Citus.
+ * @throws {StoreError} where the server has no Citus, or a writer is at work.
  */
 export async function distribute(address: PostgresAddress): Promise<void> {
-  const client = await connect(writerConfig(address)).catch((error: unknown) => {
-    throw explainPostgresError(address.name, error)
-  })
+  let client: Client | null = null
   try {
-    const [row] = await rowsOf(client, "select count(*)::int from pg_extension where extname = 'citus'")
-    if (Number(row![0]) === 0) {
+    // Rows that are there are moved: that takes as long as it takes.
+    client = await connect({ ...writerConfig(address), query_timeout: 0 })
+    await client.query('set statement_timeout = 0')
+    if (!(await hasCitus(client))) {
       throw new StoreError(
         `${address.name}: the database has no Citus; install it and run \`create extension citus\` first`,
       )
     }
-    for (const { name, spread } of TABLES) {
-      if (spread === undefined || (await isDistributed(client, name))) continue
-      if (spread === 'everywhere') await client.query('select create_reference_table($1)', [name])
-      else await client.query('select create_distributed_table($1, $2)', [name, spread])
-    }
+    await rowsOf(client, LOCK, [migrationLockName(address)])
+    await spreadTables(client, address)
   } catch (error) {
     throw explainPostgresError(address.name, error)
   } finally {
-    await client.end()
+    await client?.end().catch(() => {})
   }
 }
 
-async function isDistributed(client: Queryable, table: string): Promise<boolean> {
-  const [row] = await rowsOf(client, IS_DISTRIBUTED, [table])
-  return Number(row![0]) > 0
+async function spreadTables(client: Client, address: PostgresAddress): Promise<void> {
+  const isTrue = async (text: string, name: string) => Number((await rowsOf(client, text, [name]))[0]![0]) > 0
+  const left: SpreadTable[] = []
+  for (const table of SPREAD) if (!(await isTrue(IS_DISTRIBUTED, table.name))) left.push(table)
+  const isDone = left.length === 0 && (await isSpread(client, address.schema))
+  if (!isDone && !(await isTrue(TRY_LOCK, writerLockName(address)))) {
+    throw new StoreError(
+      `${address.name}: a writer is at work, which would go on as if the tables were not spread; stop it, and run this again`,
+    )
+  }
+  await client.query(MAKE_UNPUBLISHED)
+  for (const { name, spread } of left) {
+    if (spread === 'everywhere') await client.query('select create_reference_table($1)', [name])
+    else await client.query('select create_distributed_table($1, $2)', [name, spread])
+  }
+  for (const { name } of SPREAD) {
+    if (await isTrue(HAS_LOCAL_ROWS, name))
+      await client.query('select truncate_local_data_after_distributing_table($1)', [name])
+  }
 }

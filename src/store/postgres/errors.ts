@@ -5,7 +5,7 @@ import { StoreError } from '../store.ts'
 const ATTEMPTS = 5
 const RETRY_MS = 200
 
-type PostgresError = Error & { code?: string }
+type PostgresError = Error & { code?: string; severity?: string }
 
 /** SQLSTATEs, or their first two characters, after which the same work may go well. */
 const PASSING = [
@@ -14,7 +14,12 @@ const PASSING = [
   '53', // insufficient resources: disk full, out of memory, too many connections
   '57', // operator intervention: shutdown, crash, starting up, cancelled
   '25006', // read-only: a failover has made this server a replica
+  '25P02', // the transaction has failed before: what another try says is the reason
+  '58030', // input or output failed: a worker of a cluster is gone
 ]
+
+/** What Citus says, as an internal error, of a worker that goes away in the middle of a statement. */
+const WORKER_LOST = /failure on connection marked as essential|SSL SYSCALL error|server closed the connection/
 
 const NETWORK = [
   'ECONNREFUSED',
@@ -49,13 +54,16 @@ const CAUSES: Record<string, string> = {
 export function isPassing(error: unknown): boolean {
   const { code, message } = error as PostgresError
   if (code === undefined) return LOST.test(message)
+  if (code === 'XX000') return WORKER_LOST.test(message)
   return NETWORK.includes(code) || PASSING.some((state) => code.startsWith(state))
 }
 
 /** Whether the connection that gave the error is of no more use. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, message } = error as PostgresError
+  const { code, message, severity } = error as PostgresError
   if (code === undefined) return LOST.test(message)
+  // A coordinator reports so that its connection to a worker is lost.
+  if (severity === 'ERROR') return false
   return NETWORK.includes(code) || code.startsWith('08') || code.startsWith('57P')
 }
 

@@ -3,6 +3,7 @@ import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { TABLES } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
+import { hasCitus } from './cluster.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
@@ -10,10 +11,16 @@ import { MIGRATIONS } from './schema.ts'
 import { writerLockName } from './writer.ts'
 
 /** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
-const READ_BYTES = `
-  select coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::text
+const bytesText = (size: string) => `
+  select coalesce(sum(${size}), 0)::text
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace
   where nspname = $1 and relkind = 'r'`
+const READ_BYTES = bytesText('pg_total_relation_size(pg_class.oid)')
+
+/** With what all machines of a cluster hold. Parts that the coordinator holds are counted with their table. */
+const READ_BYTES_OF_CLUSTER = bytesText(`case
+    when exists (select from pg_dist_partition where logicalrelid = pg_class.oid)
+    then citus_total_relation_size(pg_class.oid) else pg_total_relation_size(pg_class.oid) end`)
 
 /** Whether a session holds the writer's lock; null on a replica, which does not see the primary's sessions. */
 const READ_HAS_WRITER = `
@@ -60,8 +67,9 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
         `${address.name}: there is no store; make one with lyra migrate, or ingest event files`,
       )
     }
+    const readBytes = (await hasCitus(client)) ? READ_BYTES_OF_CLUSTER : READ_BYTES
     const [[bytes], [hasWriter]] = (await Promise.all([
-      rowsOf(client, READ_BYTES, [address.schema]).then(([row]) => row),
+      rowsOf(client, readBytes, [address.schema]).then(([row]) => row),
       rowsOf(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
     ])) as unknown as [[string], [boolean | null]]
     return {

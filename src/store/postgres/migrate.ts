@@ -6,6 +6,11 @@ import { explainPostgresError, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
 import { MIGRATIONS } from './schema.ts'
 
+/** What the advisory lock of who changes the schema is made from. */
+export function migrationLockName({ schema }: PostgresAddress): string {
+  return `lyra migrate ${schema}`
+}
+
 /**
  * Brings the schema up to date, under an advisory lock: any number of processes may start at once.
  *
@@ -27,9 +32,7 @@ async function bringUpToDate(address: PostgresAddress, onNotice: (message: strin
   try {
     if ((await schemaVersion(client, address)) === MIGRATIONS.length) return
     await client.query('begin')
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `lyra migrate ${address.schema}`,
-    ])
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
     await client.query(`create schema if not exists ${address.schema}`)
     await client.query('create table if not exists schema_version (version integer not null)')
     const version = await schemaVersion(client, address)
@@ -78,11 +81,22 @@ export function checkVersion(version: number, { name }: PostgresAddress): void {
   )
 }
 
-/** The schema's version; 0 where there is none. */
+/**
+ * The schema's version; 0 where there is none.
+ *
+ * @throws {StoreError} where it is a newer one, or the server is a worker of a cluster.
+ */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
-  const [[table]] = (await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.schema_version`])) as [
-    [string | null],
-  ]
+  const [[table, spreadTable]] = (await rowsOf(
+    client,
+    'select to_regclass($1)::text, to_regclass($2)::text',
+    [`${schema}.schema_version`, `${schema}.markets`],
+  )) as [[string | null, string | null]]
+  if (table === null && spreadTable !== null) {
+    throw new StoreError(
+      `${name}: is a worker of a cluster, which knows no position; name its coordinator, or a replica of that`,
+    )
+  }
   if (table === null) return 0
   const [row] = await rowsOf(client, 'select version from schema_version')
   const version = Number(row?.[0] ?? 0)

@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import { EVERY_CHANGE } from '../changes.ts'
 import type { Pruner } from '../pruner.ts'
 import type { PostgresAddress } from './address.ts'
+import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing } from './errors.ts'
 import { runSteps } from './run-steps.ts'
@@ -20,11 +21,14 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** Opens a pruner on a separate connection, beside the one that holds the writer's lock. */
 export async function openPostgresPruner(address: PostgresAddress): Promise<Pruner> {
   let client: Client | null = null
+  /** Whether the tables are spread over a cluster. */
+  let spread = false
 
   async function connected(): Promise<Client> {
     if (client !== null) return client
     client = await connect(writerConfig(address))
     await client.query(`set lock_timeout = ${LOCK_WAIT_MS}`)
+    spread = await isSpread(client, address.schema)
     return client
   }
 
@@ -58,7 +62,11 @@ export async function openPostgresPruner(address: PostgresAddress): Promise<Prun
     write: (steps) =>
       persist(async (locked) => {
         await locked.query('begin')
-        const rows = await runSteps(locked, steps())
+        const rows = await runSteps(locked, steps(), spread)
+        if (rows > 0 && spread) {
+          await commitEverywhere(locked)
+          await locked.query('begin')
+        }
         if (rows > 0) await writeChanges(locked, EVERY_CHANGE)
         await locked.query('commit')
         return rows

@@ -11,7 +11,13 @@ import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import { readMarketSummaries } from '../market-summaries.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
-import { columnsStatement, marketStatement, type Statement, spanStatement } from '../page-statement.ts'
+import {
+  columnsStatement,
+  marketStatement,
+  type PageScans,
+  type Statement,
+  spanStatement,
+} from '../page-statement.ts'
 import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
@@ -26,7 +32,8 @@ import {
 } from '../statements.ts'
 import { asUnavailable, type GapSummary, type Holdings, type HoldingsQuery, type Reader } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { type Queryable, readerConfig, rowsOf } from './connection.ts'
+import { isSpread } from './cluster.ts'
+import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
@@ -40,22 +47,18 @@ const MAX_CONNECTIONS = 10
  * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
  */
 export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
+  const spread = await openWith(address)
+  const config = readerConfig(address, spread)
   const { Pool } = await import('pg')
-  const pool = new Pool({ ...readerConfig(address), max: MAX_CONNECTIONS })
+  const pool = new Pool({ ...config, max: MAX_CONNECTIONS })
   // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
   // reports its error with its statements', and to a listener, which the pool has only while it is idle.
   pool.on('error', () => {})
   pool.on('connect', (client) => {
     client.on('error', () => {})
   })
-  try {
-    checkVersion(await schemaVersion(pool, address), address)
-  } catch (error) {
-    await pool.end()
-    throw explainPostgresError(address.name, error)
-  }
 
-  const markets: Markets = new LRUCache({ max: MAX_MARKETS_KNOWN })
+  const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
   /** Asks on one connection; once more on a new one where that one proves lost. */
   async function ask<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -86,7 +89,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
         return placeOf((await rows(client, placeStatement(resource, selection, key, market)))[0])
       }),
     openSnapshot: () =>
-      openPostgresSnapshot(address, {
+      openPostgresSnapshot(address, config, {
         page: (client, query) => readPageWithin(client, query, markets),
         position: readPosition,
         run: runReading,
@@ -103,10 +106,29 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   }
 }
 
+/** Whether the tables are spread over a cluster. */
+async function openWith(address: PostgresAddress): Promise<boolean> {
+  try {
+    const client = await connect(writerConfig(address))
+    try {
+      checkVersion(await schemaVersion(client, address), address)
+      return await isSpread(client, address.schema)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  } catch (error) {
+    throw explainPostgresError(address.name, error)
+  }
+}
+
 const NOTHING = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false }
 
-/** Numbers of markets by id, kept while they are asked for: they never change, but a schema may be made anew. */
-type Markets = LRUCache<string, bigint>
+type Markets = {
+  /** By id, kept while they are asked for: they never change, but a schema may be made anew. */
+  numbers: LRUCache<string, bigint>
+  /** Whether the tables are spread over a cluster, by their markets. */
+  spread: boolean
+}
 
 const MAX_MARKETS_KNOWN = 10_000
 
@@ -134,14 +156,11 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       if (found === undefined) return nothing()
       span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
     }
-    const [found] = await rows(
-      client,
-      columnsStatement(pageScans(query, span, market), limit + 1, READ_STATE),
-    )
+    const found = await rowsAndState(client, pageScans(query, span, market), limit + 1, markets)
     const width = resource.storage.columns.length
-    const [count, hasRowsAtOrBefore, marketId, ...state] = found!.slice(width)
+    const [count, hasRowsAtOrBefore, marketId, ...state] = found.slice(width)
     if (market !== null && marketId !== scopeOf(resource, selection)) {
-      markets.delete(scopeOf(resource, selection)!)
+      markets.numbers.delete(scopeOf(resource, selection)!)
       continue
     }
     const read = rowsOfColumns(resource, found!.slice(0, width) as (string | null)[], Number(count))
@@ -154,6 +173,24 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   }
 }
 
+/**
+ * The row of a page's statement. On a cluster the coordinator says first how the store stands, and the market's machine
+ * then what it holds: rows may be newer than that, never older.
+ */
+async function rowsAndState(
+  client: Queryable,
+  scans: PageScans,
+  limit: number,
+  { spread }: Markets,
+): Promise<Row> {
+  if (!spread) return (await rows(client, columnsStatement(scans, limit, READ_STATE)))[0]!
+  const [[state], [found]] = await Promise.all([
+    rowsOf(client, READ_STATE),
+    rows(client, columnsStatement(scans, limit, null)),
+  ])
+  return [...found!, ...state!]
+}
+
 /** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
 async function marketOf(
   client: Queryable,
@@ -164,11 +201,11 @@ async function marketOf(
   const statement = marketStatement(resource, selection)
   if (statement === null) return null
   const id = scopeOf(resource, selection)!
-  const known = markets.get(id)
+  const known = markets.numbers.get(id)
   if (known !== undefined) return known
   const [found] = await rows(client, statement)
   if (found === undefined) return undefined
-  markets.set(id, BigInt(found[0]!))
+  markets.numbers.set(id, BigInt(found[0]!))
   return BigInt(found[0]!)
 }
 

@@ -1,69 +1,123 @@
+import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../write-batch.ts'
-import { type Queryable, rowsOf } from './connection.ts'
+import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
 
-/** Runs steps of writing, within the caller's transaction: rows of a table by one statement. */
-export async function runSteps<Result>(client: Queryable, steps: Steps<Result>): Promise<Result> {
+/** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
+const FEW_ROWS = 500
+
+/**
+ * Runs steps of writing, within the caller's transaction: rows of a table by one statement.
+ *
+ * @param isSpread whether the tables are spread over a cluster (cluster.ts)
+ */
+export async function runSteps<Result>(
+  client: Queryable,
+  steps: Steps<Result>,
+  isSpread = false,
+): Promise<Result> {
   let step = steps.next()
-  while (!step.done) step = steps.next(await runStep(client, step.value))
+  while (!step.done) step = steps.next(await runStep(client, step.value, isSpread))
   return step.value
 }
 
-async function runStep(client: Queryable, step: WriteStep): Promise<Row[][]> {
+async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): Promise<Row[][]> {
   if ('each' in step) {
     const results: Row[][] = []
     for (const values of step.values) results.push(await rowsOf(client, step.each, values.map(textOf)))
     return results
   }
-  const { table, countsNew } = step
+  const { table, countsNew, besideImports } = step
   const rows = mergeRows(table, step.rows)
-  const conflict = onConflict(table, step.besideImports)
-  return countsNew ? insertCounted(client, table, rows, conflict) : upsert(client, table, rows, conflict)
+  if (rows.length === 0) return []
+  const insert =
+    isSpread && rows.length <= FEW_ROWS ? insertOfValues(table, rows) : insertOfArrays(table, rows)
+  if (!countsNew) {
+    await upsert(client, insert, table, besideImports)
+    return []
+  }
+  const counts = await countNew(client, insert)
+  const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
+  if (inserted < rows.length) await upsert(client, insert, table, besideImports)
+  return [counts]
 }
 
 const TYPES = { integer: 'bigint', text: 'text', boolean: 'boolean' } as const
 
-/** `insert into ... select` of rows that come as one array for each column. */
-function insertText({ name, columns }: Table): string {
-  const names = columns.map((column) => column.name).join(', ')
-  const arrays = columns.map(({ type }, index) => `$${index + 1}::${TYPES[type]}[]`).join(', ')
-  return `insert into ${name} (${names}) select * from unnest(${arrays})`
+/** `insert into ...` of rows, with its values; what stands on a conflict follows. */
+type Insert = {
+  text: string
+  values: Parameter[]
+  /** Whether the same text comes again, so that it is worth being prepared. */
+  isFixed: boolean
 }
+
+const head = ({ name, columns }: Table) =>
+  `insert into ${name} (${columns.map((column) => column.name).join(', ')})`
+
+/** Rows that come as one array for each column. */
+function insertOfArrays(table: Table, rows: readonly BatchRow[]): Insert {
+  const { columns } = table
+  const arrays = columns.map(({ type }, index) => `$${index + 1}::${TYPES[type]}[]`).join(', ')
+  return {
+    text: `${head(table)} select * from unnest(${arrays})`,
+    values: columns.map((_, index) => rows.map((row) => textOf(row[index]!))),
+    isFixed: true,
+  }
+}
+
+function insertOfValues(table: Table, rows: readonly BatchRow[]): Insert {
+  const values: Parameter[] = []
+  const lists = rows.map((row) => {
+    const cells = table.columns.map(
+      ({ type }, index) => `$${values.push(textOf(row[index]!))}::${TYPES[type]}`,
+    )
+    return `(${cells.join(', ')})`
+  })
+  return { text: `${head(table)} values ${lists.join(', ')}`, values, isFixed: false }
+}
+
+const run = (client: Queryable, { text, values, isFixed }: Insert) =>
+  isFixed ? rowsOf(client, text, values) : rowsOnce(client, text, values)
 
 async function upsert(
   client: Queryable,
+  { text, values, isFixed }: Insert,
   table: Table,
-  rows: readonly BatchRow[],
-  conflict: string,
-): Promise<Row[][]> {
-  if (rows.length > 0) await rowsOf(client, `${insertText(table)} ${conflict}`, columnsOf(table, rows))
-  return []
+  besideImports: readonly HeightRange[] | undefined,
+): Promise<void> {
+  if (besideImports === undefined) {
+    await run(client, { text: `${text} ${onConflict(table)}`, values, isFixed })
+    return
+  }
+  // As a value: on a cluster no table that one machine holds can be looked into for a conflict.
+  const conflict = onConflict(table, (height) => `$${values.length + 1}::int8multirange @> ${height}`)
+  const ranges = besideImports.map(({ from, to }) => `[${from},${to}]`)
+  await run(client, { text: `${text} ${conflict}`, values: [...values, `{${ranges.join(',')}}`], isFixed })
 }
 
 /** Inserts rows that mostly are new, and returns how many are, by market and seq. */
-async function insertCounted(
-  client: Queryable,
-  table: Table,
-  rows: readonly BatchRow[],
-  conflict: string,
-): Promise<Row[][]> {
-  if (rows.length === 0) return []
-  const counts = await rowsOf(
-    client,
-    `with written as (${insertText(table)} on conflict do nothing returning market, seq)
-      select cast(market as text), cast(seq as text), cast(count(*) as integer) from written group by market, seq`,
-    columnsOf(table, rows),
-  )
-  const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
-  if (inserted < rows.length) await upsert(client, table, rows, conflict)
-  return [counts]
-}
-
-function columnsOf({ columns }: Table, rows: readonly BatchRow[]): (string | null)[][] {
-  return columns.map((_, index) => rows.map((row) => textOf(row[index]!)))
+async function countNew(client: Queryable, { text, values, isFixed }: Insert): Promise<Row[]> {
+  const inserted = `${text} on conflict do nothing returning market, seq`
+  if (isFixed) {
+    return rowsOf(
+      client,
+      `with written as (${inserted})
+        select cast(market as text), cast(seq as text), cast(count(*) as integer) from written group by market, seq`,
+      values,
+    )
+  }
+  // A cluster takes no such insert within another statement.
+  const counts = new Map<string, [market: string, seq: string, count: number]>()
+  for (const [market, seq] of await rowsOnce(client, inserted, values)) {
+    const known = counts.get(`${market} ${seq}`)
+    if (known === undefined) counts.set(`${market} ${seq}`, [String(market), String(seq), 1])
+    else known[2]++
+  }
+  return [...counts.values()]
 }
 
 function textOf(cell: BatchCell): string | null {

@@ -1,7 +1,8 @@
+import type { ClientConfig } from 'pg'
 import type { Page, PageQuery, Position, Reading } from '../page.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, type Queryable, readerConfig } from './connection.ts'
+import { connect, type Queryable } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 
 /** One moment for all that follows. */
@@ -15,16 +16,24 @@ export type SnapshotReads = {
 }
 
 /** Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed. */
-export async function openPostgresSnapshot(address: PostgresAddress, read: SnapshotReads): Promise<Snapshot> {
+export async function openPostgresSnapshot(
+  address: PostgresAddress,
+  config: ClientConfig,
+  read: SnapshotReads,
+): Promise<Snapshot> {
+  /** What has ended the transaction; later errors say only that it has. */
+  let first: unknown = null
+
   async function reading<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      throw asUnavailable(explainPostgresError(address.name, error))
+      first ??= error
+      throw asUnavailable(explainPostgresError(address.name, first))
     }
   }
 
-  const client = await reading(() => connect(readerConfig(address)))
+  const client = await reading(() => connect(config))
   const close = async () => {
     await client.end().catch(() => {})
   }

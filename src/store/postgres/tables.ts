@@ -9,6 +9,7 @@ import {
   type TableWriter,
 } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
+import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 
@@ -22,6 +23,7 @@ export async function openPostgresTableReader(address: PostgresAddress): Promise
 /** Reads and writes the tables of a store. */
 export async function openPostgresTableWriter(address: PostgresAddress): Promise<TableWriter> {
   const { read, close, client } = await openTables(address)
+  const spread = await isSpread(client, address.schema)
   return {
     read,
     close,
@@ -38,6 +40,10 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
           `insert into ${table.name} (${names}) select ${casts} from unnest(${arrays}) as row (${names})`,
           table.columns.map((_, index) => rows.map((row) => row[index]!)),
         )
+        if (spread) {
+          await commitEverywhere(client)
+          await client.query('begin')
+        }
         await writeChanges(client, EVERY_CHANGE)
         await client.query('commit')
       } catch (error) {

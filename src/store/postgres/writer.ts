@@ -2,22 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
-import { changesOf } from '../changes.ts'
-import { resourceGapValues, streamValues } from '../coverage-rows.ts'
-import {
-  DELETE_GAPS,
-  DELETE_IMPORTED,
-  DELETE_RESOURCE_GAPS,
-  INSERT_GAP,
-  INSERT_IMPORTED,
-  INSERT_RESOURCE_GAP,
-  WRITE_STREAM,
-} from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
-import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
+import { commitEverywhere, isSpread, settle } from './cluster.ts'
+import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
+import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
 import { readCoverage } from './reader.ts'
 import { runSteps } from './run-steps.ts'
 
@@ -46,6 +37,8 @@ export async function openPostgresWriter(
   const markets: MarketNumbers = new Map()
   let client: Client | null = null
   let known: Coverage | null | undefined
+  /** Whether the tables are spread over a cluster; as of the connection. */
+  let spread = false
 
   /** The connection that holds the writer's lock. */
   async function lockedClient(): Promise<Client> {
@@ -58,12 +51,26 @@ export async function openPostgresWriter(
         if (attempt === 0) onNotice(`${address.name}: another writer is at work; standing by`)
         await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
       }
+      spread = await isSpread(opened, address.schema)
+      if (spread) {
+        // The writer before may have gone in between, or this one's connection.
+        const session = await unpublishedSession(opened)
+        if (session !== null) await settle(opened, session, { signal })
+        await finish(opened)
+      }
     } catch (error) {
       await opened.end().catch(() => {})
       throw error
     }
     client = opened
     return opened
+  }
+
+  /** Publishes rows that are committed and seen everywhere; nothing where there are none. */
+  async function finish(locked: Client): Promise<void> {
+    await locked.query('begin')
+    await publishKept(locked)
+    await locked.query('commit')
   }
 
   async function dropConnection(): Promise<void> {
@@ -103,24 +110,16 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
-      if (coverage.imported !== known?.imported) {
-        await rowsOf(locked, DELETE_IMPORTED)
-        for (const { from, to } of coverage.imported) await rowsOf(locked, INSERT_IMPORTED, [from, to])
+      await runSteps(locked, writeSteps(batch, { before: known ?? null, after: coverage }, markets), spread)
+      const publication = publicationOf(batch, known ?? null, coverage)
+      if (spread) {
+        await keepUnpublished(locked, publication)
+        await commitEverywhere(locked, { signal, onNotice })
+        await finish(locked)
+      } else {
+        await publish(locked, publication)
+        await locked.query('commit')
       }
-      await runSteps(locked, writeSteps(batch, { before: known ?? null, after: coverage }, markets))
-      await rowsOf(locked, WRITE_STREAM, streamValues(coverage))
-      if (coverage.gaps !== known?.gaps) {
-        await rowsOf(locked, DELETE_GAPS)
-        for (const gap of coverage.gaps) await rowsOf(locked, INSERT_GAP, [gap.from, gap.to, gap.kind])
-      }
-      if (coverage.resourceGaps !== known?.resourceGaps) {
-        await rowsOf(locked, DELETE_RESOURCE_GAPS)
-        for (const gap of coverage.resourceGaps) {
-          await rowsOf(locked, INSERT_RESOURCE_GAP, resourceGapValues(gap))
-        }
-      }
-      await writeChanges(locked, changesOf(batch))
-      await locked.query('commit')
     })
     known = coverage
   }

@@ -13,8 +13,8 @@ export function runSteps<Result>(connection: Connection, steps: Steps<Result>): 
 
 function runStep(connection: Connection, step: WriteStep): Row[][] {
   if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
-  const { table, rows, countsNew, besideImports = false } = step
-  const insert = insertOf(table, besideImports)
+  const { table, rows, countsNew } = step
+  const insert = insertOf(table, step.besideImports !== undefined)
   if (!countsNew) {
     for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
     return []
@@ -47,13 +47,17 @@ function insertOf(table: Table, besideImports: boolean): Inserts {
     const text = `insert into ${table.name} (${names.join(', ')})
       values (${names.map((_, index) => `$${index + 1}`).join(', ')})`
     known = {
-      orUpdate: `${text} ${onConflict(table, besideImports)}`,
+      orUpdate: `${text} ${onConflict(table, besideImports ? isImported : null)}`,
       orNothing: `${text} on conflict do nothing`,
     }
     inserts.set(key, known)
   }
   return known
 }
+
+/** The imported heights of a commit stand in their table before its rows are written. */
+const isImported = (height: string) =>
+  `exists (select 1 from imported where ${height} between imported.from_height and imported.to_height)`
 
 /** A number binds as one with a fraction, and a boolean not at all. */
 function bound(cell: BatchCell): bigint | string | null {

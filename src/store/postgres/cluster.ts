@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from 'pg'
+import { type Queryable, rowsOf } from './connection.ts'
+
+/*
+ * On a Citus cluster a commit is no one moment: what it writes on the coordinator is seen first, and what it writes on a
+ * worker once that has heard of it. So rows are committed first and, once they are seen everywhere, the position and what
+ * has changed, which stand on the coordinator alone (publication.ts).
+ */
+
+/** Holds what is to be published of rows that are committed, and the session that has committed them. */
+export const MAKE_UNPUBLISHED = `
+  create table if not exists unpublished (
+    id smallint primary key check (id = 1),
+    publication text not null,
+    session integer not null default pg_backend_pid()
+  )`
+
+/** Whether the database is one of a Citus cluster. */
+export async function hasCitus(client: Queryable): Promise<boolean> {
+  const [row] = await rowsOf(client, "select to_regclass('pg_catalog.pg_dist_partition')::text")
+  return row![0] !== null
+}
+
+/** Whether the tables are spread over the machines of a cluster (distribute.ts). */
+export async function isSpread(client: Queryable, schema: string): Promise<boolean> {
+  const [row] = await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
+  return row![0] !== null
+}
+
+/** What Citus warns of where a worker is gone that has promised to commit. */
+const UNSETTLED = /^failed to commit transaction on /
+
+const SETTLE = 'select recover_prepared_transactions()'
+
+/** What a session has committed and workers may not have heard of. */
+const READ_UNSETTLED = `
+  select count(*)::int from pg_dist_transaction where gid like concat('citus\\_0\\_', $1::int, '\\_%')`
+
+/** SQLSTATE of a function that the user may not run. */
+const NOT_ALLOWED = '42501'
+
+const RETRY_MS = 500
+
+/** Ends waiting, and hears of it. */
+export type Waiting = { signal?: AbortSignal | undefined; onNotice?: (message: string) => void }
+
+/** Commits rows on a cluster; returns once they are seen on all workers. */
+export async function commitEverywhere(client: Client, waiting: Waiting = {}): Promise<void> {
+  const warnings: string[] = []
+  const listen = ({ message = '' }: { message?: string | undefined }) => {
+    if (UNSETTLED.test(message)) warnings.push(message)
+  }
+  client.on('notice', listen)
+  try {
+    await client.query('commit')
+  } finally {
+    client.off('notice', listen)
+  }
+  if (warnings.length === 0) return
+  waiting.onNotice?.(`${warnings[0]}; waiting until the worker is back and has committed it`)
+  const [row] = await rowsOf(client, 'select pg_backend_pid()')
+  await settle(client, Number(row![0]), waiting)
+}
+
+/**
+ * Waits until workers have committed what a session has; they are asked to or, where the user may not, the coordinator
+ * does so every `citus.recover_2pc_interval`.
+ */
+export async function settle(client: Client, session: number, { signal }: Waiting): Promise<void> {
+  if (!(await hasCitus(client))) return
+  for (;;) {
+    await client.query(SETTLE).catch((error: unknown) => {
+      if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
+    })
+    const [row] = await rowsOf(client, READ_UNSETTLED, [String(session)])
+    if (Number(row![0]) === 0) return
+    await sleep(RETRY_MS, undefined, { signal })
+  }
+}

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { createKeptEstimates } from '../src/api/pages/kept-estimates.ts'
+import { checkStore } from '../src/check/check-store.ts'
+import { generateRecords } from '../src/generate/generate.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import type { Row } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { MAKE_UNPUBLISHED } from '../src/store/postgres/cluster.ts'
+import { isConnectionLost, isPassing } from '../src/store/postgres/errors.ts'
+import { pruneStore } from '../src/store/prune-store.ts'
+import { TABLES } from '../src/store/tables.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { documentedPages } from './fixtures/documentation.ts'
+import { readRecording } from './fixtures/event-stream.ts'
+import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
+import { startLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+
+/*
+ * What docs/scale.md says of large stores. Stores that are spread over a Citus cluster are tested on plain PostgreSQL, where
+ * one is written as a cluster's is (`spread`), and on a cluster where LYRA_TEST_STORE asks for one.
+ */
+
+const SERVERS = STORE_KINDS.filter(({ name }) => name !== 'sqlite')
+
+/** An empty store that is written and read as one on a cluster. */
+async function createSpread(t: TestContext, kind: StoreKind): Promise<string> {
+  const store = kind.create(t)
+  await openStore(store).migrate()
+  if (kind.name !== 'citus') await runSql(store, MAKE_UNPUBLISHED)
+  return store
+}
+
+async function rowsOf(store: string, text: string): Promise<Row[]> {
+  const { config, schema } = parsePostgresAddress(store)
+  const client = new Client({ ...config, options: `-c search_path=${schema}` })
+  await client.connect()
+  try {
+    const { rows } = await client.query({ text, rowMode: 'array' })
+    return rows as Row[]
+  } finally {
+    await client.end()
+  }
+}
+
+const count = async (store: string, table: string) =>
+  Number((await rowsOf(store, `select count(*) from ${table}`))[0]![0])
+
+/** The statements that are sent to servers from now on. */
+function listen(t: TestContext): string[] {
+  const heard: string[] = []
+  const { query } = Client.prototype
+  t.mock.method(Client.prototype, 'query', function (this: Client, ...args: unknown[]) {
+    const [asked] = args as [string | { text: string }]
+    heard.push((typeof asked === 'string' ? asked : asked.text).replaceAll(/\s+/g, ' ').trim())
+    return (query as (...args: unknown[]) => unknown).apply(this, args)
+  })
+  return heard
+}
+
+const names = (isNamed: (spread: string | undefined) => boolean) =>
+  TABLES.filter(({ spread }) => isNamed(spread)).map(({ name }) => name)
+
+/** Whether a statement names one of some tables. */
+const naming = (tables: readonly string[]) => {
+  const pattern = new RegExp(`\\b(?:${tables.join('|')})\\b`)
+  return (text: string) => pattern.test(text)
+}
+const namesNumbered = naming(names((spread) => spread === 'market'))
+const namesSpread = naming(names((spread) => spread !== undefined))
+const namesKept = naming([...names((spread) => spread === undefined), 'changes', 'unpublished'])
+
+describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }, () => {
+  for (const kind of SERVERS) {
+    test(`each statement names its market by a value, and nothing that only the coordinator holds (${kind.name})`, async (t) => {
+      const store = await createSpread(t, kind)
+      const recording = recordingPath('perps-calm-named.evts.gz')!
+      const made = blocksOf(readRecording(recording))
+      const heard = listen(t)
+      // Twice: points that are there already are written in another way.
+      for (const from of [200n, 100n])
+        await importBlocks(store, made, { from, to: 300n, blocksOfCommit: 100 })
+      await ingestWhole(store, recording)
+      await pruneStore(openStore(store), { by: 'time', before: BigInt(TIMESTAMP) - 300_000_000_000n })
+      await pruneStore(openStore(store), { by: 'height', before: 700n })
+      const reader = await openStore(store).openReader()
+      try {
+        const lacks = { first: 0n, gaps: [], tail: { height: 700n, index: 0 } }
+        for (const resource of RESOURCES) {
+          const selection = { marketId: MARKET }
+          const page = { resource, selection, descending: true, limit: 5 }
+          const { rows } = await reader.page({ ...page, cursor: null })
+          if (resource === fundingPeriodDataPoints) {
+            assert.equal(rows.length, 5)
+            const [timestamp, seq, source] = rows[4]!.map((cell) => BigInt(cell ?? 0))
+            await reader.page({ ...page, cursor: [timestamp!, seq!, source!] })
+            await reader.page({ ...page, selection: { ...selection, seq: seq! }, cursor: null })
+          }
+          await reader.arrivals({ resource, selection, lacks, asOf: null, limit: 100, pass: null })
+        }
+        const query = { marketId: MARKET, start: null, end: null, source: null, by: { buckets: 100n } }
+        assert.ok((await reader.series(query))!.series !== null)
+        await reader.fundingEstimate(MARKET, createKeptEstimates())
+      } finally {
+        await reader.close()
+      }
+      t.mock.restoreAll()
+      const numbered = heard.filter(namesNumbered)
+      for (const part of ['select', 'insert', 'update', 'delete'])
+        assert.ok(
+          numbered.some((text) => text.startsWith(part)),
+          part,
+        )
+      for (const text of numbered) {
+        if (text.startsWith('insert') || text.startsWith('with written')) continue
+        assert.match(text, /\bmarket = \$\d/, text)
+        assert.doesNotMatch(text, /\bmarket = (?!\$)/, text)
+      }
+      for (const text of heard.filter(namesSpread)) {
+        assert.ok(!namesKept(text), text)
+        assert.doesNotMatch(text, /\bvalues\b.*\(\s*select\b/, text)
+        assert.doesNotMatch(text, /\bon conflict\b.*\bselect\b(?!.* from written )/, text)
+      }
+      assert.ok(
+        heard.some((text) => /int8multirange/.test(text)),
+        'points beside imported ones',
+      )
+      assert.ok(
+        heard.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
+        'few rows',
+      )
+      assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+    })
+
+    test(`what imports and events bring is the same as on one machine (${kind.name})`, async (t) => {
+      const made = blocksOf(readRecording(SAMPLE))
+      const stores = [join(temporaryFolder(t), 'one.db'), await createSpread(t, kind)]
+      const digests: unknown[] = []
+      for (const store of stores) {
+        await importBlocks(store, made, { from: 200n, to: 500n, rowsFrom: 190n, blocksOfCommit: 100 })
+        digests.push(await digestStore(store))
+        await ingestWhole(store, SAMPLE)
+        await pruneStore(openStore(store), { by: 'height', before: 400n })
+        digests.push(await digestStore(store))
+      }
+      assert.deepEqual(digests.slice(2), digests.slice(0, 2))
+    })
+
+    for (const way of ['killed', 'cut off'] as const) {
+      test(`a writer that is ${way} between rows and position loses nothing (${kind.name})`, async (t) => {
+        const expected = join(temporaryFolder(t), 'expected.db')
+        await ingestWhole(expected, SAMPLE)
+        const store = await createSpread(t, kind)
+        const { config, schema } = parsePostgresAddress(store)
+        const holder = new Client({ ...config, options: `-c search_path=${schema}` })
+        await holder.connect()
+        // The second transaction alone writes it.
+        await holder.query('begin')
+        await holder.query('lock table changes in exclusive mode')
+        const ingestion = startLyra(t, ['ingest', '--store', store, SAMPLE])
+        try {
+          while ((await count(store, 'unpublished')) === 0) await sleep(20)
+          assert.ok((await count(store, 'funding_period_data_points')) > 0)
+          assert.equal(await count(store, 'stream'), 0)
+          const reader = await openStore(store).openReader()
+          const { position } = await reader.page({
+            ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
+            ...{ descending: true, cursor: null, limit: 5 },
+          })
+          await reader.close()
+          assert.equal(position, null)
+          if (way === 'killed') ingestion.child.kill('SIGKILL')
+          else {
+            await rowsOf(
+              store,
+              `select pg_terminate_backend(pid) from pg_stat_activity
+                where application_name = 'lyra' and wait_event_type = 'Lock'`,
+            )
+          }
+        } finally {
+          await holder.query('rollback')
+          await holder.end()
+        }
+        const { code, stderr } = await ingestion.outcome
+        if (way === 'killed') {
+          // The next writer finds out what there is to be published, before it reads or writes anything.
+          const writer = await openStore(store).openWriter()
+          const coverage = await writer.coverage()
+          await writer.close()
+          const [[height]] = (await rowsOf(store, 'select cast(max(height) as text) from checkpoints')) as [
+            [string],
+          ]
+          assert.ok(coverage !== null && coverage.height >= BigInt(height))
+          await ingestWhole(store, SAMPLE)
+        } else assert.equal(code, 0, stderr)
+        assert.equal(await count(store, 'unpublished'), 0)
+        assert.deepEqual(await digestStore(store), await digestStore(expected))
+      })
+    }
+
+    test(`a worker, which holds no position, is refused by name (${kind.name})`, async (t) => {
+      const store = kind.create(t)
+      const schema = `${new URL(store).searchParams.get('schema')}_worker`
+      const worker = new URL(store)
+      worker.searchParams.set('schema', schema)
+      await runSql(store, `create schema ${schema}; create table ${schema}.markets (market integer)`)
+      t.after(() => runSql(store, `drop schema ${schema} cascade`))
+      await assert.rejects(openStore(worker.toString()).openReader(), /is a worker of a cluster.*coordinator/)
+      await assert.rejects(openStore(worker.toString()).inspect(), /is a worker of a cluster/)
+    })
+  }
+
+  test('what a coordinator says of a lost worker passes, and leaves its own connection as it is', () => {
+    const error = (code: string, severity: string, message = 'x') =>
+      Object.assign(new Error(message), { code, severity })
+    for (const lost of [
+      error('58030', 'ERROR', 'could not write to connection'),
+      error('XX000', 'ERROR', 'failure on connection marked as essential: localhost:9701'),
+      error('XX000', 'ERROR', 'SSL SYSCALL error: EOF detected'),
+      error('08006', 'ERROR', 'connection to the remote node localhost:9701 failed'),
+      error('25P02', 'ERROR', 'current transaction is aborted'),
+    ]) {
+      assert.ok(isPassing(lost), lost.message)
+      assert.ok(!isConnectionLost(lost), lost.message)
+    }
+    assert.ok(!isPassing(error('XX000', 'ERROR', 'cache lookup failed for relation 1')))
+    assert.ok(isConnectionLost(error('57P01', 'FATAL')))
+  })
+})
+
+describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () => {
+  test('by the commands of docs/scale.md: what comes stands in them, as in one table', async (t) => {
+    const page = documentedPages().find(({ path }) => path === 'docs/scale.md')!
+    const block = page.blocks.find(({ language, text }) => language === 'sql' && /partition by/.test(text))!
+    const name = `partitions_${process.pid}`
+    const address = new URL(process.env.LYRA_TEST_POSTGRES!)
+    await runSql(address.toString(), `create database ${name}`)
+    t.after(() => runSql(process.env.LYRA_TEST_POSTGRES!, `drop database ${name} with (force)`))
+    address.pathname = `/${name}`
+    const store = address.toString()
+    await openStore(store).migrate()
+    await runSql(store, block.text)
+    const folder = temporaryFolder(t)
+    // Some minutes before and after the end of 2026.
+    const path = join(folder, 'new-year.evts')
+    const start = 1_798_761_600 - 1_704_067_200 - 200
+    await pipeline(
+      Readable.from(generateRecords({ blocks: 400, markets: 3, events: 0, start })),
+      createWriteStream(path),
+    )
+    const expected = join(folder, 'expected.db')
+    // Twice: rows that are there already are counted in another way.
+    for (const time of ['once', 'again']) {
+      for (const one of [expected, store]) await ingestWhole(one, path)
+      assert.deepEqual(await digestStore(store), await digestStore(expected), time)
+    }
+    for (const partition of ['points_until_2027', 'points_2027'])
+      assert.ok((await count(store, partition)) > 100, partition)
+    assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+  })
+})
+
+describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus') }, () => {
+  const kind = SERVERS.find(({ name }) => name === 'citus')!
+
+  /** A schema on the coordinator that is not spread yet. */
+  function createPlain(t: TestContext): string {
+    const url = new URL(process.env.LYRA_TEST_CITUS!)
+    const schema = `plain_${process.pid}_${t.name.length}`
+    url.searchParams.set('schema', schema)
+    t.after(() => runSql(process.env.LYRA_TEST_CITUS!, `drop schema if exists ${schema} cascade`))
+    return url.toString()
+  }
+
+  test('rows that are there are moved, none is left behind, and several may spread the tables at once', async (t) => {
+    const store = createPlain(t)
+    await ingestWhole(store, SAMPLE)
+    const expected = await digestStore(store)
+    await Promise.all([1, 2, 3].map(() => openStore(store).distribute()))
+    assert.deepEqual(await digestStore(store), expected)
+    for (const { name } of TABLES.filter(({ spread }) => spread !== undefined)) {
+      const [[bytes]] = (await rowsOf(store, `select cast(pg_relation_size('${name}') as integer)`)) as [
+        [number],
+      ]
+      assert.equal(bytes, 0, `${name}: rows on the coordinator, unseen`)
+    }
+    await ingestWhole(store, SAMPLE)
+    assert.deepEqual(await digestStore(store), expected)
+  })
+
+  test('tables are not spread while a writer is at work', async (t) => {
+    const store = createPlain(t)
+    const writer = await openStore(store).openWriter()
+    await assert.rejects(openStore(store).distribute(), /a writer is at work/)
+    await writer.close()
+    await openStore(store).distribute()
+    const other = await openStore(store).openWriter()
+    await openStore(store).distribute()
+    await other.close()
+  })
+
+  test('its size is that of all machines', async (t) => {
+    const store = kind.create(t)
+    const { bytes: empty } = await openStore(store).inspect()
+    await ingestWhole(store, SAMPLE)
+    const { bytes } = await openStore(store).inspect()
+    const points = await count(store, 'funding_period_data_points')
+    assert.ok(bytes - empty > 100 * points, `${bytes - empty} bytes for ${points} points`)
+  })
+
+  test('a page of points is one task of one machine', async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const heard = listen(t)
+    const reader = await openStore(store).openReader()
+    const page = await reader.page({
+      ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
+      ...{ descending: true, cursor: [1_696_500_800_000_000_000n, 0n, 0n], limit: 5 },
+    })
+    await reader.close()
+    t.mock.restoreAll()
+    assert.equal(page.position?.height, HEIGHT)
+    const text = heard.find((sent) => /json_agg|string_agg/.test(sent))!
+    const values = new Map([...text.matchAll(/\$(\d+)/g)].map(([found]) => [found, '1']))
+    const plain = text.replaceAll(/\$\d+/g, (found) => values.get(found)!)
+    const plan = (await rowsOf(store, `explain (verbose, costs off) ${plain}`)).flat().join('\n')
+    assert.match(plan, /Task Count: 1\b/, plan)
+    assert.doesNotMatch(plan, /Subplan/, plan)
+  })
+})
