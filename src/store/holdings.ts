@@ -20,9 +20,11 @@ type MarketsAsked = { where: string; values: KeyValue[] }
 /**
  * The statement that says how much there is of a resource, in the form that its description asks for.
  *
+ * @param spread whether the tables are spread over a cluster: each machine sums up what it holds. Elsewhere the markets are
+ * found first, so that no more is read than is shown.
  * @throws {TypeError} for a form that its table cannot give.
  */
-function statementOf(resource: Resource, { where, values }: MarketsAsked): HoldingStatement {
+function statementOf(resource: Resource, { where, values }: MarketsAsked, spread = false): HoldingStatement {
   const { coverage, storage, key } = resource
   const { table, span } = storage
   const total = { isByMarket: false, values: [] }
@@ -58,12 +60,16 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
         text: `
           select market_id, cast(sum(points) as text), cast(min(first_timestamp) as text),
             cast(max(last_timestamp) as text)
-          from (
+          from ${
+            spread
+              ? 'markets as held'
+              : `(
             select market, market_id from markets
             where ${where} and exists (select 1 from ${span.table} where ${span.table}.market = markets.market)
             order by market_id limit $2
-          ) as held join ${span.table} on ${span.table}.market = held.market
-          group by market_id order by market_id`,
+          ) as held`
+          } join ${span.table} on ${span.table}.market = held.market
+          ${spread ? `where ${where}` : ''} group by market_id order by market_id ${spread ? 'limit $2' : ''}`,
       }
     case 'blocks by market':
       if (table !== liquidityProviders.storage.table) throw new TypeError(`${resource.name}: it has no lists`)
@@ -75,10 +81,7 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
               select count(*) from liquidity_providers
               where liquidity_providers.market_id = lists.market_id and ${storage.condition}
             ) as text), cast(height as text)
-          from (
-            select market_id, height from liquidity_provider_lists where ${where} order by market_id limit $2
-          ) as lists
-          order by market_id`,
+          from liquidity_provider_lists as lists where ${where} order by market_id limit $2`,
         values,
       }
     default:
@@ -90,7 +93,10 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked): Holdi
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
 /** What is read of gaps, imported ranges and markets: one more of each than is asked for, which shows whether there are more. */
-export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }: HoldingsQuery): {
+export function holdingsStatements(
+  { marketId, fromHeight, afterMarket, limit }: HoldingsQuery,
+  spread = false,
+): {
   gaps: Statement
   imported: Statement
   resources: HoldingStatement[]
@@ -103,7 +109,7 @@ export function holdingsStatements({ marketId, fromHeight, afterMarket, limit }:
   return {
     gaps: lowestRanges('gaps', fromHeight ?? 0n, fromHeight === null ? 0n : most),
     imported: lowestRanges('imported', fromHeight ?? 0n, fromHeight === null ? 0n : most),
-    resources: RESOURCES.map((resource) => statementOf(resource, markets)),
+    resources: RESOURCES.map((resource) => statementOf(resource, markets, spread)),
   }
 }
 

@@ -96,7 +96,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
       }),
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
-    holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query))),
+    holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
     fundingEstimate: (marketId, estimates) =>
       ask((client) => snapshot(client, () => runReading(client, readEstimate(marketId, estimates)))),
     marketSummaries: (query, estimates) =>
@@ -262,8 +262,12 @@ async function readGaps(client: Queryable, most: number): Promise<GapSummary | n
   return gapSummaryOf(stream ?? null, count!, first)
 }
 
-async function readHoldings(client: Queryable, query: HoldingsQuery): Promise<Holdings | null> {
-  const statements = holdingsStatements(query)
+async function readHoldings(
+  client: Queryable,
+  query: HoldingsQuery,
+  spread: boolean,
+): Promise<Holdings | null> {
+  const statements = holdingsStatements(query, spread)
   const [stream] = await rowsOf(client, READ_STREAM)
   const gaps = await rows(client, statements.gaps)
   const imported = await rows(client, statements.imported)
