@@ -16,6 +16,7 @@ import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { MAKE_UNPUBLISHED } from '../src/store/postgres/cluster.ts'
 import { isConnectionLost, isPassing } from '../src/store/postgres/errors.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
@@ -219,6 +220,14 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       t.after(() => runSql(store, `drop schema ${schema} cascade`))
       await assert.rejects(openStore(worker.toString()).openReader(), /is a worker of a cluster.*coordinator/)
       await assert.rejects(openStore(worker.toString()).inspect(), /is a worker of a cluster/)
+      await openStore(store).migrate()
+      const notices: string[] = []
+      const reader = await openReplicaReader({
+        ...{ primary: openStore(store), replicas: [openStore(worker.toString())], maxLag: 10 },
+        onNotice: (notice) => notices.push(notice),
+      })
+      await reader.close()
+      assert.match(notices.join(), /: not in use, .*is a worker of a cluster/)
     })
   }
 

@@ -8,10 +8,14 @@ import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/table
 import { runSql } from './fixtures/raw-sql.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
-/** Tables that hold nothing of the network, and are not copied: what changed last, which file it is, its schema. */
+/**
+ * Tables that hold nothing of the network, and are not copied: what changed last, which file it is, its schema, and on a
+ * cluster what is to be published.
+ */
 const OF_THE_STORE: Record<string, readonly string[]> = {
   sqlite: ['changes', 'store_file'],
   postgres: ['changes', 'schema_version'],
+  citus: ['changes', 'schema_version', 'unpublished'],
 }
 
 /** A table as a database has it: its columns in any order, the key in its own. */
@@ -64,10 +68,19 @@ async function postgresTables(store: string): Promise<Record<string, Found>> {
 const readTables = (kind: string, store: string) =>
   kind === 'sqlite' ? Promise.resolve(sqliteTables(store)) : postgresTables(store)
 
+type TypeNames = Record<ColumnType, readonly string[]>
+
+const POSTGRES_TYPES: TypeNames = {
+  integer: ['smallint', 'integer', 'bigint'],
+  text: ['text'],
+  boolean: ['boolean'],
+}
+
 /** What the databases call the types of columns; on SQLite a boolean is an integer. */
-const TYPES: Record<string, Record<ColumnType, readonly string[]>> = {
+const TYPES: Record<string, TypeNames> = {
   sqlite: { integer: ['INTEGER'], text: ['TEXT'], boolean: ['INTEGER'] },
-  postgres: { integer: ['smallint', 'integer', 'bigint'], text: ['text'], boolean: ['boolean'] },
+  postgres: POSTGRES_TYPES,
+  citus: POSTGRES_TYPES,
 }
 
 /** What differs between the tables of a store and those that store/tables.ts describes. */

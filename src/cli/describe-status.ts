@@ -54,7 +54,9 @@ function describeService({ ready, reasons, replicas, live, forward }: ServiceSta
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const { name, height, inUse } of replicas) {
-    entries.push(['replica', `${name}, block ${height}${inUse ? '' : ', not in use'}`])
+    // Nothing else has a height of 0: it was never reached, or refused, or holds nothing.
+    const at = height === '0' && !inUse ? "no block known (the service's log says why)" : `block ${height}`
+    entries.push(['replica', `${name}, ${at}${inUse ? '' : ', not in use'}`])
   }
   if (live === null) return entries
   const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live

@@ -13,6 +13,9 @@ export type ReplicaOptions = {
   onNotice: (message: string) => void
 }
 
+/** Stands for the fault of a server before it has been asked anything. */
+const NOT_ASKED = 'not asked yet'
+
 /** A server to read from. */
 type Member = {
   store: Store
@@ -31,14 +34,14 @@ type Member = {
  */
 export async function openReplicaReader(options: ReplicaOptions): Promise<Reader> {
   const { maxLag, onNotice } = options
-  const member = (store: Store): Member => ({ store, reader: null, height: null, fault: 'not asked yet' })
+  const member = (store: Store): Member => ({ store, reader: null, height: null, fault: NOT_ASKED })
   const primary = member(options.primary)
   const replicas = options.replicas.map(member)
   const members = [...replicas, primary]
   let turn = 0
 
   function stopUsing(out: Member, fault: string): void {
-    if (out.fault === null) onNotice(`${out.store.name}: not in use, ${fault}`)
+    if (out.fault === null || out.fault === NOT_ASKED) onNotice(`${out.store.name}: not in use, ${fault}`)
     out.fault = fault
   }
 
@@ -66,7 +69,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
       if (checked !== primary && lag > BigInt(maxLag)) {
         stopUsing(checked, `it is ${lag} blocks behind`)
       } else {
-        if (checked.fault !== null && checked.fault !== 'not asked yet') {
+        if (checked.fault !== null && checked.fault !== NOT_ASKED) {
           onNotice(`${checked.store.name}: in use again`)
         }
         checked.fault = null

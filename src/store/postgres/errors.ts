@@ -91,5 +91,6 @@ export function explainPostgresError(name: string, error: unknown): Error {
   const { code, message } = error as PostgresError
   if (code === undefined && !LOST.test(message)) return error as Error
   const cause = code === undefined ? undefined : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
-  return new StoreError(`${name}: ${cause ?? message}`, { cause: error })
+  // What a coordinator says of a worker stands on several lines.
+  return new StoreError(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })
 }
