@@ -211,6 +211,20 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       })
     }
 
+    test(`what ends a snapshot is named by all that is asked of it afterwards (${kind.name})`, async (t) => {
+      const store = await createSpread(t, kind)
+      const reader = await openStore(store).openReader()
+      t.after(() => reader.close())
+      const snapshot = await reader.openSnapshot()
+      t.after(() => snapshot.close())
+      for (const text of ['select 1 / 0', 'select 1']) {
+        const reading = (function* () {
+          yield { text, values: [] }
+        })()
+        await assert.rejects(snapshot.read(reading), /division by zero/, text)
+      }
+    })
+
     test(`a worker, which holds no position, is refused by name (${kind.name})`, async (t) => {
       const store = kind.create(t)
       const schema = `${new URL(store).searchParams.get('schema')}_worker`
