@@ -23,12 +23,22 @@ const CHUNK = 20_000
 /** The lists that no market's points are: what each is asked for, from another place each time. */
 export type ListTargets = { checkpoints(first: number): () => string; providers(first: number): () => string }
 
+/** What a store of long lists holds: its market, the heights of its checkpoints. */
+export type LargeLists = {
+  store: string
+  marketId: string
+  heights: { first: number; last: number }
+  targets: ListTargets
+}
+
 /** A SQLite store of many checkpoints, and one market with many liquidity providers. Made once, kept between runs. */
-export async function largeLists(): Promise<{ store: string; targets: ListTargets }> {
+export async function largeLists(): Promise<LargeLists> {
   const store = join(WORK, `lists-${CHECKPOINTS}-${PROVIDERS}.db`)
   if (!existsSync(store)) await makeLists(store)
   const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
-  return { store, targets: listTargets(markets[0]!) }
+  const marketId = markets[0]!
+  const heights = { first: BLOCKS + 1, last: BLOCKS + CHECKPOINTS }
+  return { store, marketId, heights, targets: listTargets(marketId) }
 }
 
 async function makeLists(store: string): Promise<void> {

@@ -2,10 +2,8 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { encodeCursor } from '../src/resources/cursor.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
-import { READ_STATE } from '../src/store/changes.ts'
-import { columnsStatement } from '../src/store/page-statement.ts'
-import { pageScans } from '../src/store/scan.ts'
 import {
   type PostgresServer,
   postgresProgram,
@@ -13,16 +11,19 @@ import {
 } from '../test/fixtures/postgres-server.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { WORK } from './files.ts'
+import { largeLists } from './large-lists.ts'
 import { measureLoad } from './load.ts'
-import { ingest, serveStore } from './processes.ts'
+import { ingest, MAIN, type ServerProcess, serveStore } from './processes.ts'
+import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from './selects-before.ts'
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
+const ROUNDS = 5
 const TABLE = 'lyra.funding_period_data_points'
 
 /**
- * PostgreSQL's figures beside the database's own: taking points in beside `\copy` of the same rows, pages beside
- * pgbench with the page's own prepared statement. None where PostgreSQL is not installed.
+ * PostgreSQL's figures beside the database's own: ingestion of points beside `\copy` of the same rows, pages beside
+ * pgbench of the select of version 0.1.0 (selects-before.ts). None where PostgreSQL is not installed.
  */
 export async function measurePostgres(points: string): Promise<Figure[]> {
   const server = await startPostgresServer()
@@ -38,8 +39,10 @@ export async function measurePostgres(points: string): Promise<Figure[]> {
     return [
       figure('PostgreSQL, intake of 1,000,000 points: time', taken.seconds, 's', {
         limit: { name: 'psql \\copy of the points', value: copySeconds },
+        target: { most: 3 },
       }),
       ...(await measurePages(server, store)),
+      ...(await measureLists(server)),
     ]
   } finally {
     server.remove()
@@ -71,61 +74,135 @@ async function timeCopy(server: PostgresServer): Promise<number> {
   return seconds
 }
 
+/** Pages of points: from memory, and each from another place, by the store itself and by a replica. */
 async function measurePages(server: PostgresServer, store: string): Promise<Figure[]> {
-  const { stdout } = await psql(server, 'select market_id from lyra.markets where market = 1')
-  const marketId = stdout.trim()
+  await psql(server, ...POINTS_BEFORE)
+  const { stdout } = await psql(
+    server,
+    `select market_id, min(timestamp), max(timestamp) from lyra.markets join ${TABLE} using (market)
+      where market = 1 group by market_id`,
+  )
+  const [marketId, first, last] = stdout.trim().split('|') as [string, string, string]
+  const [from, to] = [BigInt(first) + (BigInt(last) - BigInt(first)) / 50n, BigInt(last)]
+  const path = `/api/v2/funding-periods/data-points/${marketId}`
+  const placeAt = () => from + BigInt(Math.floor(Math.random() * Number(to - from)))
   const service = await serveStore(store)
+  const replica = await serveStore(store, ['--read-store', store])
   const figures: Figure[] = []
   try {
-    for (const limit of [100, 1000]) {
-      const target = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=${limit}`
-      const ours: number[] = []
-      const limits: number[] = []
-      for (let round = 0; round < 3; round++) {
-        limits.push(await pgbenchRate(server, marketId, limit))
-        const load = await measureLoad(service.base, {
-          connections: CONNECTIONS,
-          seconds: 3,
-          nextTarget: () => target,
-        })
-        ours.push(load.rate)
+    for (const [limit, least] of [
+      [100, 0.5],
+      [1000, 0.9],
+    ] as const) {
+      const hot = () => `${path}?pagination.first=${limit}`
+      const cold = () => {
+        const cursor = encodeCursor(fundingPeriodDataPoints, { marketId }, [placeAt(), 1n, 2n])
+        return `${path}?pagination.first=${limit}&pagination.after=${cursor}`
       }
+      const select = pointsSelect(marketId, limit, from, to)
       figures.push(
-        figure(`PostgreSQL, data points, first=${limit}: rate`, median(ours), 'requests/s', {
-          limit: { name: 'pgbench of the select', value: median(limits) },
+        await besideSelect(server, service, {
+          ...{ name: `hot pages of ${limit} points`, nextTarget: hot, select, schema: 'before', least: 1 },
         }),
+        await besideSelect(server, service, {
+          ...{ name: `cold pages of ${limit} points`, nextTarget: cold, select, schema: 'before', least },
+        }),
+        await ofReplica(service, replica, { name: `hot pages of ${limit} points`, nextTarget: hot }),
       )
     }
   } finally {
     await service.stop()
+    await replica.stop()
   }
   return figures
 }
 
-/** Times a second that pgbench gets the rows of the page, by the page's own statement. */
-async function pgbenchRate(server: PostgresServer, marketId: string, limit: number): Promise<number> {
-  const scans = pageScans(
-    {
-      resource: fundingPeriodDataPoints,
-      selection: { marketId },
-      descending: true,
-      cursor: null,
-      limit,
-    },
-    null,
-    1n,
-  )
-  const { text, values } = columnsStatement(scans, limit + 1, READ_STATE)
-  const script = join(WORK, 'page.sql')
-  const filled = text.replaceAll(/\$(\d+)/g, (_, position: string) => {
-    const value = values[Number(position) - 1]!
-    return typeof value === 'bigint' ? value.toString() : `'${value}'`
+/** Cold pages of the other lists. */
+async function measureLists(server: PostgresServer): Promise<Figure[]> {
+  const { store: source, targets, marketId, heights } = await largeLists()
+  const store = `${server.url}?schema=lists`
+  await run(process.execPath, [MAIN, 'copy', '--from', source, '--to', store, '--log-level', 'warn'])
+  await psql(server, 'vacuum analyze')
+  const service = await serveStore(store)
+  try {
+    return [
+      await besideSelect(server, service, {
+        name: 'cold pages of 100 checkpoints',
+        nextTarget: targets.checkpoints(100),
+        select: checkpointsSelect(100, heights.first, heights.last),
+        schema: 'lists',
+        least: 0.5,
+      }),
+      await besideSelect(server, service, {
+        name: 'cold pages of 100 providers',
+        nextTarget: targets.providers(100),
+        select: providersSelect(marketId, 100),
+        schema: 'lists',
+        least: 0.5,
+      }),
+    ]
+  } finally {
+    await service.stop()
+  }
+}
+
+type Compared = { name: string; nextTarget: () => string; select: string; schema: string; least: number }
+
+/** Requests a second beside what pgbench gets by a select, in turns. */
+async function besideSelect(
+  server: PostgresServer,
+  service: ServerProcess,
+  { name, nextTarget, select, schema, least }: Compared,
+): Promise<Figure> {
+  const ours: number[] = []
+  const limits: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    limits.push(await pgbenchRate(server, select, schema))
+    ours.push(await rateOf(service, nextTarget))
+  }
+  return figure(`PostgreSQL, ${name}`, median(ours), 'requests/s', {
+    limit: { name: "pgbench of 0.1.0's select", value: median(limits) },
+    target: { least },
   })
-  writeFileSync(script, `${filled.replaceAll(/\s+/g, ' ')};\n`)
+}
+
+async function ofReplica(
+  primary: ServerProcess,
+  replica: ServerProcess,
+  { name, nextTarget }: Pick<Compared, 'name' | 'nextTarget'>,
+): Promise<Figure> {
+  const ours: number[] = []
+  const limits: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    limits.push(await rateOf(primary, nextTarget))
+    ours.push(await rateOf(replica, nextTarget))
+  }
+  return figure(`PostgreSQL, ${name} of a replica`, median(ours), 'requests/s', {
+    limit: { name: 'of the primary', value: median(limits) },
+    target: { least: 0.7 },
+  })
+}
+
+async function rateOf(service: ServerProcess, nextTarget: () => string): Promise<number> {
+  const load = await measureLoad(service.base, { connections: CONNECTIONS, seconds: 3, nextTarget })
+  if (load.failures > 0) throw new Error(`${nextTarget()}: ${load.failures} answers were no 200`)
+  return load.rate
+}
+
+/** Times a second that pgbench gets the rows of a select. */
+async function pgbenchRate(server: PostgresServer, select: string, schema: string): Promise<number> {
+  const script = join(WORK, 'page.sql')
+  const [setting, ...text] = select.split('\n')
+  writeFileSync(script, `${setting}\n${text.join(' ')}\n`)
   const { stdout } = await run(
     postgresProgram('pgbench')!,
     ['-n', '-M', 'prepared', '-c', String(CONNECTIONS), '-j', '1', '-T', '3', '-f', script, server.url],
-    { env: { ...process.env, PGOPTIONS: '-c search_path=lyra -c jit=off' } },
+    {
+      env: {
+        ...process.env,
+        PGOPTIONS: `-c search_path=${schema} -c jit=off -c enable_bitmapscan=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan`,
+      },
+    },
   )
   return Number(/tps = ([\d.]+)/.exec(stdout)?.[1])
 }
