@@ -351,7 +351,7 @@ describe('what the clients of streams have not taken', () => {
     }
     const service = startLyra(t, ['serve', '--port', '0', '--store', store])
     const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
-    const unread = Array.from({ length: 200 }, () => openSocket(base!))
+    const unread = Array.from({ length: 150 }, () => openSocket(base!))
     for (const socket of unread) {
       socket.pause()
       socket.write(requestText(`GET ${CHECKPOINT_STREAM}?afterBlock=0`, {}))

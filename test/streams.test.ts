@@ -347,7 +347,10 @@ for (const kind of STORE_KINDS) {
       const expected = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse().slice(1)
       for (const { events } of listeners) assert.deepEqual(dataOf(events), expected)
       for (const listener of listeners) listener.cut()
-      await until(async () => !/lyra_streams\{/.test((await send(base, '/metrics')).text), 'all gone')
+      await until(
+        async () => !/^lyra_streams\{.*\} [1-9]/m.test((await send(base, '/metrics')).text),
+        'all gone',
+      )
     })
   })
 }
