@@ -60,6 +60,6 @@ export function providersSelect(marketId: string, first: number): string {
       where liquidity_provisions.market_id = liquidity_providers.market_id
         and liquidity_provisions.party_id = liquidity_providers.party_id
         and liquidity_provisions.status in (1, 5, 6))
-      and market_id = '${marketId}' and party_id > rpad(lpad(to_hex(:p), 13, '0'), 64, '0')
+      and market_id = '${marketId}' and party_id > rpad(lpad(to_hex(cast(:p as bigint)), 13, '0'), 64, '0')
     order by liquidity_providers.market_id, liquidity_providers.party_id limit ${first + 1};`
 }
