@@ -154,14 +154,12 @@ async function besideSelect(
   service: ServerProcess,
   { name, nextTarget, select, schema, least }: Compared,
 ): Promise<Figure> {
-  const ours: number[] = []
-  const limits: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    limits.push(await pgbenchRate(server, select, schema))
-    ours.push(await rateOf(service, nextTarget))
-  }
-  return figure(`PostgreSQL, ${name}`, median(ours), 'requests/s', {
-    limit: { name: "pgbench of 0.1.0's select", value: median(limits) },
+  const [limit, ours] = await inTurns([
+    () => pgbenchRate(server, select, schema),
+    () => rateOf(service, nextTarget),
+  ])
+  return figure(`PostgreSQL, ${name}`, ours!, 'requests/s', {
+    limit: { name: "pgbench of 0.1.0's select", value: limit! },
     target: { least },
   })
 }
@@ -171,16 +169,20 @@ async function ofReplica(
   replica: ServerProcess,
   { name, nextTarget }: Pick<Compared, 'name' | 'nextTarget'>,
 ): Promise<Figure> {
-  const ours: number[] = []
-  const limits: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    limits.push(await rateOf(primary, nextTarget))
-    ours.push(await rateOf(replica, nextTarget))
-  }
-  return figure(`PostgreSQL, ${name} of a replica`, median(ours), 'requests/s', {
-    limit: { name: 'of the primary', value: median(limits) },
+  const [limit, ours] = await inTurns([() => rateOf(primary, nextTarget), () => rateOf(replica, nextTarget)])
+  return figure(`PostgreSQL, ${name} of a replica`, ours!, 'requests/s', {
+    limit: { name: 'of the primary', value: limit! },
     target: { least: 0.7 },
   })
+}
+
+/** The middle of some rounds of each of several measurements. */
+async function inTurns(measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
+  const values: number[][] = measurements.map(() => [])
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, measure] of measurements.entries()) values[index]!.push(await measure())
+  }
+  return values.map(median)
 }
 
 async function rateOf(service: ServerProcess, nextTarget: () => string): Promise<number> {

@@ -25,10 +25,9 @@ function sectionOf(command: Command): string {
       .map((cell, index) => (index === 1 && cell !== '' ? codeOf(cell) : cell))
       .join(' | '),
   )
-  const { summary, usage } = { summary: command.summary(), usage: command.usage() }
   return `## lyra ${command.name()}
 
-${capitalised(summary)}: \`lyra ${command.name()} ${usage}\`.
+${capitalised(command.summary())}: \`lyra ${command.name()} ${command.usage()}\`.
 
 | flag | variable | default | |
 |---|---|---|---|

@@ -3,12 +3,12 @@ import {
   type Comparison,
   compareSides,
   type Difference,
+  describeRanges,
   type ResourceComparison,
 } from '../compare/compare-sides.ts'
 import { openServiceSide } from '../compare/service-side.ts'
 import type { Side } from '../compare/side.ts'
 import { openStoreSide } from '../compare/store-side.ts'
-import { describeHeights } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
 import { wordsOf } from '../resources/resource.ts'
@@ -85,11 +85,11 @@ function openSide(name: string, signal: AbortSignal): Promise<Side> {
 }
 
 function describe({ a, b, heights, resources }: Comparison): string {
-  const ranges = heights
-    .slice(0, SHOWN_RANGES)
-    .map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
-  if (ranges.length < heights.length) ranges.push('more')
-  const lines = [`A: ${printable(a)}`, `B: ${printable(b)}`, `in both: ${ranges.join(', ')}`, '']
+  const both = heights.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
+  const lines = [
+    ...[`A: ${printable(a)}`, `B: ${printable(b)}`],
+    ...[`in both: ${describeRanges(both, SHOWN_RANGES)}`, ''],
+  ]
   for (const part of resources) lines.push(...describePart(part))
   const different = resources.filter(({ difference }) => difference !== null).length
   const compared = resources.filter(({ notCompared }) => notCompared === null).length

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '../domain/compare-numbers.ts'
-import { describeHeights, type HeightRange, isWithin } from '../domain/coverage.ts'
+import { describeHeights, type HeightRange, intersection, isWithin, merged } from '../domain/coverage.ts'
 import { MICROSECOND } from '../domain/time.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -73,7 +73,7 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
   if (a.isReference && b.isReference) {
     throw new CompareError('neither of the two says which markets it has: one of them must be Lyra')
   }
-  const heights = common(a.held.heights, b.held.heights)
+  const heights = merged(intersection(a.held.heights, b.held.heights))
   if (heights.length === 0) {
     throw new CompareError(
       `${a.name} holds ${describeRanges(a.held.heights)}, and ${b.name} ${describeRanges(b.held.heights)}: no block is in both`,
@@ -94,25 +94,10 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
   }
 }
 
-/** Ranges of heights, for people. */
-export function describeRanges(ranges: readonly HeightRange[]): string {
-  const shown = ranges.slice(0, 5).map(({ from, to }) => describeHeights(from, to))
+/** Ranges of heights, for people: so many at most. */
+export function describeRanges(ranges: readonly HeightRange[], most = 5): string {
+  const shown = ranges.slice(0, most).map(({ from, to }) => describeHeights(from, to))
   return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
-}
-
-function common(a: readonly HeightRange[], b: readonly HeightRange[]): HeightRange[] {
-  const ranges: HeightRange[] = []
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    const [one, other] = [a[i]!, b[j]!]
-    const from = one.from > other.from ? one.from : other.from
-    const to = one.to < other.to ? one.to : other.to
-    const last = ranges.at(-1)
-    if (from <= to && last !== undefined && last.to + 1n === from) last.to = to
-    else if (from <= to) ranges.push({ from, to })
-    if (one.to < other.to) i++
-    else j++
-  }
-  return ranges
 }
 
 async function compareResource(

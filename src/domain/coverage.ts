@@ -188,7 +188,7 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
 }
 
 /** The parts of ranges that lie in none of others; both ascending and without overlap. */
-export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
+function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return ranges.flatMap(({ from, to }) => {
     const rest: HeightRange[] = []
     let start = from
@@ -228,4 +228,20 @@ export function missingHistory({ gaps, began }: Coverage): Gap[] {
 /** `height 12` or `heights 12 to 15`. */
 export function describeHeights(from: bigint, to: bigint): string {
   return from === to ? `height ${from}` : `heights ${from} to ${to}`
+}
+
+/** The parts of ranges that lie in others, too; both ascending and without overlap. */
+export function intersection(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
+  return without(ranges, without(ranges, others))
+}
+
+/** Ranges in any order as a list that is ascending and apart. */
+export function merged(ranges: readonly HeightRange[]): HeightRange[] {
+  const result: HeightRange[] = []
+  for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+    const last = result.at(-1)
+    if (last === undefined || range.from > last.to + 1n) result.push({ ...range })
+    else if (range.to > last.to) last.to = range.to
+  }
+  return result
 }

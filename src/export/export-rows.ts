@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeCursor, encodeCursor } from '../resources/cursor.ts'
 import { decodeMarketCursor, encodeMarketCursor } from '../resources/market-cursor.ts'
 import { type Key, keyOf, type Resource, type Row, type Selection } from '../resources/resource.ts'
+import { cursorsOf } from '../store/edges.ts'
 import { readNextMarket } from '../store/export-readings.ts'
+import type { Lines } from '../store/page.ts'
 import type { LineCursors } from '../store/page-statement.ts'
 import type { Snapshot } from '../store/store.ts'
 
@@ -57,19 +59,18 @@ export async function* exportLines(
   query: ExportQuery,
   source: Required<LineSource>,
   signal?: AbortSignal,
-): AsyncGenerator<{ text: Uint8Array; count: number }, void, undefined> {
+): AsyncGenerator<Lines, void, undefined> {
   const cursors = query.list === undefined ? 'own' : 'of all markets'
   for await (const part of partsOf(query, source)) {
     let { cursor } = part
     for (;;) {
       await nextTurn()
       signal?.throwIfAborted()
-      const { text, count, more } = await source.lines({ ...part, cursor, limit: CHUNK_ROWS, cursors })
+      const lines = await source.lines({ ...part, cursor, limit: CHUNK_ROWS, cursors })
       // Before the memory is somebody else's.
-      const last = more ? lastKeyOf(part, text, cursors) : null
-      if (count > 0) yield { text, count }
-      if (last === null) break
-      cursor = last
+      cursor = lines.count < CHUNK_ROWS ? null : lastKeyOf(part, lines.text, cursors)
+      if (lines.count > 0) yield lines
+      if (cursor === null) break
     }
   }
 }
@@ -77,15 +78,12 @@ export async function* exportLines(
 /** The key of the row of the last line. */
 function lastKeyOf({ resource, selection }: ExportQuery, text: Uint8Array, cursors: LineCursors): Key {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.length)
-  const from = bytes.lastIndexOf(CURSOR) + CURSOR.length
-  const cursor = bytes.toString('latin1', from, bytes.length - CURSOR_END.length)
+  // A line ends as an edge does.
+  const { endCursor } = cursorsOf({ bytes, start: 0, end: bytes.length })
   return cursors === 'own'
-    ? (decodeCursor(resource, selection, cursor) as Key)
-    : (decodeMarketCursor(resource, cursor) as { key: Key }).key
+    ? (decodeCursor(resource, selection, endCursor) as Key)
+    : (decodeMarketCursor(resource, endCursor) as { key: Key }).key
 }
-
-const CURSOR = Buffer.from('"cursor":"')
-const CURSOR_END = '"}\n'
 
 /** A query part by part: as it is, or market by market. */
 async function* partsOf(

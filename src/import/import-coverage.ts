@@ -3,8 +3,9 @@ import {
   describeHeights,
   GapList,
   type HeightRange,
+  intersection,
+  merged,
   ResourceGapList,
-  without,
 } from '../domain/coverage.ts'
 import { ImportError, ImportGapError } from './import-error.ts'
 import { nanoseconds } from './reference-values.ts'
@@ -107,8 +108,7 @@ export class ImportCoverage {
 
   /** The blocks that this import has come by hold a resource now, as far as they are imported. */
   complete(resource: string): void {
-    const imported = this.#imported.all
-    this.#lacking.complete(resource, without(imported, without(imported, merged(this.#seen))))
+    this.#lacking.complete(resource, intersection(this.#imported.all, merged(this.#seen)))
   }
 
   #skip(from: bigint, to: bigint, source: string): void {
@@ -120,15 +120,4 @@ export class ImportCoverage {
     }
     this.#gaps.add({ from, to, kind: 'missing' })
   }
-}
-
-/** Ranges in any order as a list that is ascending and apart. */
-function merged(ranges: readonly HeightRange[]): HeightRange[] {
-  const result: HeightRange[] = []
-  for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
-    const last = result.at(-1)
-    if (last === undefined || range.from > last.to + 1n) result.push({ ...range })
-    else if (range.to > last.to) last.to = range.to
-  }
-  return result
 }

@@ -1,7 +1,18 @@
 import type { Coverage, Gap, HeightRange, ResourceGap } from '../domain/coverage.ts'
-import type { Row } from '../resources/resource.ts'
+import type { KeyValue, Row } from '../resources/resource.ts'
 import type { Position, Reading } from './page.ts'
-import { READ_GAPS, READ_IMPORTED, READ_RESOURCE_GAPS, READ_STREAM } from './statements.ts'
+import {
+  DELETE_GAPS,
+  DELETE_IMPORTED,
+  DELETE_RESOURCE_GAPS,
+  INSERT_GAP,
+  INSERT_IMPORTED,
+  INSERT_RESOURCE_GAP,
+  READ_GAPS,
+  READ_IMPORTED,
+  READ_RESOURCE_GAPS,
+  READ_STREAM,
+} from './statements.ts'
 
 /** What the row of READ_POSITION says (statements.ts); null where there is none. */
 export function positionOf(row: Row | null): Position | null {
@@ -13,10 +24,29 @@ export function streamValues({ chainId, first, began, blockOne, height, timestam
   return [chainId, first, began, blockOne === null ? null : JSON.stringify(blockOne), height, timestamp]
 }
 
-/** The values that INSERT_RESOURCE_GAP takes (statements.ts). */
-export function resourceGapValues({ resource, from, to }: ResourceGap): [string, bigint, bigint] {
-  return [resource, from, to + 1n]
-}
+/** The ranges of heights of a coverage: how those that stand are deleted, and the others inserted (statements.ts). */
+export const RANGES = {
+  imported: {
+    remove: DELETE_IMPORTED,
+    insert: INSERT_IMPORTED,
+    valuesOf: ({ imported }: Coverage) => imported.map(({ from, to }) => [from, to]),
+  },
+  gaps: {
+    remove: DELETE_GAPS,
+    insert: INSERT_GAP,
+    valuesOf: ({ gaps }: Coverage) => gaps.map(({ from, to, kind }) => [from, to, kind]),
+  },
+  resourceGaps: {
+    remove: DELETE_RESOURCE_GAPS,
+    insert: INSERT_RESOURCE_GAP,
+    valuesOf: ({ resourceGaps }: Coverage) =>
+      resourceGaps.map(({ resource, from, to }) => [resource, from, to + 1n]),
+  },
+} satisfies Record<string, { remove: string; insert: string; valuesOf: (coverage: Coverage) => KeyValue[][] }>
+
+export type RangesName = keyof typeof RANGES
+
+export const RANGES_NAMES = Object.keys(RANGES) as RangesName[]
 
 /**
  * What the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED say (statements.ts); null

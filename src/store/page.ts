@@ -38,8 +38,8 @@ export type Page = {
 /** Lines of an export: the first rows of a page, in the direction of reading. */
 export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }
 
-/** Lines that a database has written, how many they are, and whether more rows may follow. */
-export type Lines = { text: Uint8Array; count: number; more: boolean }
+/** Lines that a database has written, and how many they are: fewer than asked for at the end alone. */
+export type Lines = { text: Uint8Array; count: number }
 
 /** How a store stands, and what has changed since an earlier look. */
 export type Freshness = {

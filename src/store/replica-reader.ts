@@ -78,18 +78,18 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     return faults
   }
 
+  const able = () => replicas.filter(({ fault }) => fault === null)
+
   /** Replicas in turns, then the primary. */
   function candidates(): Member[] {
-    const able = replicas.filter(({ fault }) => fault === null)
-    const first = able.length === 0 ? 0 : turn++ % able.length
-    return [...able.slice(first), ...able.slice(0, first), primary]
+    const inUse = able()
+    const first = inUse.length === 0 ? 0 : turn++ % inUse.length
+    return [...inUse.slice(first), ...inUse.slice(0, first), primary]
   }
 
   /** The same, the one that is furthest on first: what it says of the store does not go back and forth. */
   function candidatesByHeight(): Member[] {
-    const able = replicas.filter(({ fault }) => fault === null)
-    const byHeight = able.toSorted((a, b) => Number((b.height ?? 0n) - (a.height ?? 0n)))
-    return [...byHeight, primary]
+    return [...able().sort((a, b) => Number((b.height ?? 0n) - (a.height ?? 0n))), primary]
   }
 
   async function ask<T>(read: (reader: Reader) => Promise<T>, from = candidates()): Promise<T> {

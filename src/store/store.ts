@@ -128,7 +128,7 @@ export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   page(query: PageQuery): Promise<Page>
-  /** The rows of a page as lines of an export, where the database writes them; they may be fewer than asked for. */
+  /** The rows of a page as lines of an export, where the database writes them. */
   lines?(query: LinesQuery): Promise<Lines>
   /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
   read<T>(reading: Reading<T>): Promise<T>

@@ -1,29 +1,19 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
-import { resourceGapValues, streamValues } from '../coverage-rows.ts'
-import {
-  DELETE_GAPS,
-  DELETE_IMPORTED,
-  DELETE_RESOURCE_GAPS,
-  INSERT_GAP,
-  INSERT_IMPORTED,
-  INSERT_RESOURCE_GAP,
-  WRITE_STREAM,
-} from '../statements.ts'
+import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../coverage-rows.ts'
+import { WRITE_STREAM } from '../statements.ts'
 import { type Queryable, rowsOf, writeChanges } from './connection.ts'
 
 type Values = readonly (string | null)[]
 
 /**
- * What says that the rows of a commit are there: the position, the ranges of heights that the commit changes (null: those
- * of before), and the changes. Values are texts, so that it can be kept as JSON.
+ * What says that the rows of a commit are there: the position, the ranges of heights that the commit changes, and the
+ * changes. Values are texts, so that it can be kept as JSON.
  */
 export type Publication = {
   stream: Values
-  gaps: readonly Values[] | null
-  resourceGaps: readonly Values[] | null
-  imported: readonly Values[] | null
+  ranges: Partial<Record<RangesName, readonly Values[]>>
   changes: Change[] | null
 }
 
@@ -32,29 +22,24 @@ const texts = (values: readonly unknown[]): Values =>
 
 /** What a commit publishes. `before` is what the store holds before it. */
 export function publicationOf(batch: Batch, before: Coverage | null, after: Coverage): Publication {
-  const { gaps, resourceGaps, imported } = after
+  const changed = RANGES_NAMES.filter((name) => after[name] !== before?.[name])
   return {
     stream: texts(streamValues(after)),
-    gaps: gaps === before?.gaps ? null : gaps.map(({ from, to, kind }) => texts([from, to, kind])),
-    resourceGaps:
-      resourceGaps === before?.resourceGaps ? null : resourceGaps.map((gap) => texts(resourceGapValues(gap))),
-    imported: imported === before?.imported ? null : imported.map(({ from, to }) => texts([from, to])),
+    ranges: Object.fromEntries(changed.map((name) => [name, RANGES[name].valuesOf(after).map(texts)])),
     changes: changesOf(batch),
   }
 }
 
 /** Writes a publication, within the caller's transaction. */
 export async function publish(client: Queryable, publication: Publication): Promise<void> {
-  const { stream, gaps, resourceGaps, imported, changes } = publication
-  const replace = async (remove: string, insert: string, rows: readonly Values[] | null) => {
-    if (rows === null) return
-    await rowsOf(client, remove)
-    for (const values of rows) await rowsOf(client, insert, [...values])
+  const { stream, ranges, changes } = publication
+  await rowsOf(client, WRITE_STREAM, stream)
+  for (const name of RANGES_NAMES) {
+    const rows = ranges[name]
+    if (rows === undefined) continue
+    await rowsOf(client, RANGES[name].remove)
+    for (const values of rows) await rowsOf(client, RANGES[name].insert, values)
   }
-  await rowsOf(client, WRITE_STREAM, [...stream])
-  await replace(DELETE_IMPORTED, INSERT_IMPORTED, imported)
-  await replace(DELETE_GAPS, INSERT_GAP, gaps)
-  await replace(DELETE_RESOURCE_GAPS, INSERT_RESOURCE_GAP, resourceGaps)
   await writeChanges(client, changes)
 }
 

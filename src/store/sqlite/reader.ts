@@ -129,13 +129,13 @@ function readPage(connection: Connection, query: PageQuery, rests = false): Page
 
 function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
-  const none = { text: new Uint8Array(), count: 0, more: false }
+  const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(selection)) return none
   const found = readPlace(connection, resource, selection)
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
   const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
-  return { text: lines ?? none.text, count, more: count === limit }
+  return lines === null ? none : { text: lines, count }
 }
 
 /** Where the rows of a selection lie; null where there are none. */

@@ -1,16 +1,8 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
-import { resourceGapValues, streamValues } from '../coverage-rows.ts'
-import {
-  DELETE_GAPS,
-  DELETE_IMPORTED,
-  DELETE_RESOURCE_GAPS,
-  INSERT_GAP,
-  INSERT_IMPORTED,
-  INSERT_RESOURCE_GAP,
-  WRITE_STREAM,
-} from '../statements.ts'
+import { RANGES, type RangesName, streamValues } from '../coverage-rows.ts'
+import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import { Connection, explained } from './connection.ts'
@@ -51,24 +43,23 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   let copyAt = MAX_LOG_BYTES
   let retryAt = 0
 
+  function writeRanges(name: RangesName, after: Coverage): void {
+    if (after[name] === known.coverage?.[name]) return
+    const { remove, insert, valuesOf } = RANGES[name]
+    connection.run(remove)
+    for (const values of valuesOf(after)) connection.run(insert, values)
+  }
+
   function writeRows(batch: Batch, after: Coverage): void {
-    if (after.imported !== known.coverage?.imported) {
-      connection.run(DELETE_IMPORTED)
-      for (const { from, to } of after.imported) connection.run(INSERT_IMPORTED, [from, to])
-    }
+    // Before the rows, which look into it.
+    writeRanges('imported', after)
     runSteps(connection, writeSteps(batch, { before: known.coverage, after }, markets))
   }
 
   function writeCoverage(coverage: Coverage): void {
-    const { gaps, resourceGaps } = coverage
     connection.run(WRITE_STREAM, streamValues(coverage))
-    if (gaps !== known.coverage?.gaps) {
-      connection.run(DELETE_GAPS)
-      for (const gap of gaps) connection.run(INSERT_GAP, [gap.from, gap.to, gap.kind])
-    }
-    if (resourceGaps === known.coverage?.resourceGaps) return
-    connection.run(DELETE_RESOURCE_GAPS)
-    for (const gap of resourceGaps) connection.run(INSERT_RESOURCE_GAP, resourceGapValues(gap))
+    writeRanges('gaps', coverage)
+    writeRanges('resourceGaps', coverage)
   }
 
   function readKnown(): Known {
