@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import type { FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
+import type { Auctions, Coverage, FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
 import type { Download, Page } from 'playwright-core'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised, cumulative, readPeriod, whoPays } from '../web/src/periods/period.ts'
-import { auctionsOf, momentsOf, readSeries } from '../web/src/series/series.ts'
+import { momentsOf, readSeries } from '../web/src/series/series.ts'
 import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
 import {
   ask,
@@ -386,11 +386,48 @@ describe("the explorer's funding", () => {
     )
     const read = readSeries(series)
     const moments = momentsOf(read, read.bucket, [])
-    const [auction] = auctionsOf(moments, read.bucket)
-    assert.ok(auction !== undefined, 'the recording has an auction from a period on')
-    assert.match(await page.locator('.notes').innerText(), /No TWAP: the market had been in auction/)
+    const without = moments.find(({ external, internal }) =>
+      [external, internal].some((of) => of !== null && /^0+$/.test(of.twap.last)),
+    )
+    assert.ok(without !== undefined, 'the recording has a period that begins in auction')
+    const { auctions } = await ask<{ auctions: Auctions }>(base, `/api/v2/auctions/${ETH}`)
+    const { lastTimestamp } = (await ask<{ coverage: Coverage }>(base, '/api/v2/coverage')).coverage.blocks
+    const spelt = ({ start, end }: { start: string; end?: string }) =>
+      `from ${formatTime(start).slice(0, 19)} to ${formatTime(end ?? lastTimestamp).slice(0, 19)}`
+    const others = auctions.intervals.length - 1
+    assert.match(
+      await page.locator('.notes').innerText(),
+      new RegExp(`In auction ${spelt(auctions.intervals.at(-1)!)} and ${others} times before`),
+    )
+    await page.evaluate(`(() => {
+      const { fillRect } = CanvasRenderingContext2D.prototype
+      window.shaded = []
+      CanvasRenderingContext2D.prototype.fillRect = function (x, y, width, height) {
+        window.shaded.push([this.fillStyle, x, width])
+        return fillRect.call(this, x, y, width, height)
+      }
+    })()`)
+    await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
+    const colour = await page.evaluate<string>(`(() => {
+      const { ctx } = { ctx: document.createElement('canvas').getContext('2d') }
+      ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--chart-auction').trim()
+      return ctx.fillStyle
+    })()`)
+    // An auction within a period, and one that a period begins in, are shaded alike: as wide as they are long.
+    const shaded = await eventually(
+      () => page.evaluate<[string, number, number][]>('window.shaded'),
+      (rects) => rects.some(([style]) => style === colour),
+    )
+    const params = new URL(page.url()).searchParams
+    const seen = auctions.intervals.filter(
+      ({ start, end }) =>
+        BigInt(start) < BigInt(params.get('to')!) &&
+        BigInt(end ?? lastTimestamp) > BigInt(params.get('from')!),
+    )
+    const places = new Set(shaded.filter(([style]) => style === colour).map(([, x]) => Math.round(x)))
+    assert.ok(places.size >= seen.length && seen.length > 0, `${places.size} of ${seen.length}`)
     await page.goto(
-      `/?view=funding&market=${ETH}&from=${auction.from - 5_000_000_000n}&to=${auction.from + 1_000_000_000n}`,
+      `/?view=funding&market=${ETH}&from=${without.start - 5_000_000_000n}&to=${without.start + 1_000_000_000n}`,
     )
     await settled(page)
     assert.equal(await figure(page, 'difference'), '–')

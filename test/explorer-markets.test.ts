@@ -227,6 +227,7 @@ describe("the explorer's requests", () => {
         (path) =>
           path.includes('/series/') ||
           path.includes('/funding-estimates/') ||
+          path.includes('/auctions/') ||
           /\/funding-periods\/[0-9a-f]{64}$/.test(path),
       )
       asked.length = 0
@@ -235,7 +236,9 @@ describe("the explorer's requests", () => {
     await page.goto('/?view=funding&span=all')
     const first = await drawn()
     assert.ok(first.length <= 4, first.join())
-    assert.equal(first.filter((path) => path.includes('/series/')).length, 1)
+    for (const part of ['/series/', '/auctions/']) {
+      assert.equal(first.filter((path) => path.includes(part)).length, 1, part)
+    }
     const { series } = await ask<{ series: Series }>(
       base,
       `${first.find((path) => path.includes('/series/'))}?buckets=1`,

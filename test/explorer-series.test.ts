@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
-import { auctionsOf, drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
+import { drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
 import { seriesCsv } from '../web/src/series/series-csv.ts'
 
 const bucket = (start: number, price: string, twap: string, count = 1) => {
@@ -75,7 +75,6 @@ describe("the explorer's series", () => {
         [80, '1'],
       ],
     )
-    assert.deepEqual(auctionsOf(moments, series.bucket), [{ from: 50n, to: 70n }])
   })
 
   test('go home as CSV of the range, texts as sent', () => {

@@ -40,6 +40,15 @@ const RESOURCES: { path: string; params: [string, string][]; args: string[] }[] 
       ...['--from', '2023-10-05T10:01:40Z', '--to', '1696500700000000000'],
     ],
   },
+  {
+    // The last block is of 10:15:04.
+    path: POINTS,
+    params: [
+      ['dateRange.startTimestamp', '1696497304000000000'],
+      ['dateRange.endTimestamp', '1696550400000000000'],
+    ],
+    args: ['funding-period-data-points', '--market', MARKET, '--from', '1h', '--to', '2023-10-06'],
+  },
   { path: PERIODS, params: [], args: ['funding-periods', '--market', MARKET] },
   { path: PROVIDERS, params: [['marketId', MARKET]], args: ['liquidity-providers', '--market', MARKET] },
 ]

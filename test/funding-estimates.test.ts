@@ -8,7 +8,7 @@ import { decodeEvent } from '../src/events/decode.ts'
 import type { FundingPeriodDataPointEvent, MarketEvent, PerpetualData } from '../src/events/event.ts'
 import { perpetualDataOf } from '../src/events/market-data.ts'
 import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
-import type { EstimateMaker } from '../src/store/funding-estimates.ts'
+import { type EstimateMaker, readEstimate } from '../src/store/funding-estimates.ts'
 import type { FundingInputsAt } from '../src/store/funding-inputs.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -194,7 +194,7 @@ for (const kind of STORE_KINDS) {
         },
       }
       const take = async () => {
-        const found = await reader.fundingEstimate(LIVE_MARKET, estimates)
+        const found = await reader.read(() => readEstimate(LIVE_MARKET, estimates))
         assert.equal(typeof found?.estimate, 'string')
         return taken.at(-1)?.inputs?.events.length
       }

@@ -12,10 +12,12 @@ import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Row } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { readEstimate } from '../src/store/funding-estimates.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { MAKE_UNPUBLISHED } from '../src/store/postgres/cluster.ts'
 import { isConnectionLost, isPassing } from '../src/store/postgres/errors.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { readSeries } from '../src/store/read-series.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -112,8 +114,8 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
           await reader.arrivals({ resource, selection, lacks, asOf: null, limit: 100, pass: null })
         }
         const query = { marketId: MARKET, start: null, end: null, source: null, by: { buckets: 100n } }
-        assert.ok((await reader.series(query))!.series !== null)
-        await reader.fundingEstimate(MARKET, createKeptEstimates())
+        assert.ok((await reader.read(() => readSeries(query)))!.series !== null)
+        await reader.read(() => readEstimate(MARKET, createKeptEstimates()))
       } finally {
         await reader.close()
       }

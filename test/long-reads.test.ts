@@ -23,9 +23,9 @@ const MB = 1024 * 1024
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
 
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+async function until(holds: () => boolean | Promise<boolean>, what: string, seconds = 30): Promise<void> {
   for (let waited = 0; !(await holds()); waited += 10) {
-    assert.ok(waited < 30_000, `waited in vain: ${what}`)
+    assert.ok(waited < seconds * 1_000, `waited in vain: ${what}`)
     await sleep(10)
   }
 }
@@ -369,6 +369,7 @@ describe('what the clients of streams have not taken', () => {
     assert.ok(most < 600e6, `${most} bytes`)
     const heard = await listen(t, base!, `${CHECKPOINT_STREAM}?afterBlock=0`)
     const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
-    await until(whole, 'one who reads has everything')
+    // The thread that reads for streams has a lower priority than whatever else the machine runs.
+    await until(whole, 'one who reads has everything', 180)
   })
 })

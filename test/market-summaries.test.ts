@@ -328,17 +328,17 @@ for (const kind of STORE_KINDS) {
           return kept.make(marketId, at)
         },
       }
-      const page = await reader.marketSummaries(PAGE, counting)
+      const page = await reader.read(() => readMarketSummaries(PAGE, counting))
       assert.deepEqual(
         page.rows.map(([marketId]) => marketId),
         ids,
       )
       assert.deepEqual(made, ids)
-      assert.deepEqual((await reader.marketSummaries(PAGE, counting)).rows, page.rows)
-      await reader.marketSummaries({ ...PAGE, selection: { marketId: ids[2]! } }, counting)
+      assert.deepEqual((await reader.read(() => readMarketSummaries(PAGE, counting))).rows, page.rows)
+      await reader.read(() => readMarketSummaries({ ...PAGE, selection: { marketId: ids[2]! } }, counting))
       assert.deepEqual(made, ids)
       await live.commit(2, [])
-      const next = await reader.marketSummaries(PAGE, counting)
+      const next = await reader.read(() => readMarketSummaries(PAGE, counting))
       assert.deepEqual(made, [...ids, ...ids])
       const [before, after] = [page, next].map(({ rows }) => JSON.parse(String(rows[0]![4])))
       assert.deepEqual([before.at, after.at], ['1700000001000000000', '1700000002000000000'])

@@ -1,6 +1,14 @@
+import type { Auctions, AuctionsOptions } from './auctions.ts'
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
-import { type ExportOptions, exportTarget, type PageOptions, pageTarget, seriesTarget } from './requests.ts'
+import {
+  auctionsTarget,
+  type ExportOptions,
+  exportTarget,
+  type PageOptions,
+  pageTarget,
+  seriesTarget,
+} from './requests.ts'
 import {
   type FilteredName,
   type Filters,
@@ -64,6 +72,8 @@ type Service = {
   fundingEstimate(marketId: string, options?: Signalled): Promise<FundingEstimate | null>
   /** Prices and TWAPs of a market over time, by buckets of equal length: what a chart needs, in one request. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
+  /** When a market was in auction, in a range or as far back as is known. */
+  auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -103,6 +113,10 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
     series: async (marketId, options = {}) => {
       const { text } = await connection.get(seriesTarget(marketId, options), options.signal)
       return (JSON.parse(text) as { series: Series }).series
+    },
+    auctions: async (marketId, options = {}) => {
+      const { text } = await connection.get(auctionsTarget(marketId, options), options.signal)
+      return (JSON.parse(text) as { auctions: Auctions }).auctions
     },
     health: async ({ signal } = {}) => JSON.parse((await connection.get('/health', signal)).text) as Health,
     ready: async ({ signal } = {}) =>

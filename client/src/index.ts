@@ -1,3 +1,4 @@
+export type * from './auctions.ts'
 export { createLyraClient, type LyraClient, type Rows } from './client.ts'
 export type { ConnectionOptions } from './connection.ts'
 export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'

@@ -1,3 +1,4 @@
+import type { AuctionsOptions } from './auctions.ts'
 import {
   EXPORT_PATHS,
   type Filters,
@@ -119,6 +120,11 @@ export function seriesTarget(
     ['buckets', text(buckets)],
     ['interval', interval],
   ])
+}
+
+/** The target of a request for a market's auctions. */
+export function auctionsTarget(marketId: string, { from, to }: AuctionsOptions): string {
+  return target(`/api/v2/auctions/${encodeURIComponent(marketId)}`, rangeParams(from, to))
 }
 
 function restParams(filters: { source?: unknown; seq?: unknown; partyId?: unknown }): Params {

@@ -36,6 +36,7 @@ import { sendError } from './http/send-json.ts'
 import { addServiceRoutes } from './http/service-routes.ts'
 import { addStaticRoutes, type StaticRoutes } from './http/static-routes.ts'
 import { createTurns } from './http/turns.ts'
+import { auctionsHandler } from './pages/auctions-route.ts'
 import { coverageHandler } from './pages/coverage-route.ts'
 import { fundingEstimateHandler } from './pages/funding-estimate-route.ts'
 import { createKeptReports } from './pages/kept-reports.ts'
@@ -46,6 +47,7 @@ import { createPageFront, type PageFaults, type PageFront } from './pages/page-f
 import { pageHandler } from './pages/page-route.ts'
 import { seriesHandler } from './pages/series-route.ts'
 import {
+  AUCTIONS_PATH,
   COVERAGE_PATH,
   exportPath,
   FUNDING_ESTIMATE_PATH,
@@ -272,6 +274,11 @@ export function createApp(options: AppOptions): App {
     method: READ_METHODS,
     url: SERIES_PATH,
     handler: seriesHandler({ pages, turns: pageTurns.long, addressOf }),
+  })
+  server.route({
+    method: READ_METHODS,
+    url: AUCTIONS_PATH,
+    handler: auctionsHandler({ pages, turns: pageTurns.long, addressOf }),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })

@@ -16,6 +16,9 @@ export const FUNDING_ESTIMATE_PATH = '/api/v2/funding-estimates/:marketId'
 /** Where charts of data points come from. */
 export const SERIES_PATH = '/api/v2/series/funding-period-data-points/:marketId'
 
+/** Where the auctions of a market are. */
+export const AUCTIONS_PATH = '/api/v2/auctions/:marketId'
+
 /** Where a resource's rows are sent as they come. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
@@ -47,6 +50,7 @@ export const KNOWN_PATHS: readonly string[] = [
   COVERAGE_PATH,
   FUNDING_ESTIMATE_PATH,
   SERIES_PATH,
+  AUCTIONS_PATH,
   ...SERVICE_PATHS,
   DOCUMENT_PATH,
 ]

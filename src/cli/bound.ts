@@ -1,46 +1,43 @@
 import { InvalidArgumentError } from 'commander'
-import { MAX_INT64 } from '../domain/integers.ts'
-import { formatTime, parseRfc3339 } from '../domain/time.ts'
+import { formatTime, readTime } from '../domain/time.ts'
 import type { PruneBound } from '../store/pruner.ts'
 
 /** Integers of this many digits are times: heights are far below, and times since 1970-01-12 above. */
 const TIME_DIGITS = 16
 
-const HOUR = 3_600_000_000_000n
-const UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
+/** A time as a command line says it: Unix nanoseconds, or an age in nanoseconds before the last block. */
+export type GivenTime = { by: 'time'; before: bigint } | { by: 'age'; age: bigint }
 
-/** An age in nanoseconds, of a text such as `36h`, `90d` or `12w`. */
-export function parseAge(text: string): bigint {
-  const match = AGE.exec(text)
-  if (match === null) {
-    throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
-  }
-  return BigInt(match[1]!) * UNITS[match[2]!]!
+/** The same, or a block's height. */
+export type GivenBound = GivenTime | PruneBound
+
+const ALLOWED =
+  'a date (2026-01-31), a time with a zone (2026-01-31T12:00:00Z), Unix nanoseconds, an age before the last block (36h, 90d, 2w)'
+
+/** Reads a time: a date, RFC 3339, Unix nanoseconds, or an age. */
+export function parseTime(text: string): GivenTime {
+  return timeOf(text, ALLOWED)
 }
 
-const AGE = /^([1-9]\d{0,5})([hdw])$/
+function timeOf(text: string, allowed: string): GivenTime {
+  const read = readTime(text)
+  if ('fault' in read) throw new InvalidArgumentError(`${read.fault} Allowed: ${allowed}.`)
+  return 'age' in read ? { by: 'age', age: read.age } : { by: 'time', before: read.time }
+}
 
-/** What a command line says of how old is old: a bound, or an age in nanoseconds before the last block. */
-export type GivenBound = PruneBound | { by: 'age'; age: bigint }
+/** Reads an age in nanoseconds, of a text such as `36h`, `90d` or `12w`. */
+export function parseAge(text: string): bigint {
+  const read = readTime(text)
+  if ('age' in read) return read.age
+  throw new InvalidArgumentError('It must be a number of hours, days or weeks, such as 36h, 90d or 12w.')
+}
 
-/**
- * What old is, as a command line says it: a time by RFC 3339 or in Unix nanoseconds, a block's height, or an age before
- * the last block.
- */
+/** Reads what old is: a time, or the height of a block. */
 export function parseBound(text: string): GivenBound {
-  if (AGE.test(text)) return { by: 'age', age: parseAge(text) }
-  if (/^\d+$/.test(text)) {
-    const before = BigInt(text)
-    if (before > MAX_INT64) throw new InvalidArgumentError(`It is beyond ${MAX_INT64}.`)
-    return { by: text.length >= TIME_DIGITS ? 'time' : 'height', before }
-  }
-  const before = parseRfc3339(text)
-  if (before === null) {
-    throw new InvalidArgumentError(
-      'It must be a time such as 2026-01-31T00:00:00Z, one in Unix nanoseconds (16 digits or more), the height of a block, or an age such as 90d (h, d, w).',
-    )
-  }
-  return { by: 'time', before }
+  if (/^\d+$/.test(text) && text.length < TIME_DIGITS) return { by: 'height', before: BigInt(text) }
+  const allowed = `${ALLOWED}, the height of a block`
+  if (text.startsWith('-')) throw new InvalidArgumentError(`It is below 0. Allowed: ${allowed}.`)
+  return timeOf(text, allowed)
 }
 
 /** `block 12` or `2026-01-31T00:00:00Z`. */

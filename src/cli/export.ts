@@ -6,7 +6,6 @@ import { ApiError } from '../api/http/errors.ts'
 import type { QueryPairs } from '../api/http/query-string.ts'
 import { parameterReader, parametersOf } from '../api/pages/parameters.ts'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '../api/streams/export-query.ts'
-import { parseRfc3339 } from '../domain/time.ts'
 import { DECIMAL_PRECISION } from '../export/decimal-columns.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
@@ -17,6 +16,7 @@ import { RESOURCES } from '../resources/resources.ts'
 import { knowsMarket } from '../status/knows-market.ts'
 import { findStore } from '../store/open-store.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
+import { type GivenTime, parseTime } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { exportAll } from './export-all.ts'
 import { stopOnSignals } from './interrupt.ts'
@@ -78,8 +78,8 @@ export type ExportCommandOptions = CommonOptions & {
   party: string | undefined
   source: string | undefined
   seq: string | undefined
-  from: string | undefined
-  to: string | undefined
+  from: GivenTime | undefined
+  to: GivenTime | undefined
   after: string | undefined
   oldestFirst: boolean
   format: FormatName
@@ -105,8 +105,15 @@ export function exportCommand(): Command {
     .option('--party <id>', `rows of this party (${takersOf('party')})`)
     .option('--source <source>', `SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`)
     .option('--seq <number>', `rows of this funding period (${takersOf('seq')})`)
-    .addOption(new Option('--from <time>', `from this time on (${takersOf('from')})`).argParser(parseTime))
-    .addOption(new Option('--to <time>', `before this time (${takersOf('to')})`).argParser(parseTime))
+    .addOption(
+      new Option(
+        '--from <time>',
+        `from this date, time, or age before the last block on (${takersOf('from')})`,
+      ).argParser(parseTime),
+    )
+    .addOption(
+      new Option('--to <time>', `before this date, time, or age (${takersOf('to')})`).argParser(parseTime),
+    )
     .option('--after <cursor>', 'rows after the one of this cursor')
     .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
     .addOption(
@@ -129,19 +136,10 @@ export function exportCommand(): Command {
     )
 }
 
-/** A time by RFC 3339 or in Unix nanoseconds, as digits. */
-function parseTime(text: string): string {
-  if (/^-?\d+$/.test(text)) return text
-  const time = parseRfc3339(text)
-  if (time === null) {
-    throw new InvalidArgumentError('It must be a time such as 2026-01-31T00:00:00Z, or Unix nanoseconds.')
-  }
-  return time.toString()
-}
-
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
-  const query = queryOfOptions(resource, options)
+  const store = findStore(options.store)
+  const query = queryOfOptions(resource, { ...options, ...(await timesOf(store, options)) })
   const { out, force, format, decimal } = options
   if (decimal !== undefined && format !== 'parquet') {
     throw new InvalidSettingError(
@@ -152,7 +150,6 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     throw new StoreError(`${out}: is there already; name another file, or replace it with --force`)
   }
   const signal = stopOnSignals()
-  const store = findStore(options.store)
   const reader = await store.openReader()
   let rows = 0
   try {
@@ -185,8 +182,30 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (out !== undefined) console.log(`${rows.toLocaleString('en')} rows written to ${out}.`)
 }
 
+type Times = { from: bigint | undefined; to: bigint | undefined }
+
+/** The times that the options name; ages are counted back from the last block of the store. */
+async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promise<Times> {
+  const times = (last: bigint) => {
+    const of = (given: GivenTime | undefined) => (given?.by === 'age' ? last - given.age : given?.before)
+    return { from: of(from), to: of(to) }
+  }
+  if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
+  const reader = await store.openReader()
+  try {
+    const position = await reader.position()
+    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to export`)
+    return times(BigInt(position.timestamp))
+  } finally {
+    await reader.close()
+  }
+}
+
 /** The rows that the options ask for, checked as a request to the API is. */
-function queryOfOptions(resource: Resource, options: ExportCommandOptions): ExportQuery {
+function queryOfOptions(
+  resource: Resource,
+  options: Omit<ExportCommandOptions, keyof Times> & Times,
+): ExportQuery {
   const { kebabName } = resource
   const allowed = restrictionsOf(resource)
   const given = (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
@@ -206,7 +225,7 @@ function queryOfOptions(resource: Resource, options: ExportCommandOptions): Expo
   const pairs = [
     ...given
       .filter((name) => !(isOfMarket && name === 'market'))
-      .map((name) => [RESTRICTIONS[name], options[name]]),
+      .map((name) => [RESTRICTIONS[name], `${options[name]}`]),
     ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
   ] as QueryPairs
   try {

@@ -1,22 +1,47 @@
-const RFC_3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
+import { nearestInt64 } from './integers.ts'
 
-const MINUTE_MS = 60_000
+const WRITTEN =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/
+const AGE = /^([1-9]\d{0,5})([hdw])$/
 
-/** A time by RFC 3339, such as `2026-01-31T12:00:00.5Z`, in Unix nanoseconds; null for what is none. */
-export function parseRfc3339(text: string): bigint | null {
-  const match = RFC_3339.exec(text)
-  if (match === null) return null
-  const [, year, month, day, hour, minute, second, fraction = '', sign = '+', hours = '0', minutes = '0'] =
-    match
+const MINUTE = 60_000_000_000n
+const HOUR = 60n * MINUTE
+const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
+
+/** A time as it was written: in Unix nanoseconds, an age in nanoseconds, or why it is not a time. */
+export type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
+
+/** Reads a time as people write it: a date (its midnight in UTC), RFC 3339, Unix nanoseconds, or an age such as `90d`. */
+export function readTime(text: string): WrittenTime {
+  if (/^-?\d+$/.test(text)) {
+    const time = BigInt(text)
+    return time === nearestInt64(time) ? { time } : { fault: 'It is not a 64-bit integer.' }
+  }
+  const age = AGE.exec(text)
+  if (age !== null) return { age: BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
+  const match = WRITTEN.exec(text)
+  if (match === null) return { fault: 'It is not a time.' }
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match
   const wall = new Date(0)
   wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  if (wall.toISOString().slice(0, 10) !== `${year}-${month}-${day}`)
+    return { fault: `There is no ${year}-${month}-${day}.` }
   wall.setUTCHours(Number(hour), Number(minute), Number(second))
-  // What does not come out the same is not a date: 30 February, 25:00.
-  if (wall.toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) return null
-  if (Number(hours) > 23 || Number(minutes) > 59) return null
-  const offset = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS * (sign === '-' ? -1 : 1)
-  return BigInt(wall.getTime() - offset) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+  if (wall.toISOString().slice(11, 19) !== `${hour}:${minute}:${second}`)
+    return { fault: `There is no ${hour}:${minute}:${second}.` }
+  if (match[4] !== undefined && zone === undefined)
+    return { fault: `It names no zone: for UTC write ${text.replace(' ', 'T')}Z.` }
+  const offset = offsetOf(zone)
+  if (offset === null) return { fault: `There is no zone ${zone}.` }
+  return { time: BigInt(wall.getTime()) * 1_000_000n - offset + BigInt(fraction.padEnd(9, '0')) }
+}
+
+/** How far a zone is before UTC, nanoseconds; null where there is no such zone. */
+function offsetOf(zone = 'Z'): bigint | null {
+  if (/^z$/i.test(zone)) return 0n
+  const [hours, minutes] = [BigInt(zone.slice(1, 3)), BigInt(zone.slice(4))]
+  if (hours > 23n || minutes > 59n) return null
+  return (zone[0] === '-' ? -1n : 1n) * (hours * HOUR + minutes * MINUTE)
 }
 
 /** A time in Unix nanoseconds by RFC 3339, in UTC, to the nanosecond where it has any. */

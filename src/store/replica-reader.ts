@@ -128,9 +128,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     coverage: () => ask((reader) => reader.coverage()),
     gaps: (most) => ask((reader) => reader.gaps(most)),
     holdings: (query) => ask((reader) => reader.holdings(query)),
-    fundingEstimate: (marketId, estimates) => ask((reader) => reader.fundingEstimate(marketId, estimates)),
-    series: (query) => ask((reader) => reader.series(query)),
-    marketSummaries: (query, estimates) => ask((reader) => reader.marketSummaries(query, estimates)),
+    read: (reading) => ask((reader) => reader.read(reading)),
     ...(options.primary.log === null ? {} : { log: options.primary.log }),
     replicas: () =>
       replicas.map(({ store, height, fault }) => ({

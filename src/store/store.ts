@@ -4,11 +4,9 @@ import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
-import type { EstimateAt, EstimateMaker } from './funding-estimates.ts'
 import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'
 import type { Pruner } from './pruner.ts'
-import type { SeriesAt, SeriesQuery } from './read-series.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
 /** Which part of what a store holds is asked for: gaps by height, and rows by market, each from a place on. */
@@ -98,12 +96,8 @@ export type Reader = {
   holdings(query: HoldingsQuery): Promise<Holdings | null>
   /** The store's log, where it has one. */
   log?: StoreLog
-  /** The estimate of a market's running funding period; null in an empty store. */
-  fundingEstimate(marketId: string, estimates: EstimateMaker): Promise<EstimateAt | null>
-  /** A page of market summaries; its query's resource is theirs. */
-  marketSummaries(query: PageQuery, estimates: EstimateMaker): Promise<Page>
-  /** A series of a market's data points; null in an empty store. */
-  series(query: SeriesQuery): Promise<SeriesAt | null>
+  /** Runs the statements of a reading in one snapshot; the reading is made anew for each store that is tried. */
+  read<T>(reading: () => Reading<T>): Promise<T>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>

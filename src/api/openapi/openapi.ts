@@ -2,9 +2,10 @@ import { type Resource, wordsOf } from '../../resources/resource.ts'
 import { LISTS, RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/send-json.ts'
 import { FORMAT_PARAMETER } from '../pages/parameters.ts'
-import { COVERAGE_PATH, FUNDING_ESTIMATE_PATH, SERIES_PATH } from '../paths.ts'
+import { AUCTIONS_PATH, COVERAGE_PATH, FUNDING_ESTIMATE_PATH, SERIES_PATH } from '../paths.ts'
 import { closedObject, NODE_SCHEMAS } from './node-schemas.ts'
 import { COMMON_HEADERS, ERROR_SCHEMA, errorAnswers, HEADERS, headersOf } from './openapi-answers.ts'
+import { auctionsOperation } from './openapi-auctions.ts'
 import { coverageOperation } from './openapi-coverage.ts'
 import { fundingEstimateOperation } from './openapi-estimates.ts'
 import { EXPORT_CONTENT, exportOperations } from './openapi-exports.ts'
@@ -53,6 +54,7 @@ export function openApiDocument(version: string): object {
       [COVERAGE_PATH]: { get: coverageOperation() },
       [FUNDING_ESTIMATE_PATH.replace(':marketId', '{marketId}')]: { get: fundingEstimateOperation() },
       [SERIES_PATH.replace(':marketId', '{marketId}')]: { get: seriesOperation() },
+      [AUCTIONS_PATH.replace(':marketId', '{marketId}')]: { get: auctionsOperation() },
       ...SERVICE_OPERATIONS,
     },
     components: {

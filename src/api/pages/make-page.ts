@@ -1,8 +1,10 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
-import type { EstimateMaker } from '../../store/funding-estimates.ts'
+import { type EstimateMaker, readEstimate } from '../../store/funding-estimates.ts'
+import { readMarketSummaries } from '../../store/market-summaries.ts'
 import type { PageQuery, Position } from '../../store/page.ts'
-import { MAX_BUCKETS, type SeriesQuery } from '../../store/read-series.ts'
+import { type AuctionsQuery, readAuctions } from '../../store/read-auctions.ts'
+import { MAX_BUCKETS, readSeries, type SeriesQuery } from '../../store/read-series.ts'
 import type { HoldingsQuery, Reader } from '../../store/store.ts'
 import { checkSumOf } from '../http/send-json.ts'
 import { coverageBody } from './coverage-body.ts'
@@ -83,13 +85,14 @@ export type SummariesRequest = Omit<PageRequest, 'query'> & { query: Omit<PageQu
 
 /**
  * A request for what is answered besides pages of resources: a part of what the store holds, a market's funding
- * estimate, a page of market summaries, or a series.
+ * estimate, a page of market summaries, a series, or a market's auctions.
  */
 export type ReportRequest =
   | { coverage: HoldingsQuery }
   | { fundingEstimate: string }
   | { marketSummaries: SummariesRequest }
   | { series: SeriesQuery }
+  | { auctions: AuctionsQuery }
 
 /** Makes reports from a reader; estimates are made once a commit, whatever asks for them. */
 export function createReports(reader: Reader): (asked: ReportRequest) => Promise<MadeReport | null> {
@@ -98,6 +101,7 @@ export function createReports(reader: Reader): (asked: ReportRequest) => Promise
     if ('coverage' in asked) return makeCoverage(reader, asked.coverage)
     if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate, estimates)
     if ('series' in asked) return makeSeries(reader, asked.series)
+    if ('auctions' in asked) return makeAuctions(reader, asked.auctions)
     return makeMarketSummaries(reader, asked.marketSummaries, estimates)
   }
 }
@@ -107,7 +111,7 @@ async function makeFundingEstimate(
   marketId: string,
   estimates: EstimateMaker,
 ): Promise<MadeReport | null> {
-  const found = await reader.fundingEstimate(marketId, estimates)
+  const found = await reader.read(() => readEstimate(marketId, estimates))
   if (found === null) return null
   return { body: Buffer.from(`{"fundingEstimate":${found.estimate}}`), position: found.position }
 }
@@ -118,12 +122,12 @@ async function makeMarketSummaries(
   estimates: EstimateMaker,
 ): Promise<MadeReport | null> {
   const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
-  const page = await reader.marketSummaries(asked.query, estimates)
+  const page = await reader.read(() => readMarketSummaries(asked.query, estimates))
   return page.position === null ? null : { body: pageBody(asked, page), position: page.position }
 }
 
 async function makeSeries(reader: Reader, query: SeriesQuery): Promise<MadeReport | null> {
-  const found = await reader.series(query)
+  const found = await reader.read(() => readSeries(query))
   if (found === null) return null
   const { position, series, tooShort } = found
   if (tooShort === null) {
@@ -132,6 +136,20 @@ async function makeSeries(reader: Reader, query: SeriesQuery): Promise<MadeRepor
   const asked = 'interval' in query.by ? query.by.interval : ''
   const refusal = `parsing field "interval": interval is "${asked}", allowed is one of which the range touches at most ${MAX_BUCKETS}: ${tooShort.name} or longer`
   return { body: Buffer.alloc(0), position, refusal }
+}
+
+async function makeAuctions(reader: Reader, query: AuctionsQuery): Promise<MadeReport | null> {
+  const found = await reader.read(() => readAuctions(query))
+  if (found === null) return null
+  const { position, completeFrom, auctions } = found
+  const node = {
+    ...{ marketId: query.marketId, completeFrom: completeFrom.toString() },
+    intervals: auctions.map(({ start, end }) => ({
+      start: start.toString(),
+      ...(end === null ? {} : { end: end.toString() }),
+    })),
+  }
+  return { body: Buffer.from(JSON.stringify({ auctions: node })), position }
 }
 
 async function makeCoverage(reader: Reader, query: HoldingsQuery): Promise<MadeReport | null> {

@@ -1,6 +1,7 @@
 import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '../../domain/integers.ts'
 import { INTERVALS } from '../../domain/intervals.ts'
+import { readTime } from '../../domain/time.ts'
 import { SOURCES } from '../../resources/funding-period-data-points.ts'
 
 /** Rows of a page: at most, and where the request does not say. */
@@ -38,6 +39,8 @@ export type ParameterType = {
   parse: (text: string) => ParameterValue | undefined
   /** What is allowed, for people. */
   allowed: string
+  /** The text that was meant by one that is not allowed; null where that is not known. */
+  meant?: (text: string) => string | null
   /** What the OpenAPI document says of it. */
   schema: object
 }
@@ -74,6 +77,10 @@ export const PARAMETER_TYPES = {
   timestamp: {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT64, MAX_INT64),
     allowed: `an integer from ${MIN_INT64} to ${MAX_INT64} (Unix nanoseconds)`,
+    meant: (text) => {
+      const read = readTime(text)
+      return 'time' in read ? read.time.toString() : null
+    },
     schema: { type: 'string', format: 'int64', pattern: SIGNED.source, examples: ['1696500000000000000'] },
   },
   uint64: {

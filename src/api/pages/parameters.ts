@@ -38,7 +38,7 @@ const PAGINATION_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
+export const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   {
     name: 'dateRange.startTimestamp',
     type: TYPES.timestamp,
@@ -158,8 +158,10 @@ function parseValue({ name, type }: Parameter, values: string[]): ParameterValue
   }
   const value = type.parse(text!)
   if (value === undefined) {
+    const meant = type.meant?.(text!) ?? null
+    const hint = meant === null ? '' : `; ${quoted(text!)} is ${meant}`
     throw invalidParameter(
-      `parsing field "${field}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}`,
+      `parsing field "${field}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}${hint}`,
     )
   }
   return value

@@ -7,9 +7,7 @@ import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
 import { freshnessOf, stateOf } from '../freshness.ts'
-import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import { readMarketSummaries } from '../market-summaries.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
@@ -18,7 +16,6 @@ import {
   type Statement,
   spanStatement,
 } from '../page-statement.ts'
-import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
@@ -97,11 +94,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
-    fundingEstimate: (marketId, estimates) =>
-      ask((client) => snapshot(client, () => runReading(client, readEstimate(marketId, estimates)))),
-    marketSummaries: (query, estimates) =>
-      ask((client) => snapshot(client, () => runReading(client, readMarketSummaries(query, estimates)))),
-    series: (query) => ask((client) => snapshot(client, () => runReading(client, readSeries(query)))),
+    read: (reading) => ask((client) => snapshot(client, () => runReading(client, reading()))),
     close: () => pool.end(),
   }
 }

@@ -3,9 +3,7 @@ import type { Resource, Selection } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
-import { readEstimate } from '../funding-estimates.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import { readMarketSummaries } from '../market-summaries.ts'
 import type { Lines, LinesQuery, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   edgesStatement,
@@ -16,7 +14,6 @@ import {
   type Scan,
   spanStatement,
 } from '../page-statement.ts'
-import { readSeries } from '../read-series.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
   COUNT_CURRENT_GAPS,
@@ -96,11 +93,7 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     coverage: () => snapshot(readCoverage),
     gaps: (most) => snapshot((from) => readGaps(from, most)),
     holdings: (query) => snapshot((from) => readHoldings(from, query)),
-    fundingEstimate: (marketId, estimates) =>
-      snapshot((from) => runReading(from, readEstimate(marketId, estimates))),
-    marketSummaries: (query, estimates) =>
-      snapshot((from) => runReading(from, readMarketSummaries(query, estimates))),
-    series: (query) => snapshot((from) => runReading(from, readSeries(query))),
+    read: (reading) => snapshot((from) => runReading(from, reading())),
     log: sqliteLog(path),
     close: async () => close(),
   }

@@ -9,7 +9,8 @@ import { FreshnessText } from '../parts/freshness-text.tsx'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { within } from '../periods/period.ts'
-import { auctionsOf, type Moment, momentsOf, type Range } from '../series/series.ts'
+import { auctionTimes } from '../series/auctions.ts'
+import { type Moment, momentsOf, type Range } from '../series/series.ts'
 import { seriesCsv } from '../series/series-csv.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { instrumentOf, instruments, marketLabel, marketUnit } from '../service/instruments.ts'
@@ -47,12 +48,16 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const points = coverage.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
   const changes = useChanges(marketId, (options) => lyra.streamFundingPeriodDataPoints({ marketId }, options))
   const version = `${changes.version} ${points?.count ?? ''} ${points?.lastTimestamp ?? ''}`
-  const { series, periods, estimate } = useFunding({ marketId }, range, version)
+  const { series, periods, estimate, auctions } = useFunding({ marketId }, range, version)
   const gaps = useGapTimes(marketId, coverage.blocks.gaps)
   const unit = marketUnit(marketId)
   const list = periods.data?.list ?? []
   const shown = within(list, range)
 
+  const inAuction = useMemo(
+    () => auctionTimes(auctions.data ?? [], last).map((at): Shade => ({ ...at, kind: 'auction' })),
+    [auctions.data, last],
+  )
   const data = useMemo((): FundingData | null => {
     if (series.data === null) return null
     const moments = momentsOf(
@@ -60,15 +65,14 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
       series.data.bucket,
       list.map(({ start }) => start),
     )
-    const auctions = auctionsOf(moments, series.data.bucket).map((at): Shade => ({ ...at, kind: 'auction' }))
     return {
       moments,
       bucket: series.data.bucket,
       periods: list,
-      shades: [...auctions, ...gaps],
+      shades: [...inAuction, ...gaps],
       decimals: unit?.decimals ?? 0,
     }
-  }, [series.data, periods.data, gaps, unit?.decimals])
+  }, [series.data, periods.data, inAuction, gaps, unit?.decimals])
   const bars = useMemo(
     () => barsOf(list, range, estimate.data, kind),
     [periods.data, estimate.data, kind, range.from, range.to],
@@ -189,6 +193,16 @@ function isWithin({ start }: Moment, { bucket }: FundingData, { from, to }: Rang
   return start < to && start + bucket > from
 }
 
+/** The latest of some times, and how many there are besides. */
+function describeTimes(times: readonly Range[]): string {
+  const { from, to } = times.at(-1)!
+  const others = times.length - 1
+  const latest = `from ${formatTime(from).slice(0, 19)} to ${formatTime(to).slice(0, 19)}`
+  return others === 0
+    ? latest
+    : `${latest} and ${groupDigits(`${others}`)} ${others === 1 ? 'time' : 'times'} before`
+}
+
 /** What the charts show and leave out, in words; tests read the counts. */
 function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why: string | null }) {
   const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
@@ -210,7 +224,7 @@ function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why
       {auctions.length > 0 && (
         <>
           {' '}
-          <span class="key auction" /> No TWAP: the market had been in auction since the period began.
+          <span class="key auction" /> In auction {describeTimes(auctions)}: prices then count in no TWAP.
         </>
       )}
       {gaps.map(({ from, to }) => (

@@ -1,6 +1,7 @@
 import type { Coverage, FundingEstimate } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
 import { askPeriods, type Periods } from '../periods/period.ts'
+import { type Auction, readAuctions } from '../series/auctions.ts'
 import { type Range, readSeries, type Series } from '../series/series.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
@@ -19,12 +20,13 @@ const COARSEST = 3n
 const FIRST_PERIODS = 1_000
 const MOST_PERIODS = 5_000
 
-/** What a chart of funding is drawn from: three requests. */
+/** What a chart of funding is drawn from: four requests. */
 export type Funding = {
   series: Query<Series>
   periods: Query<Periods>
   /** Null where nothing runs, or what would be needed is not known. */
   estimate: Query<FundingEstimate | null>
+  auctions: Query<readonly Auction[]>
 }
 
 /**
@@ -60,8 +62,14 @@ export function useFunding(held: { marketId: string }, range: Range, version: st
   const estimate = useQuery(`${marketId} ${height}`, (signal) => lyra.fundingEstimate(marketId, { signal }), {
     keep: true,
   })
+  const auctions = useQuery(
+    `${marketId} ${version}`,
+    async (signal) => readAuctions(await lyra.auctions(marketId, { signal })),
+    { keep: true },
+  )
   return {
     series,
+    auctions,
     periods: older ? { ...wider, data: merge(wider.data, known.data) } : known,
     estimate,
   }

@@ -106,21 +106,6 @@ function twapOf({ twap }: Bucket): Decimal | null {
   return number === null || number.digits === 0n ? null : number
 }
 
-/** Times at which one of the sources had no TWAP, because the market has been in auction since its period began. */
-export function auctionsOf(moments: readonly Moment[], bucket: bigint): Range[] {
-  const isAuction = ({ external, internal }: Moment) =>
-    [external, internal].some((of) => of !== null && parseDecimal(of.twap.last)?.digits === 0n)
-  const ranges: Range[] = []
-  for (const [index, moment] of moments.entries()) {
-    if (!isAuction(moment)) continue
-    const to = moments[index + 1]?.start ?? moment.start + bucket
-    const before = ranges.at(-1)
-    if (before !== undefined && before.to === moment.start) before.to = to
-    else ranges.push({ from: moment.start, to })
-  }
-  return ranges
-}
-
 /** The index of the last one that begins at or before a time; -1 where all are later. */
 export function lastAtOrBefore(moments: readonly { start: bigint }[], time: bigint): number {
   let low = 0

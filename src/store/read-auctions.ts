@@ -1,0 +1,50 @@
+import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../funding/auctions.ts'
+import { wholeSecond } from '../funding/whole-second.ts'
+import { positionOf } from './coverage-rows.ts'
+import type { Position, Reading } from './page.ts'
+import { READ_POSITION } from './statements.ts'
+
+/** Which auctions of a market: those that overlap a range, Unix nanoseconds; null where the request leaves it open. */
+export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
+
+/**
+ * The auctions of one snapshot, oldest first; `end` is null while one is in progress. Those that ended before
+ * `completeFrom` may be missing.
+ */
+export type AuctionsAt = {
+  position: Position
+  completeFrom: bigint
+  auctions: { start: bigint; end: bigint | null }[]
+}
+
+/** The newest events of a market's auctions that are read: each auction takes two of them, and one for each extension. */
+export const MAX_AUCTION_EVENTS = 20_000
+
+const READ_EVENTS = `
+  select leave, cast(case when leave then end_timestamp else start_timestamp end as text)
+  from auctions where market_id = $1
+  order by auctions.height desc, auctions.event_index desc limit ${MAX_AUCTION_EVENTS + 1}`
+
+/** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
+export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<AuctionsAt | null> {
+  const [at] = yield { text: READ_POSITION, values: [] }
+  if (at === undefined) return null
+  const rows = yield { text: READ_EVENTS, values: [marketId] }
+  const isCut = rows.length > MAX_AUCTION_EVENTS
+  const state: Auctions = noAuctions()
+  for (const [leave, time] of rows.slice(0, MAX_AUCTION_EVENTS).reverse()) {
+    // Booleans are numbers in SQLite.
+    if (Number(leave) === 1) leaveAuction(state, wholeSecond(BigInt(time!)))
+    else enterAuction(state, wholeSecond(BigInt(time!)))
+  }
+  const open = state.open === null ? [] : [{ start: state.open, end: null }]
+  const isEmpty = start !== null && end !== null && start >= end
+  const auctions = [...state.closed, ...open].filter(
+    (auction) =>
+      !isEmpty &&
+      (end === null || auction.start < end) &&
+      (start === null || auction.end === null || auction.end > start),
+  )
+  const completeFrom = isCut ? wholeSecond(BigInt(rows.at(-2)![1]!)) : 0n
+  return { position: positionOf(at)!, completeFrom, auctions }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLyraClient } from '../client/src/index.ts'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
+import { decodeEvent } from '../src/events/decode.ts'
+import type { MarketEvent } from '../src/events/event.ts'
+import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
+import { beginOf, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { LIVE_MARKET, OTHER_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { recordingPath } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const SECOND = 1_000_000_000n
+
+type Interval = { start: string; end?: string }
+type Auctions = { marketId: string; completeFrom: string; intervals: Interval[] }
+
+async function auctionsOf(base: string, marketId: string, query = ''): Promise<Auctions> {
+  const { status, text } = await send(base, `/api/v2/auctions/${marketId}?${query}`)
+  assert.equal(status, 200, text)
+  return (JSON.parse(text) as { auctions: Auctions }).auctions
+}
+
+/** The auctions of a recording by the times of its blocks, which the events themselves need not name. */
+function auctionsByBlocks(path: string): Map<string, Interval[]> {
+  const envelope = createEnvelope()
+  const found = new Map<string, Interval[]>()
+  let second = 0n
+  for (const record of recordsOf(readRecording(path))) {
+    if (record.kind === EVENT_KIND.beginBlock)
+      second = beginOf(record).timestamp - (beginOf(record).timestamp % SECOND)
+    readEnvelope(record.bytes, RECORD_HEADER_BYTES, record.bytes.length, envelope)
+    const event = decodeEvent(envelope, () => {})
+    if (event?.kind !== 'auction') continue
+    const intervals = found.get(event.marketId) ?? []
+    found.set(event.marketId, intervals)
+    const last = intervals.at(-1)
+    const isOpen = last !== undefined && last.end === undefined
+    if (!event.leave && isOpen) continue
+    if (!event.leave && last?.end === second.toString()) delete last.end
+    // An opening auction is older than its event.
+    else if (!event.leave) {
+      const start = event.openingAuction ? event.start - (event.start % SECOND) : second
+      intervals.push({ start: start.toString() })
+    } else if (isOpen && last.start === second.toString()) intervals.pop()
+    else if (isOpen) last.end = second.toString()
+  }
+  return found
+}
+
+const auction = (height: number, leave: boolean, start = timeOf(height)): MarketEvent => ({
+  ...{ kind: 'auction', marketId: LIVE_MARKET, openingAuction: false, leave },
+  ...{ start: leave ? 0n : start, end: leave ? timeOf(height) : timeOf(height + 60) },
+})
+
+const at = (height: number) => timeOf(height).toString()
+
+for (const kind of STORE_KINDS) {
+  describe(`the auctions of a market (${kind.name})`, () => {
+    for (const name of ['smoke', 'perps-long', 'twap-auction', 'perps-long-named']) {
+      test(`are those of ${name}, whole and by ranges`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return t.skip('the recording is not here')
+        const expected = auctionsByBlocks(path)
+        assert.ok(expected.size > 0)
+        const store = kind.create(t)
+        await ingestWhole(store, path)
+        const base = await serve(t, store)
+        const random = createRandom(name.length)
+        for (const [marketId, intervals] of expected) {
+          assert.deepEqual(await auctionsOf(base, marketId), { marketId, completeFrom: '0', intervals })
+          const times = intervals.flatMap(({ start, end }) => [start, end ?? start].map(BigInt))
+          const near = () => times[random.integer(times.length)]! + BigInt(random.integer(5) - 2)
+          for (let turn = 0; turn < 20; turn++) {
+            const [from, to] = [near(), near()]
+            const overlapping = intervals.filter(
+              ({ start, end }) =>
+                from < to && BigInt(start) < to && (end === undefined || BigInt(end) > from),
+            )
+            const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
+            assert.deepEqual((await auctionsOf(base, marketId, query)).intervals, overlapping, query)
+          }
+        }
+      })
+    }
+
+    test('are one where they touch, none where they last no time, and without an end while in progress', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1), auction(1, false)])
+      const base = await serve(t, store)
+      const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
+      assert.deepEqual(await intervals(), [{ start: at(1) }])
+      // An extension names a start of its own.
+      await live.commit(5, [auction(5, false, timeOf(4))])
+      await live.commit(9, [auction(9, true)])
+      assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
+      await live.commit(20, [auction(20, false), auction(20, true)])
+      assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
+      await live.commit(30, [auction(30, false)])
+      await live.commit(40, [auction(40, true), auction(40, false)])
+      await live.commit(50, [auction(50, true), auction(50, true)])
+      assert.deepEqual(await intervals(), [
+        { start: at(1), end: at(9) },
+        { start: at(30), end: at(50) },
+      ])
+      // Blocks that come late count at their place.
+      await live.commit(8, [auction(8, true)])
+      await live.commit(12, [auction(12, false)])
+      assert.deepEqual(await intervals(), [
+        { start: at(1), end: at(8) },
+        { start: at(12), end: at(20) },
+        { start: at(30), end: at(50) },
+      ])
+    })
+
+    test('of a great many events are those from a time on, which is named', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const blocks = Array.from({ length: 20_003 }, (_, index) => ({
+        height: index + 1,
+        events: [auction(index + 1, index % 2 === 1)],
+      }))
+      await live.commitAll(blocks)
+      const base = await serve(t, store)
+      const { completeFrom, intervals } = await auctionsOf(base, LIVE_MARKET)
+      assert.equal(completeFrom, at(4))
+      assert.deepEqual(intervals[0], { start: at(5), end: at(6) })
+      assert.deepEqual(intervals.at(-1), { start: at(20_003) })
+      assert.equal(intervals.length, 10_000)
+    })
+
+    test('are none of a market that had none, and bad requests say what is wrong', async (t) => {
+      const store = kind.create(t)
+      const base = await serve(t, store)
+      const refused = async (target: string) => {
+        const { status, text } = await send(base, `/api/v2/auctions/${target}`)
+        return [status, JSON.parse(text).details[0]?.code ?? JSON.parse(text).message]
+      }
+      assert.equal((await send(base, `/api/v2/auctions/${LIVE_MARKET}`)).status, 503)
+      const live = await openLiveStore(t, store)
+      await live.commit(1, [pointAt(1), auction(1, false)])
+      assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {
+        ...{ marketId: OTHER_MARKET, completeFrom: '0', intervals: [] },
+      })
+      assert.deepEqual(await refused(''), [400, 10003])
+      assert.deepEqual(await refused('abc'), [400, 10000])
+      const [status, message] = await refused(`${LIVE_MARKET}?date_range.start_timestamp=2023-01-01`)
+      assert.equal(status, 400)
+      assert.match(message, /1672531200000000000/)
+      const client = createLyraClient({ url: base })
+      const from = new Date(Number(timeOf(1) / 1_000_000n) + 60_000)
+      assert.deepEqual((await client.auctions(LIVE_MARKET, { from })).intervals, [{ start: at(1) }])
+      assert.deepEqual((await client.auctions(LIVE_MARKET, { to: timeOf(1) })).intervals, [])
+    })
+  })
+}
