@@ -8,7 +8,7 @@ import { statusOfStore } from '../src/status/status.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { MIGRATIONS } from '../src/store/sqlite/schema.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
-import { dataPoint, fileOf } from './fixtures/event-stream.ts'
+import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
@@ -99,6 +99,26 @@ for (const kind of STORE_KINDS) {
         live: null,
         forward: null,
       })
+    })
+
+    test('of a service with more markets than one answer names is that of the store', async (t) => {
+      const store = kind.create(t)
+      const file = join(temporaryFolder(t), 'markets.evts')
+      const events = Array.from({ length: 1_100 }, (_, index) =>
+        index.toString(16).padStart(64, '0'),
+      ).flatMap((marketId) => [
+        fundingPeriod({ marketId }),
+        dataPoint({ marketId }),
+        marketData({ marketId }),
+      ])
+      writeFileSync(file, fileOf({ height: 3, events }))
+      await ingestWhole(store, file)
+      const ofStore = (await statusOfStore(openStore(store))).coverage!
+      const ofService = (await statusOfService(await serve(t, store))).coverage!
+      assert.deepEqual(ofService, ofStore)
+      for (const name of ['fundingPeriodDataPoints', 'fundingPeriods', 'liquidityProviders'] as const) {
+        assert.equal(ofService[name].length, 1_100, name)
+      }
     })
 
     test('of a service over an empty store says so', async (t) => {

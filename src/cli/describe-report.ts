@@ -37,6 +37,7 @@ export function describeReport(report: IngestionReport): string {
   const notes: [number, string][] = [
     [report.heldBlocks, 'blocks passed over that the store holds already'],
     [report.completedBlocks, 'of them given events that they lacked, of resources that are kept by now'],
+    [report.replacedBlocks, 'of the blocks ingested in place of imported ones'],
     [passedOver.beforeFirstBlock, 'events passed over before the first block'],
     [passedOver.outsideBlocks, 'events left out between blocks'],
     [passedOver.repeated, 'events passed over that came again'],

@@ -16,6 +16,7 @@ export class BatchWriter {
   committedBlocks = 0
   /** Blocks that were held, to which events of resources that they lacked have been added. */
   completedBlocks = 0
+  replacedBlocks = 0
   readonly #writer: Writer
   readonly #onCommit: (coverage: Coverage) => void
   #batch = createBatch()
@@ -65,6 +66,7 @@ export class BatchWriter {
     await this.#writer.commit(batch, coverage)
     this.committedBlocks += batch.blocks
     this.completedBlocks += batch.additions
+    this.replacedBlocks += batch.replacedImports.length
     countRows(this.rows, batch)
     this.#onCommit(coverage)
   }

@@ -118,6 +118,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     blocks: batches.committedBlocks,
     heldBlocks: counts.heldBlocks,
     completedBlocks: batches.completedBlocks,
+    replacedBlocks: batches.replacedBlocks,
     records: counts.records,
     bytes: reading.bytesRead,
     rows: batches.rows,

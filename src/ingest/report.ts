@@ -21,6 +21,8 @@ export type IngestionReport = {
   heldBlocks: number
   /** Those of them to which events have been added, of resources that they lacked. */
   completedBlocks: number
+  /** Blocks committed in the place of what an import had brought of them. */
+  replacedBlocks: number
   records: number
   /** Bytes read, as stored. */
   bytes: number

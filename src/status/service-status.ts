@@ -47,12 +47,15 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   }
 }
 
+/** What a coverage holds for each market: every part of it has those of some markets. */
+const BY_MARKET = ['fundingPeriodDataPoints', 'fundingPeriods', 'liquidityProviders'] as const
+
 /** Asks for the rest of a coverage, where the first answer is not all of it. */
 export async function wholeCoverage(
   base: string,
   first: CoverageBody['coverage'],
 ): Promise<CoverageBody['coverage']> {
-  const { blocks, fundingPeriodDataPoints, liquidityProviders } = first
+  const { blocks } = first
   // A service of version 0.1.0 says nothing of imports.
   blocks.imported ??= []
   let { next } = first
@@ -62,8 +65,7 @@ export async function wholeCoverage(
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
     for (const range of coverage.blocks.imported ?? []) blocks.imported.push(range)
-    for (const points of coverage.fundingPeriodDataPoints) fundingPeriodDataPoints.push(points)
-    for (const providers of coverage.liquidityProviders) liquidityProviders.push(providers)
+    for (const name of BY_MARKET) (first[name] as unknown[]).push(...coverage[name])
     next = coverage.next
   }
   return { ...first, next: null }
