@@ -398,6 +398,38 @@ describe('an export', () => {
     await assert.rejects(send(base, target), { code: 'ECONNRESET' })
   })
 
+  test('of the program is of the market or party whose id begins so', async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const written = async (...args: string[]) =>
+      runLyra(t, ['export', 'liquidity-providers', '--store', store, ...args])
+    const { stdout } = await written('--market', MARKET)
+    assert.ok(stdout.length > 100)
+    assert.equal((await written('--market', MARKET.slice(0, 5).toUpperCase())).stdout, stdout)
+    const { partyId } = JSON.parse(stdout.slice(0, stdout.indexOf('\n'))) as { partyId: string }
+    const ofParty = await written('--party', partyId)
+    assert.equal(ofParty.code, 0)
+    assert.equal((await written('--party', partyId.slice(0, 12))).stdout, ofParty.stdout)
+    for (const [flag, what] of [
+      ['--market', 'market'],
+      ['--party', 'party'],
+    ] as const) {
+      const none = await written(flag, '0123456789')
+      assert.equal(none.code, 1)
+      assert.match(none.stderr, new RegExp(`${flag} 0123456789: no ${what} of .* begins so`))
+    }
+    const live = kind.create(t)
+    const { commit } = await openLiveStore(t, live)
+    await commit(
+      3,
+      ['ab', 'ac'].map((digits) => pointAt(3, { marketId: digits.padEnd(64, '0') })),
+    )
+    const several = await runLyra(t, [
+      ...['export', 'funding-period-data-points', '--store', live, '--market', 'a'],
+    ])
+    assert.match(several.stderr, /--market a: ab0+ and ac0+ begin so; give more digits\n$/)
+  })
+
   test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {
     const store = kind.create(t)
     await ingestWhole(store, SAMPLE)

@@ -152,7 +152,7 @@ for (const kind of STORE_KINDS) {
       for (const [args, message] of [
         [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be restricted by seq/],
         [['instruments', '--party', MARKET], /cannot be restricted by party .*allowed: --market/],
-        [['instruments', '--market', 'abc'], /is not 64 hex digits/],
+        [['instruments', '--market', 'xyz'], /is not 64 hex digits/],
       ] as [string[], RegExp][]) {
         const { code, stderr } = await runLyra(t, ['export', ...args, '--store', store])
         assert.equal(code, 2, args.join(' '))

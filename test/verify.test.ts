@@ -9,7 +9,14 @@ import { verifyStore } from '../src/funding/verify/verify-store.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
 import { tableOf } from '../src/store/tables.ts'
-import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
+import {
+  dataPoint,
+  fileOf,
+  fundingPeriod,
+  joinRecords,
+  readRecording,
+  recordsOf,
+} from './fixtures/event-stream.ts'
 import { runLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -314,9 +321,40 @@ describe('lyra verify', () => {
     assert.equal(report.markets, 1)
     assert.deepEqual(report.closingTwaps, { agree: 2, differ: 0, unknown: 0 })
     assert.ok(report.dataPoints.agree > 40 && report.dataPoints.agree < 100)
+    for (const given of [['--store', store], [SAMPLE]]) {
+      const short = await runLyra(t, [
+        'verify',
+        ...given,
+        '--market',
+        MARKET.slice(0, 4),
+        '--seq',
+        '3',
+        '--json',
+      ])
+      assert.deepEqual([short.code, JSON.parse(short.stdout).dataPoints], [0, report.dataPoints])
+      const unknown = await runLyra(t, ['verify', ...given, '--market', 'abc'])
+      assert.deepEqual([unknown.code, unknown.stderr], [1, 'lyra: no TWAP found of market abc\n'])
+    }
     const none = await runLyra(t, ['verify', '--store', store, '--seq', '999'])
     assert.equal(none.code, 1)
     assert.match(none.stderr, /^lyra: no TWAP found of funding period 999\n$/)
+  })
+
+  test('of the beginning of several ids of markets says so', async (t) => {
+    const store = STORE_KINDS.at(-1)!.create(t)
+    const file = join(temporaryFolder(t), 'two.evts')
+    const [one, other] = [`ab${'0'.repeat(62)}`, `ac${'0'.repeat(62)}`]
+    const events = [one, other].flatMap((marketId) => [fundingPeriod({ marketId }), dataPoint({ marketId })])
+    writeFileSync(file, fileOf({ height: 3, events }))
+    await ingestWhole(store, file)
+    for (const given of [['--store', store], [file]]) {
+      const { code, stderr } = await runLyra(t, ['verify', ...given, '--market', 'A'])
+      assert.deepEqual(
+        [code, stderr],
+        [1, 'lyra: --market a: the ids of 2 markets begin so; give more digits\n'],
+      )
+      assert.equal((await runLyra(t, ['verify', ...given, '--market', 'ab'])).code, 0)
+    }
   })
 
   test('input that is damaged is reported, with what came out before', async (t) => {
@@ -331,7 +369,7 @@ describe('lyra verify', () => {
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
     ['files and a store', ['a.evts', '--store', 'b.db'], /event files and --store/, 2],
-    ['a market that is none', ['--market', 'abc'], /--market.*64 hex digits/, 2],
+    ['a market that is none', ['--market', 'xyz'], /--market.*64 hex digits/, 2],
     ['a period that is none', ['--seq', '-1'], /--seq.*whole number/, 2],
     ['an unknown method', ['--method', 'guess'], /--method.*running-sum/, 2],
     ['a file that is not there', ['no-such.evts'], /no-such\.evts: no such file/, 1],

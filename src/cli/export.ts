@@ -29,6 +29,7 @@ import {
   storeOption,
 } from './options.ts'
 import { watchingLog } from './watch-log.ts'
+import { wholeId } from './whole-id.ts'
 
 const PROGRESS_INTERVAL_MS = 2_000
 
@@ -101,8 +102,11 @@ export function exportCommand(): Command {
       return resource
     })
     .addOption(storeOption())
-    .option('--market <id>', `rows of this market (${takersOf('market')}); those of all where none is named`)
-    .option('--party <id>', `rows of this party (${takersOf('party')})`)
+    .option(
+      '--market <id>',
+      `rows of this market, by its id or the beginning of it (${takersOf('market')}); those of all where none is named`,
+    )
+    .option('--party <id>', `rows of this party, likewise (${takersOf('party')})`)
     .option('--source <source>', `SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`)
     .option('--seq <number>', `rows of this funding period (${takersOf('seq')})`)
     .addOption(
@@ -139,7 +143,12 @@ export function exportCommand(): Command {
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
-  const query = queryOfOptions(resource, { ...options, ...(await timesOf(store, options)) })
+  const query = queryOfOptions(resource, {
+    ...options,
+    ...(await timesOf(store, options)),
+    market: options.market && (await wholeId(store, 'market', options.market)),
+    party: options.party && (await wholeId(store, 'party', options.party)),
+  })
   const { out, force, format, decimal } = options
   if (decimal !== undefined && format !== 'parquet') {
     throw new InvalidSettingError(

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { MARKET_ID } from '../domain/ids.ts'
+import { ID_PREFIX, MARKET_ID } from '../domain/ids.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { printable } from '../domain/printable.ts'
 import type { FundingParameters } from '../events/event.ts'
 import { parseDecimal } from '../funding/decimal.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
 import type { GivenParameters } from '../funding/verify/parameters.ts'
-import type { VerifyProgress, VerifyReport } from '../funding/verify/tally.ts'
+import { severalMarkets, type VerifyProgress, type VerifyReport } from '../funding/verify/tally.ts'
 import { verifyFiles } from '../funding/verify/verify-files.ts'
 import { verifyStore } from '../funding/verify/verify-store.ts'
 import { createLogger } from '../log.ts'
@@ -70,7 +70,7 @@ export function verifyCommand(): Command {
     .argument('[path...]', 'event files, directories of them, or - for standard input; none: the store')
     .addOption(storeOption())
     .addOption(
-      new Option('--market <id>', 'of this market only')
+      new Option('--market <id>', 'of this market only, by its id or the beginning of it')
         .env('LYRA_VERIFY_MARKET')
         .default(null, 'all')
         .argParser(parseMarket),
@@ -121,7 +121,8 @@ function givenParameters(options: VerifyCommandOptions): GivenParameters {
 }
 
 function parseMarket(text: string): string {
-  if (!MARKET_ID.test(text)) throw new InvalidArgumentError('It must be 64 hex digits.')
+  if (!MARKET_ID.test(text) && !ID_PREFIX.test(text))
+    throw new InvalidArgumentError('It must be 64 hex digits, or the first ones of them.')
   return text.toLowerCase()
 }
 
@@ -173,6 +174,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     return
   }
   if (failure === null) refuseNothing(report, options)
+  if (options.market !== null && report.markets > 1) throw severalMarkets(options.market, report.markets)
   if (json)
     console.log(JSON.stringify({ method, ...report, cutOff, error: failure?.message ?? null }, null, 2))
   else console.log([describeVerification(report, method), ...cutOff.map(describeCutOff)].join('\n'))

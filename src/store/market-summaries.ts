@@ -4,30 +4,11 @@ import { instruments } from '../resources/instruments.ts'
 import { liquidityProviders } from '../resources/liquidity-providers.ts'
 import { keyOf, type Resource, type Row } from '../resources/resource.ts'
 import { READ_STATE } from './changes.ts'
+import { nextId } from './find-ids.ts'
 import { stateOf } from './freshness.ts'
 import { type EstimateMaker, readEstimateOf } from './funding-estimates.ts'
 import type { Page, PageQuery } from './page.ts'
 import { columnList, pageStatement, type Statement } from './page-statement.ts'
-
-/** The tables whose rows name markets. Of providers those of their lists: each provider stands in one. */
-const NAMERS = [
-  'markets',
-  'instruments',
-  'funding_periods',
-  'liquidity_provider_lists',
-  'liquidity_provisions',
-]
-
-/** The first market, of those that any row names, in one direction from a place on: a look into an index of each table. */
-function nextMarket(operator: '>' | '<' | '=' | '>=' | '<=', place: string | null): Statement {
-  const end = operator.startsWith('<') ? 'max' : 'min'
-  const where = place === null ? '' : `where market_id ${operator} $1`
-  const each = NAMERS.map((table) => `select ${end}(market_id) as market_id from ${table} ${where}`)
-  return {
-    text: `select ${end}(market_id) from (${each.join(' union all ')}) as named`,
-    values: place === null ? [] : [place],
-  }
-}
 
 const namesOf = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
 
@@ -107,13 +88,13 @@ function* marketsOf({
 }: PageQuery): Generator<Statement, string[], Row[]> {
   if (marketId !== undefined) {
     // A cursor is of this market: nothing follows it.
-    const [row] = cursor === null ? yield nextMarket('=', marketId) : []
+    const [row] = cursor === null ? yield nextId('market', '=', marketId) : []
     return row?.[0] == null ? [] : [marketId]
   }
   const ids: string[] = []
   let place = cursor === null ? null : (cursor[0] as string)
   while (ids.length <= limit) {
-    const [row] = yield nextMarket(descending ? '<' : '>', place)
+    const [row] = yield nextId('market', descending ? '<' : '>', place)
     if (row?.[0] == null) break
     place = String(row[0])
     ids.push(place)
@@ -129,7 +110,7 @@ function* isAnyAtOrBefore({
 }: PageQuery): Generator<Statement, boolean, Row[]> {
   if (cursor === null) return false
   const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='
-  const [row] = yield nextMarket(operator, cursor[0] as string)
+  const [row] = yield nextId('market', operator, cursor[0] as string)
   return row?.[0] != null
 }
 

@@ -1,4 +1,5 @@
 import { SOURCES } from '../../resources/funding-period-data-points.ts'
+import { StoreError } from '../../store/store.ts'
 import type { TwapVerdict } from '../market-verifier.ts'
 import { type FundingReport, FundingTally } from './funding-tally.ts'
 
@@ -75,6 +76,11 @@ export type VerifyProgress = (report: VerifyReport) => void
 
 /** What is verified; null: all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }
+
+/** The error for the beginning of a market's id that is that of several. */
+export function severalMarkets(marketId: string, markets: number): StoreError {
+  return new StoreError(`--market ${marketId}: the ids of ${markets} markets begin so; give more digits`)
+}
 
 /** Differences that are listed one by one. */
 const MAX_TOLD = 1_000

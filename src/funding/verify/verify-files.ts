@@ -88,7 +88,8 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
 
   function takeEvents({ height, timestamp, events }: Block, mayHaveChanged: boolean): void {
     for (const { index, event } of events) {
-      if (filter.marketId !== null && 'marketId' in event && event.marketId !== filter.marketId) continue
+      if (filter.marketId !== null && 'marketId' in event && !event.marketId.startsWith(filter.marketId))
+        continue
       const place = { height, eventIndex: index }
       switch (event.kind) {
         case 'market-data':

@@ -9,7 +9,7 @@ import { namedRow, walkTable } from '../../store/walk-table.ts'
 import type { TwapMethod } from '../market-verifier.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { StoredMarket } from './stored-market.ts'
-import { Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { severalMarkets, Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
@@ -127,7 +127,7 @@ async function marketsOf(
 ): Promise<Map<string, string | null>> {
   const markets = new Map<string, string | null>()
   const add = (id: string, number: string | null) => {
-    if (marketId === null || id === marketId) markets.set(id, number)
+    if (marketId === null || id.startsWith(marketId)) markets.set(id, number)
   }
   for await (const chunk of walkTable(reader, tableOf('funding_periods'))) {
     for (const [id] of chunk) add(id!, null)
@@ -135,5 +135,6 @@ async function marketsOf(
   for await (const chunk of walkTable(reader, tableOf('markets'))) {
     for (const [number, id] of chunk) add(id!, number!)
   }
+  if (marketId !== null && markets.size > 1) throw severalMarkets(marketId, markets.size)
   return markets
 }

@@ -1,0 +1,26 @@
+import { ID_PREFIX } from '../domain/ids.ts'
+import { findIds, type IdKind } from '../store/find-ids.ts'
+import { type Store, StoreError } from '../store/store.ts'
+
+/**
+ * The id that a command line means: one that is given whole, or the only one of the store that begins with what is given.
+ * What cannot be the beginning of an id is returned as it is, to be refused like any other value.
+ *
+ * @throws {StoreError} where none begins so, or several do
+ */
+export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
+  if (!ID_PREFIX.test(given)) return given
+  const reader = await store.openReader()
+  const [id, other] = await reader
+    .read(() => findIds(kind, given.toLowerCase()))
+    .finally(() => reader.close())
+  if (id === undefined) {
+    throw new StoreError(
+      `--${kind} ${given}: no ${kind} of ${store.name} begins so; lyra status lists its markets`,
+    )
+  }
+  if (other !== undefined) {
+    throw new StoreError(`--${kind} ${given}: ${id} and ${other} begin so; give more digits`)
+  }
+  return id
+}
