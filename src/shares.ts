@@ -9,16 +9,16 @@ export type SharesOptions<Holder> = {
 }
 
 /**
- * Places of which there is a limited number, such as connections: whoever comes first has them, however many. Once
+ * Places of which there is a limited number, such as connections: the first to come have them, however many. Once
  * all are taken, an address that comes for another one and would still hold fewer than the address that holds most
- * gets one of that one's. So one address alone may hold them all, and keeps nobody out.
+ * gets one of that one's. So one address alone may hold them all without keeping others out.
  */
 export type Shares<Holder> = {
   /**
    * Takes a place for a holder, until {@link Shares.release}.
    *
-   * @returns who gives way, which has no place any more and is to be ended; null where nobody must; `refused` where
-   *   there is no place for the newcomer
+   * @returns who gives way, which has no place any more and is to be ended; null where none must; `refused` where
+   *   the newcomer gets no place
    */
   take(address: string, holder: Holder): Holder | null | 'refused'
   /** Gives a place back; returns whether the holder had one still. */

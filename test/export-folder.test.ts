@@ -362,7 +362,7 @@ describe('an export into a folder', () => {
     writeFileSync(notes, written)
     // A process that runs holds the folder; one that is gone does not.
     writeFileSync(join(folder, '_lyra.lock'), String(process.ppid))
-    await assert.rejects(exportTo(store, folder), { message: /process \d+ exports into it/ })
+    await assert.rejects(exportTo(store, folder), { message: /process \d+ is exporting to it/ })
     writeFileSync(join(folder, '_lyra.lock'), '999999999')
     await exportTo(store, folder)
   })

@@ -441,7 +441,7 @@ describe('an export', () => {
     assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
     const again = await runLyra(t, args)
     assert.equal(again.code, 1)
-    assert.match(again.stderr, /is there already/)
+    assert.match(again.stderr, /already exists/)
     assert.equal((await runLyra(t, [...args, '--force'])).code, 0)
     for (const [wrong, message] of [
       [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],

@@ -348,9 +348,9 @@ for (const kind of ANY_STORE_KIND) {
       const { report } = await importWhole(store, await changed(t, { edit }))
       assert.deepEqual(report.leftOut, {
         'invalid time': 5,
-        'price is no decimal number': 1,
+        'price is not a decimal number': 1,
         'number of more than 256 characters': 1,
-        'twap is no decimal number': 1,
+        'twap is not a decimal number': 1,
         'unknown source': 1,
         'invalid market ID': 1,
         'seq of 2^63 or more': 1,

@@ -8,7 +8,7 @@ import { backOffMs, wait } from './wait.ts'
 /** The service says something every 15 seconds; a connection that is silent for longer than this is dead. */
 const SILENCE_MS = 45_000
 
-/** A row as it came, with the cursor to go on from behind it. */
+/** A row as it came, with the cursor to resume after it. */
 export type StreamRow<Node> = { row: Node; cursor: string }
 
 export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }

@@ -9,7 +9,7 @@ import { watchingLog } from './watch-log.ts'
 const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
-The store may be in use meanwhile: the copy holds the moment when it begins, and gets its name once it is complete.
+The store may be in use: the copy is as of the moment it begins, and gets its name once it is complete.
 It is a store like any other. A PostgreSQL store is backed up with pg_dump: the exact command is printed.`
 
 type BackupCommandOptions = CommonOptions & { force: boolean }
@@ -47,7 +47,7 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
     )
   } catch (error) {
     if (!signal.aborted) throw error
-    log.info('interrupted; nothing is left of the copy')
+    log.info('interrupted; the unfinished copy was removed')
     process.exitCode = EXIT.interrupted
     return
   }

@@ -17,10 +17,10 @@ const SHOWN_RANGES = 20
 const NOTES = `
 It checks the database and every row: keys and their order, values, the spans of funding periods, the position
 and gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it
-compares every row with them, over the blocks that both hold whole; that takes as much room in the folder for
-temporary files as a store of them. The store may be in use, and is not changed.
+compares every row with them, over the blocks that both hold whole; that takes as much space in the temporary
+folder as a store of them. The store may be in use, and is not changed.
 
-Exit status: 0 no problems found, 1 problems found, or failed, 2 wrong usage, 130 interrupted.`
+Exit status: 0 no problems, 1 problems or a failure, 2 wrong usage, 130 interrupted.`
 
 type CheckCommandOptions = CommonOptions & { json: boolean }
 
@@ -28,7 +28,7 @@ type CheckCommandOptions = CommonOptions & { json: boolean }
 export function checkCommand(): Command {
   return new Command('check')
     .summary('check a store, also against event files')
-    .description('Checks a store, by itself and against event files.')
+    .description('Checks that a store is sound, alone or against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))

@@ -28,7 +28,7 @@ service (http://host:port), of which one may be a data node of the reference. Ch
 over the blocks that both hold. Everything else is as of the last block, and is compared where both stand at one height.
 Each resource is compared up to its first difference. Nothing is changed.
 
-Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
+Exit status: 0 nothing differs, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
 
 type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 

@@ -48,7 +48,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
     }
   } catch (error) {
     if (signal.aborted) {
-      log.info(`interrupted; run the same again to go on: ${folder} is not whole before`)
+      log.info(`interrupted; run the same command again to resume: ${folder} is incomplete until then`)
       process.exitCode = EXIT.interrupted
       return
     }

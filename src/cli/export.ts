@@ -156,7 +156,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     )
   }
   if (out !== undefined && !force && existsSync(out)) {
-    throw new StoreError(`${out}: is there already; name another file, or replace it with --force`)
+    throw new StoreError(`${out}: already exists; name another file, or replace it with --force`)
   }
   const signal = stopOnSignals()
   const reader = await store.openReader()
@@ -182,7 +182,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     }
   } catch (error) {
     if (!signal.aborted) throw error
-    log.info('interrupted; what has been written is not whole')
+    log.info('interrupted; the output is incomplete')
     process.exitCode = EXIT.interrupted
     return
   } finally {
@@ -314,7 +314,7 @@ async function write(out: string | undefined, bytes: AsyncIterable<string | Uint
   }
 }
 
-/** Whoever reads may have had enough: `lyra export ... | head`. */
+/** The reader may have stopped: `lyra export ... | head`. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }

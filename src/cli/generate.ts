@@ -13,7 +13,7 @@ The same arguments give the same bytes. Example:
 export function generateCommand(): Command {
   return new Command('generate')
     .summary('write a synthetic event stream, for trying out and load tests')
-    .description('Writes a synthetic but lawful event stream of any size to standard output.')
+    .description('Writes a synthetic, valid event stream of any size to standard output.')
     .addOption(
       numberOption('--blocks <n>', 'blocks to generate').env('LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
     )

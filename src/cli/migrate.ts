@@ -4,8 +4,8 @@ import { findStore } from '../store/open-store.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
 const NOTES = `
-lyra serve and lyra ingest do this by themselves where their user may create tables; other commands refuse an older
-schema. Run it ahead of time, with a user who may, where the service's own user may not.`
+lyra serve and lyra ingest do this themselves if their user may create tables; other commands refuse an older schema.
+If the service's own user may not, run it beforehand as a user who may.`
 
 /** `lyra migrate`: makes a store, or brings its schema up to date. */
 export function migrateCommand(): Command {

@@ -26,11 +26,7 @@ export const allowGapOption = () =>
   )
 
 export const strictOption = () =>
-  flagOption(
-    '--strict',
-    'stop at an event that is not as it should be, instead of leaving it out',
-    'LYRA_STRICT',
-  )
+  flagOption('--strict', 'stop at an invalid event instead of leaving it out', 'LYRA_STRICT')
 
 const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i

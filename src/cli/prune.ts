@@ -14,7 +14,7 @@ const PROGRESS_INTERVAL_MS = 2_000
 const NOTES = `
 A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
 service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. The space of
-the deleted rows is used again for new ones; a SQLite file does not get shorter. lyra serve --keep does this every hour.`
+the deleted rows is reused for new ones; a SQLite file does not shrink. lyra serve --keep does this every hour.`
 
 type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean; json: boolean }
 
@@ -70,8 +70,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
   } else {
     const done = dryRun ? 'Would be deleted' : 'Deleted'
     console.log(`${done} from ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
-    if (kind === 'sqlite' && !dryRun)
-      console.log('The file keeps its size; the space in it is used for new rows.')
+    if (kind === 'sqlite' && !dryRun) console.log('The file keeps its size; new rows use the space in it.')
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted
 }

@@ -32,7 +32,7 @@ export function serveCommand(): Command {
         .argParser((text, known: string[]) => [...known, ...text.split(/\s+/).filter((name) => name !== '')]),
     )
     .addOption(
-      new Option('--max-lag <blocks>', 'blocks that a replica may be behind and still be read')
+      new Option('--max-lag <blocks>', 'blocks that a replica may lag and still be read')
         .env('LYRA_MAX_LAG')
         .default(10)
         .argParser(integerBetween(0, 1_000_000_000)),
@@ -47,7 +47,7 @@ export function serveCommand(): Command {
         .argParser(integerBetween(0, 65_535)),
     )
     .addOption(
-      new Option('--grpc [address]', 'answer gRPC there, too')
+      new Option('--grpc [address]', 'answer gRPC on this address, too')
         .env('LYRA_GRPC')
         .preset('127.0.0.1:3007')
         .default(null, 'off')
@@ -76,10 +76,7 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
-      new Option(
-        '--cache-mb <size>',
-        'memory for pages that may be asked for again, in MiB per process; 0 disables',
-      )
+      new Option('--cache-mb <size>', 'memory for cached pages, in MiB per process; 0 disables')
         .env('LYRA_CACHE_MB')
         .default(64)
         .argParser(integerBetween(0, 16_384)),
@@ -91,7 +88,10 @@ export function serveCommand(): Command {
         .argParser(integerBetween(1, 64)),
     )
     .addOption(
-      new Option('--listen [address]', 'wait for a core that dials in there and sends its events live')
+      new Option(
+        '--listen [address]',
+        'wait on this address for a core that dials in and sends its events live',
+      )
         .env('LYRA_LISTEN')
         .preset('127.0.0.1:3005')
         .default(null, 'off')
@@ -113,7 +113,7 @@ export function serveCommand(): Command {
         .argParser(parseChain),
     )
     .addOption(
-      new Option('--buffer <folder>', 'where events from the core lie until they are committed')
+      new Option('--buffer <folder>', 'where events from the core are kept until they are committed')
         .env('LYRA_BUFFER')
         .default('./lyra-buffer'),
     )
@@ -125,7 +125,10 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(
-      new Option('--forward <address>', 'pass on what the core sends to a receiver there, a data node say')
+      new Option(
+        '--forward <address>',
+        'pass on what the core sends to a receiver at this address, such as a data node',
+      )
         .env('LYRA_FORWARD')
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3015')),

@@ -18,7 +18,7 @@ type StatusOptions = { store: string; url: string | undefined; json: boolean }
 export function statusCommand(): Command {
   return new Command('status')
     .summary('show what a store or a running service holds, and lacks')
-    .description('Shows what a store or a running service holds, what it lacks, and how it stands.')
+    .description('Shows what a store or a running service holds and lacks, and its state.')
     .addOption(storeOption())
     .addOption(
       new Option('--url <address>', 'ask a running service there, instead of a store')
@@ -45,7 +45,7 @@ export function statusCommand(): Command {
 function isOfService({ url }: StatusOptions, command: Command): boolean {
   if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
   if (command.getOptionValueSource('url') !== 'cli') return false
-  throw new InvalidSettingError('--store and --url name two things to ask; give one of them')
+  throw new InvalidSettingError('give either --store or --url, not both')
 }
 
 function parseUrl(text: string): string {

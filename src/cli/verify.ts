@@ -33,15 +33,15 @@ const PROGRESS_INTERVAL_MS = 5_000
 const NOTES = `
 From event files it reads every event in the order of the stream. From a store it reads what that keeps: points,
 auctions and the last event of each period. A store does not keep when market data were sent, on which the closing TWAP
-of a period depends that ends before its last point: that TWAP is reported as unknown if it does not match. What lies
-after a gap, or after points that were pruned, is unknown until a whole period has begun.
+of a period depends that ends before its last point: that TWAP is reported as unknown if it does not match. Everything
+after a gap, or after points that were pruned, is unknown until the next whole period.
 
 Payments and rates of funding are recomputed from what their period's last event carries, where the market's parameters
 are known: from market events, or from the flags. A flag counts in every market that is verified, in place
 of the market's own value; if any is given, a parameter that neither has does not apply. Event files hold the core's
 own estimates of running periods too (in market data), which are compared likewise.
 
-Exit status: 0 nothing differs, 1 something does, or failed, 2 wrong usage, 130 interrupted.`
+Exit status: 0 nothing differs, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
 
 type VerifyCommandOptions = CommonOptions & {
   market: string | null
@@ -135,7 +135,7 @@ function parseSeq(text: string): bigint {
 
 async function verify(paths: string[], options: VerifyCommandOptions, command: Command): Promise<void> {
   if (paths.length > 0 && command.getOptionValueSource('store') === 'cli') {
-    throw new InvalidSettingError('event files and --store name two things to verify; give one of them')
+    throw new InvalidSettingError('give either event files or --store, not both')
   }
   const log = createLogger(options.logLevel)
   const signal = stopOnSignals()

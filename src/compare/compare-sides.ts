@@ -71,7 +71,9 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
     )
   }
   if (a.isReference && b.isReference) {
-    throw new CompareError('neither of the two says which markets it has: one of them must be Lyra')
+    throw new CompareError(
+      'both are data nodes of the reference, which do not list their markets: one of the two must be Lyra',
+    )
   }
   const heights = merged(intersection(a.held.heights, b.held.heights))
   if (heights.length === 0) {
@@ -282,7 +284,7 @@ async function isCovered(
     if (!known.every((height) => isWithin(heights, height))) return false
     return !(isLackedByOne && known.some(isImported))
   }
-  // Where nobody says which block it is of, its time must do.
+  // Where its block is not known, its time must do.
   const [first] = a.held.heights
   const [other] = b.held.heights
   if (isBeforeFirst && first!.from !== other!.from) return false

@@ -87,7 +87,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
         const { hasNextPage, endCursor } = page.pageInfo
         if (!hasNextPage) return
         if (endCursor === after || page.edges.length === 0) {
-          throw new ServiceError(`${base}${path}: the pages stand still after cursor ${endCursor}`)
+          throw new ServiceError(`${base}${path}: the pages do not advance after cursor ${endCursor}`)
         }
         after = endCursor
       }

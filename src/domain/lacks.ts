@@ -14,7 +14,7 @@ export type LackedRange = PlaceRange & { imported?: true }
 
 /**
  * What one who follows the stream has not had: all blocks below a height, blocks that were gaps or imported when the
- * stream passed them, ascending, and all events after a place. As a set of events it means the same whoever holds it, and
+ * stream passed them, ascending, and all events after a place. As a set of events it means the same to every holder, and
  * whatever store it is asked from; blocks that are added below or in a gap after the stream has passed are not lost.
  */
 export type Lacks = {
@@ -30,7 +30,7 @@ export const MAX_GAPS = 64
 /** What one lacks who has had everything up to a place of a stream held with this coverage. */
 export function lacksAfter(place: Place, coverage: Coverage): Lacks {
   const { first } = coverage
-  // What the store does not hold, nobody has had from it.
+  // What the store does not hold, no follower has had from it.
   const tail = place.height < first ? { height: first, index: 0 } : place
   return { first, gaps: lastOf(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
 }

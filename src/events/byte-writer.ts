@@ -3,7 +3,7 @@ const LENGTH_DELIMITED = 2
 const LOW_32 = 0xffff_ffffn
 
 /**
- * Writes protobuf fields into a buffer that it grows on `reserve` only: whoever writes reserves first. Numbers
+ * Writes protobuf fields into a buffer that it grows on `reserve` only: writers reserve first. Numbers
  * and texts of proto3's default value are left out, as every encoder does. Texts are ASCII. `close` and `take`
  * throw a RangeError where more has been written than was reserved.
  */

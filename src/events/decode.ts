@@ -185,15 +185,15 @@ export function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutRea
   if (marketId === '') return 'invalid market ID'
   if (seq > MAX_INT64) return 'seq of 2^63 or more'
   if (source > 2) return 'unknown source'
-  if (!isKeptNumber(price)) return numberFault(price, 'price is no decimal number')
-  return isKeptNumber(twap) ? null : numberFault(twap, 'twap is no decimal number')
+  if (!isKeptNumber(price)) return numberFault(price, 'price is not a decimal number')
+  return isKeptNumber(twap) ? null : numberFault(twap, 'twap is not a decimal number')
 }
 
 export function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.seq > MAX_INT64) return 'seq of 2^63 or more'
   for (const twap of [event.internalTwap, event.externalTwap]) {
-    if (twap !== null && !isKeptNumber(twap)) return numberFault(twap, 'twap is no decimal number')
+    if (twap !== null && !isKeptNumber(twap)) return numberFault(twap, 'twap is not a decimal number')
   }
   for (const text of [event.fundingPayment, event.fundingRate]) {
     if (text === null || isKeptNumber(text)) continue

@@ -15,7 +15,7 @@ export const decimalName = ({ name }: Pick<ExportColumn, 'name'>) => `${name}Dec
 /**
  * A text as the digits of `decimal(38, scale)`; null where there is no number (none, or an empty text).
  *
- * @throws {ExportError} for a text that is no number of that type without loss; it names the row.
+ * @throws {ExportError} for a text that is not a number of that type without loss; it names the row.
  */
 export function decimalDigits(
   text: string | null,

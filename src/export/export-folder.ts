@@ -33,9 +33,9 @@ export type FolderOptions = ParquetOptions & {
   /** Rows of a file at most; whole thousands. */
   partRows?: number
   signal?: AbortSignal
-  /** Is told of rows as they are written. */
+  /** Called with rows as they are written. */
   onRows?: (count: number) => void
-  /** Is told, in one line, of what whoever started the export should know. */
+  /** Called with one line about what the user should know. */
   onNotice?: (message: string) => void
 }
 
@@ -43,7 +43,7 @@ export type FolderReport = PartitionReport & { height: bigint }
 
 /**
  * Writes all rows of every resource into a folder, as Parquet by market; of a folder that holds an export already, what
- * has come or changed since. Whatever ends it, the next run goes on where it was.
+ * has come or changed since. However it ends, the next run resumes where it stopped.
  *
  * @throws {ExportError} where the folder holds something else, or a number does not fit its decimal.
  */
@@ -141,6 +141,6 @@ async function* exportResource(
     const [, marketId] = MARKET_FOLDER.exec(name)!
     yield await inFolder(name, marketId!)
   }
-  // Where nothing was written, no folder is left behind.
+  // Where nothing was written, no folder is left.
   if (existsSync(folder) && readdirSync(folder).length === 0) rmSync(folder, { recursive: true })
 }

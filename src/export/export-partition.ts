@@ -148,7 +148,7 @@ async function partsToKeep(options: PartitionOptions, known: PartitionManifest):
   return first
 }
 
-/** Whether the first row of a file is still there, or an earlier one behind the file before. */
+/** Whether the first row of a file is still there, or an earlier one after the file before. */
 async function isThere(
   { resource, selection, snapshot }: PartitionOptions,
   before: Part | undefined,
@@ -176,7 +176,7 @@ function keyIn(resource: Resource, selection: Selection, cursor: string): Key {
 const timeOf = ({ resource, selection }: PartitionOptions, cursor: string) =>
   keyIn(resource, selection, cursor)[0] as bigint
 
-/** What tells one state of the blocks up to a height from another: where they begin, what is missing, what is imported. */
+/** What distinguishes one state of the blocks up to a height from another: where they begin, what is missing, what is imported. */
 function heldUpTo(coverage: Coverage, height: bigint): string {
   let known = sums.get(coverage)
   if (known === undefined) {
@@ -234,7 +234,7 @@ async function* writeParts(
   }
 }
 
-/** A file without rows, in the place of one whose rows are all gone: whoever reads the folder finds its columns. */
+/** A file without rows, in the place of one whose rows are all gone: readers of the folder find its columns. */
 async function writeEmpty(options: WritingOptions, old: Part): Promise<WrittenPart> {
   async function* none(): AsyncGenerator<ExportedRow[], void, undefined> {}
   const { sha256, file, isNew } = await writeFile(options, 0, none(), old)

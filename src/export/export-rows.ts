@@ -11,12 +11,12 @@ import type { Snapshot } from '../store/store.ts'
 /** Rows that are read at a time: few enough that what else there is to do waits for milliseconds only. */
 const CHUNK_ROWS = 1000
 
-/** All rows of a selection, in the order of the key, or behind a row. */
+/** All rows of a selection, in the order of the key, or those after a row. */
 export type ExportQuery = {
   resource: Resource
   selection: Selection
   descending: boolean
-  /** Rows strictly behind this key, in the direction of reading; null: from the first row on. */
+  /** Rows strictly after this key, in the direction of reading; null: from the first row on. */
   cursor: Key | null
   /**
    * Of a resource whose rows are bound to a market: that those of all markets are one list, by market id, or those of
@@ -26,7 +26,7 @@ export type ExportQuery = {
   list?: { market: string | null }
 }
 
-/** A row, the cursor to go on from behind it, and what binds its node to a market. */
+/** A row, the cursor to resume after it, and what binds its node to a market. */
 export type ExportedRow = { row: Row; cursor: string; selection: Selection }
 
 /** What rows are read from. */
@@ -67,7 +67,7 @@ export async function* exportLines(
       await nextTurn()
       signal?.throwIfAborted()
       const lines = await source.lines({ ...part, cursor, limit: CHUNK_ROWS, cursors })
-      // Before the memory is somebody else's.
+      // Before the memory is used for other lines.
       cursor = lines.count < CHUNK_ROWS ? null : lastKeyOf(part, lines.text, cursors)
       if (lines.count > 0) yield lines
       if (cursor === null) break

@@ -21,7 +21,7 @@ export function lockFolder(folder: string): () => void {
     const holder = Number(readFileSync(path, 'utf8'))
     if (isRunning(holder))
       throw new ExportError(
-        `${folder}: process ${holder} exports into it; wait for its end, or remove ${path} if that is no export`,
+        `${folder}: process ${holder} is exporting to it; wait until it ends, or remove ${path} if no export is running`,
       )
     rmSync(path, { force: true })
   }

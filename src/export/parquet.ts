@@ -113,7 +113,7 @@ function createColumn(kind: ColumnKind, nullable: boolean): GroupColumn {
   }
 }
 
-/** The bytes written since the last time; the writer goes on counting, and uses its memory again. */
+/** The bytes written since the last time; the writer keeps counting, and reuses its memory. */
 function taken(bytes: ByteWriter): Uint8Array {
   const copy = bytes.getBytes().slice()
   bytes.index = 0

@@ -67,13 +67,13 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   return createMarketState(METHODS[method])
 }
 
-/** The same with points and means as `createSource` keeps them: whoever wants the running period alone needs no verdicts. */
+/** The same with points and means as `createSource` keeps them: the running period alone needs no verdicts. */
 export function createMarketState<Source extends SourceTwap>(
   createSource: (period: Period) => Source,
 ): MarketVerifier<Source> {
   let auctions = noAuctions()
   let current: CurrentPeriod<Source> | null = null
-  /** Internal points sent before the first period: they are taken into it without new events. */
+  /** Internal points sent before the first period: they become part of it without new events. */
   let early: PricePoint[] = []
 
   function newPeriod(seq: bigint, start: bigint): CurrentPeriod<Source> {

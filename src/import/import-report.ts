@@ -31,7 +31,7 @@ export type ImportReport = Pick<
   rowsRead: number
   /** Rows and list elements left out, by reason. */
   leftOut: Partial<Record<LeftOutRowReason, number>>
-  /** By resource, the time of the first row found; what was deleted before cannot be told from what never was. */
+  /** By resource, the time of the first row found; what was deleted before cannot be distinguished from what never was. */
   first: Record<ImportedResource, string | null>
   /** Resources that are not imported, or not of all blocks, and why. */
   notImported: { resource: string; reason: string }[]

@@ -12,6 +12,6 @@ export function checkSchemaVersion(source: string, version: number, force: boole
       ? 'older than v0.73 of the data node, which is the first that has all tables'
       : 'newer than this program'
   throw new ImportError(
-    `${source}: schema version ${version} is ${why}; known are ${FIRST_KNOWN} to ${LAST_KNOWN}. --force tries: columns are read by name, and what is missing is said`,
+    `${source}: schema version ${version} is ${why}; known are ${FIRST_KNOWN} to ${LAST_KNOWN}. --force tries: columns are read by name, and what is missing is reported`,
   )
 }

@@ -49,7 +49,7 @@ export async function* readEventFile(
 function openSource(path: string, chunkBytes: number): Readable {
   if (path === '-') return process.stdin
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
-    // A pipe that nobody writes to yet would hold a thread until somebody does, and the process with it.
+    // A pipe without a writer would block a thread until one opens it, and the process with it.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     return new Socket({ fd, readable: true, writable: false })
   }

@@ -38,7 +38,7 @@ port.on('message', (message: ToReadingThread) => {
 
 const say = (message: FromReadingThread, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
 
-/** A block to be written to; null once nobody wants one any more. */
+/** A block to be written to; null once none is wanted any more. */
 async function nextBlock(): Promise<Buffer | null> {
   while (free.length === 0 && !stopped.signal.aborted) {
     await new Promise<void>((resolve) => {

@@ -35,6 +35,6 @@ export function decodeMarketCursor(
   const marketId = id.toString('hex')
   const key = decodeCursor(resource, { marketId }, rest)
   if (typeof key !== 'string') return { marketId, key }
-  // The fingerprint within is of another market than the id before it: nobody has written that.
+  // The fingerprint within is of another market than the id before it: no service has written that.
   return key === 'of another market' ? 'garbled' : key
 }

@@ -9,7 +9,7 @@ const THRESHOLD_BYTES = 128 * 1024
 /**
  * Starts this program again, as the same process and with the same arguments, so that memory of long answers is given
  * back when it is freed: left to itself, glibc raises that limit to 32 MiB with the first ones, and the threads of a
- * busy service then keep 100 to 200 MB that nobody uses. Does nothing where the limit is set already, or on another
+ * busy service then keep 100 to 200 MB that are not used. Does nothing where the limit is set already, or on another
  * system.
  *
  * @param flags of Node that are to be set besides

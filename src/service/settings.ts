@@ -5,7 +5,7 @@ export type ServeSettings = {
   store: string
   /** Replicas of the store to read from; none: the store itself is read. */
   readStore: string[]
-  /** Blocks that a replica may be behind. */
+  /** Blocks that a replica may lag. */
   maxLag: number
   host: string
   port: number

@@ -130,7 +130,7 @@ function* askFor(resource: Resource, selection: Selection): Generator<Statement,
 /** The first rows of some blocks, how far these have been read, and how many rows that took. */
 type RangeRead = { rows: ArrivedRow[]; reached: Place; readRows: number; pass: Pass | null }
 
-/** Reads as {@link readRange}, imported blocks whole: places within one are made up, so that nobody resumes there. */
+/** Reads as {@link readRange}, imported blocks whole: places within one are made up, so that no cursor points there. */
 function* readBlocks(query: RangeQuery, range: PlaceRange): Generator<Statement, RangeRead, Row[]> {
   const part = yield* readRange(query, range)
   const { height, index } = part.reached

@@ -27,7 +27,7 @@ export type CopyOptions = {
 export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<TableDigest[]> {
   await refuseUnlikeStores(from, to)
   await using opened = new AsyncDisposableStack()
-  // Held for as long as the copy takes: nobody else writes meanwhile.
+  // Held for as long as the copy takes: nothing else may write meanwhile.
   opened.adopt(await to.openWriter(options), (writer) => writer.close())
   const source = opened.adopt(await from.openTableReader(), (tables) => tables.close())
   const target = opened.adopt(await to.openTableWriter(), (tables) => tables.close())

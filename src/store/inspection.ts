@@ -10,7 +10,7 @@ export type StoreFacts = {
   hasWriter: boolean | null
 }
 
-/** What a database says of the soundness of its own files, tables and indexes. */
+/** What a database reports about the soundness of its own files, tables and indexes. */
 export type DatabaseCheck = {
   /** What is wrong, each in one line. */
   problems: string[]

@@ -117,7 +117,7 @@ function edge(aggregate: 'min' | 'max'): string {
   return `(select ${aggregate}(found) from (${[0, 1, 2].map(ofSource).join(' union all ')}) as edges)`
 }
 
-/** Lets nobody else change the spans of periods that have points between two times until the transaction ends. */
+/** Keeps others from changing the spans of periods that have points between two times until the transaction ends. */
 export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
   return {
     each: `update funding_period_spans set points = points

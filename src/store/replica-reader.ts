@@ -7,7 +7,7 @@ export type ReplicaOptions = {
   /** The store that is written to: it shows how far the replicas lag, and answers where none of them can. */
   primary: Store
   replicas: readonly Store[]
-  /** Blocks that a replica may be behind. */
+  /** Blocks that a replica may lag. */
   maxLag: number
   /** Called, with one line, when a replica goes out of use or comes back. */
   onNotice: (message: string) => void

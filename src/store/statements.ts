@@ -25,7 +25,7 @@ export const READ_IMPORTED = `
   select cast(from_height as text), cast(to_height as text) from imported order by imported.from_height`
 
 /**
- * Gaps that keep a store from being current: below the height where it began somebody adds history. The lowest of
+ * Gaps that keep a store from being current: below the height where it began history is being added. The lowest of
  * them, and how many there are.
  */
 const FROM_THE_BEGINNING = 'where from_height >= (select began_height from stream)'

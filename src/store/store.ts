@@ -104,13 +104,13 @@ export type Reader = {
 }
 
 /**
- * What is committed and not copied to the store's file yet, of a store in a file. Whoever reads an old snapshot keeps
+ * What is committed and not copied to the store's file yet, of a store in a file. A reader of an old snapshot keeps
  * it from being emptied.
  */
 export type StoreLog = {
   /** Its size now; 0 where there is none. */
   bytes(): number
-  /** Copies a log that has grown long, and empties it unless somebody reads an old snapshot still. */
+  /** Copies a log that has grown long, and empties it unless an old snapshot is still being read. */
   shorten(): void
 }
 
@@ -204,12 +204,12 @@ export class StoreError extends Error {
   override name = 'StoreError'
 }
 
-/** A store that cannot be read at the moment. */
+/** A store that is temporarily unavailable. */
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError'
 }
 
-/** What a reader rejects with: a store that cannot be used is one that cannot be read at the moment. */
+/** What a reader rejects with: a store that cannot be used counts as temporarily unavailable. */
 export function asUnavailable(error: unknown): unknown {
   return error instanceof StoreError ? new StoreUnavailableError(error.message, { cause: error }) : error
 }

@@ -39,7 +39,7 @@ export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals
 
 /**
  * Whether a row stands with the one before: both come from one event, or from one imported block, within which the places
- * of rows are made up. Nobody resumes between such rows.
+ * of rows are made up. No cursor points between such rows.
  */
 const isTogether = (a: Place, b: Place, { imported }: Coverage) =>
   a.height === b.height && (a.index === b.index || isWithin(imported, a.height))
@@ -58,7 +58,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   const pulls = createPulls(pullAll)
   /** Rows of the present length that make a piece. */
   let limit = CHUNK_ROWS
-  /** Those who have had more than there is here wait for the feed to come on: one look at the store for all. */
+  /** Those who have had more than the store here holds wait for the feed to advance: one look at the store for all. */
   const waiting = new Map<Follower, () => void>()
 
   const cursorOf = (lacks: Lacks) => encodeStreamCursor(resource, selection, lacks)

@@ -18,7 +18,7 @@ export type Follower = {
   send(bytes: Buffer, sharers: number): void
   /** Resolves once little of what was sent is waiting, or the follower is closed. */
   drained(): Promise<void>
-  /** Whether there is nobody any more. */
+  /** Whether the client is gone. */
   readonly isClosed: boolean
 }
 
@@ -54,7 +54,7 @@ export function sendToAll(followers: Iterable<Follower>, bytes: Buffer): void {
   for (const follower of all) follower.send(bytes, all.length)
 }
 
-/** Waits until followers have taken what was sent; not for long: one that does not read keeps nobody else waiting. */
+/** Waits until followers have taken what was sent; not for long: one that does not read must not hold up the others. */
 export async function allDrained(followers: Iterable<Follower>): Promise<void> {
   const stop = new AbortController()
   const waited = sleep(PIECE_WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})

@@ -5,7 +5,7 @@ import type { Feed, Follower, Start } from './feed.ts'
 import type { ReadingTurns } from './reading-turns.ts'
 import { selectionKey } from './room.ts'
 
-/** How often the store is asked whether there is more, while anyone follows and nobody reports its commits. */
+/** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100
 
 /** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */

@@ -78,7 +78,7 @@ export function createRoom({ limits, onAlone = () => {} }: RoomOptions): Room {
     take: (guest) => {
       const entry = entryFor(guest)
       if (entry === null) return null
-      // From here on the entry stays, whoever has to leave.
+      // From here on the entry stays, even if others have to leave.
       entry.guests.add(guest)
       const result = streams.take(guest.address, guest)
       if (result === 'refused') {

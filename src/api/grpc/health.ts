@@ -8,7 +8,7 @@ import { TRADING_DATA } from '../protos.ts'
 /** How often a watched state is looked at. */
 const LOOK_MS = 2_000
 
-/** How long a state that was looked at is told. */
+/** How long a state is reported before it is looked at again. */
 const KEPT_MS = 500
 
 type Request = { service: string }

@@ -119,10 +119,10 @@ export function quoted(text: string): string {
   return JSON.stringify(shown.toWellFormed())
 }
 
-/** What a client is told of an error that is no fault of the program; null of any other. */
+/** What a client is sent for an error that is not a fault of the program; null for any other. */
 export function expectedError(error: unknown, log: Pick<FastifyBaseLogger, 'warn'>): ApiError | null {
   if (error instanceof ApiError) return error
   if (!(error instanceof StoreUnavailableError)) return null
   log.warn(`store unavailable: ${error.message}`)
-  return unavailable('the store cannot be read at the moment; try again')
+  return unavailable('the store is temporarily unavailable; try again')
 }

@@ -10,12 +10,12 @@ const SLICE_MS = 20
 /** A request that has waited for this long is refused: the service is overloaded. */
 const MAX_WAIT_MS = 10_000
 
-/** What emits `close` once nobody is left to answer. */
+/** What emits `close` once the client is gone. */
 export type Closing = Pick<EventEmitter, 'once' | 'off'>
 
 /**
  * Runs `work` once it is its turn. One whose connection is closed while it waits is run at once, and is to see that
- * nobody is left to answer: what waits is never more than there are connections.
+ * its client is gone: what waits is never more than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
  * @throws {ApiError} 503 where its turn does not come in time.
@@ -67,7 +67,7 @@ export function createTurns(onAlone: (address: string) => void = () => {}): Turn
     wake()
   }
 
-  /** Waits for a turn, which has begun then; tells whether it came before the connection was closed. */
+  /** Waits for a turn, which has begun then; returns whether it came before the connection was closed. */
   async function wait(address: string, connection: Closing | undefined): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const wake = () => resolve(true)

@@ -41,7 +41,7 @@ const COUNT = { type: 'integer', minimum: 0 }
 /** The headers of answers, by name. */
 export const HEADERS = {
   'X-Block-Height': header(
-    'Height of the last block of the snapshot that the answer is made from. Not there while the store holds no block, or cannot be read.',
+    'Height of the last block of the snapshot that the answer is made from. Absent while the store holds no block, or is unavailable.',
     { type: 'string', pattern: '^[0-9]+$' },
   ),
   'X-Block-Timestamp': header('Time of that block, Unix nanoseconds.', {
@@ -104,7 +104,7 @@ export function reportAnswers(description: string, schema: object, malformed: st
     304: { description: 'The client holds the body already.', headers },
     '4XX': refusedAnswer(`${malformed}, another method, or too many requests.`),
     '5XX': refusedAnswer(
-      'The store cannot be read at the moment, or holds no block yet; a fault of the service.',
+      'The store is temporarily unavailable, or holds no block yet; a fault of the service.',
     ),
   }
 }
@@ -154,7 +154,7 @@ export function errorAnswers(resource: Resource): object {
       { fault: internalError('5c7e2c5a-9d0f-4a6e-8f5e-0a3b1c2d3e4f') },
     ],
     [
-      'The store cannot be read at the moment, the service is overloaded, or the store holds no block yet.',
+      'The store is temporarily unavailable, the service is overloaded, or the store holds no block yet.',
       ['Retry-After'],
       { store: emptyStore() },
     ],

@@ -34,7 +34,7 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    // Whoever reaches the service may read all of it.
+    // Everyone who reaches the service may read all of it.
     security: [],
     tags: [
       { name: 'market data', description: 'Lists in pages, and what is said of a market or of all.' },

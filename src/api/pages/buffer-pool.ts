@@ -4,7 +4,7 @@ const MIN_BLOCK_BYTES = 32 * 1024
 /** Larger blocks are a multiple of this: with powers of two half of what a long page takes would lie idle. */
 const STEP_BYTES = 256 * 1024
 
-/** What is kept of blocks that nobody uses. */
+/** How much unused memory is kept. */
 const MAX_FREE_BYTES = 8 * 1024 * 1024
 
 /**

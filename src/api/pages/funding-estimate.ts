@@ -20,7 +20,7 @@ export type FundingEstimateNode = {
 /** A market's running period as far as its events have been taken. */
 export type RunningMarket = { known: KnownInputs; state: MarketVerifier<SummedPoints> }
 
-/** An estimate, and what the next one of the market goes on from; null where it does not follow from what is held. */
+/** An estimate, and what the market's next one continues from; null where it does not follow from what is held. */
 export type MadeEstimate = { node: FundingEstimateNode | null; running: RunningMarket | null }
 
 /**

@@ -20,7 +20,7 @@ export function createKeptEstimates(): EstimateMaker {
     known: (marketId) => all.get(marketId)?.running?.known ?? null,
     make: (marketId, at) => {
       const before = all.get(marketId)?.running ?? null
-      // Kept again only once it is made: what has been taken in part is of no use.
+      // Kept again only once it is made: a part of it is of no use.
       all.delete(marketId)
       const made = fundingEstimateOf(marketId, at, before)
       if (made === null) return undefined

@@ -12,7 +12,7 @@ type Kept = { commit: string; made: Promise<MadeReport | null> }
 /** Gives the report that a request asks for; `key` identifies it. */
 export type KeptReports = (key: string, asked: ReportRequest) => Promise<MadeReport | null>
 
-/** A report in memory that nobody takes back. */
+/** A report in memory that is not given back. */
 function ownMemory(made: MadeReport | null): MadeReport | null {
   if (made?.release === undefined) return made
   const { release, body, ...others } = made

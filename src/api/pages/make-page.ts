@@ -22,7 +22,7 @@ export type MadePage = {
   scope: PageScope
   position: Position
   version: StoreVersion
-  /** Lets the memory of `body` be used for another page: nobody may look at it any more. */
+  /** Lets the memory of `body` be used for another page: it must not be read after that. */
   release?: () => void
 }
 

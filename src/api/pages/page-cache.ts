@@ -74,7 +74,7 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
 
   /**
    * Whether a page is worth its memory. One that reads a list through would push out what others ask for, and have
-   * the garbage collector work on pages that nobody asks for again.
+   * the garbage collector work on pages that are never asked for again.
    */
   function isWorthKeeping(key: string, body: Buffer | string): boolean {
     if (body.length <= MAX_TEXT_BYTES || asked.has(key)) return true
@@ -132,7 +132,7 @@ function copyOf(body: Buffer | string): Buffer | string {
   return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
 }
 
-/** Tells which lists some changes touch. */
+/** Returns which lists some changes touch. */
 function touchedBy(changed: readonly Change[]): (scope: PageScope) => boolean {
   const scopes = new Map<string, Set<string | null>>()
   for (const { resource, scope } of changed) {

@@ -184,7 +184,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
       if (!makePage(request, response, leave)) leave()
       return
     }
-    // Turns are taken in the order in which requests come, whoever answers them.
+    // Turns go in the order in which requests come, however they are answered.
     if (!connections.takeTurnAtOnce(request, response)) return leave()
     const startedAt = performance.now()
     const finish = (checked: CheckedPage | null) => {

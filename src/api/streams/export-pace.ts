@@ -10,7 +10,7 @@ export type Pace = { bytesPerSecond: number; seconds: number }
  * Judges a reader by looks at even times: whether it has been slower than a pace over the whole of its time, while
  * bytes were there for it at each look. One that waits for the service is not slow.
  *
- * @returns judges another look: the bytes that the reader has taken in all, and whether more wait for it
+ * @returns judges another look: the bytes that the reader has read in all, and whether more wait for it
  */
 export function createPaceJudge({
   bytesPerSecond,

@@ -19,7 +19,7 @@ import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { LongReads, OpenExport } from './long-reads.ts'
 
-/** How long one may take; then it is broken off, to be gone on with behind its last cursor. */
+/** How long one may take; then it is cut off, to be resumed after its last cursor. */
 const MAX_EXPORT_MS = 15 * 60_000
 
 /** How often the size of the store's log is looked at while an export is under way, milliseconds. */
@@ -28,7 +28,7 @@ const LOG_INTERVAL_MS = 1_000
 /** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
 const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
 
-/** How often it is tried to empty a long log that nobody here keeps from it, and when a client may try again. */
+/** How often to try to empty a long log that no reader here keeps in use, and when a client may try again. */
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
 
@@ -39,7 +39,7 @@ export type ExportOptions = {
   limits: Pick<Limits, 'exports' | 'exportPace'>
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
-  /** Is told of an address that holds all exports and asks for more. */
+  /** Called with an address that holds all exports and asks for more. */
   onAlone: (address: string) => void
 }
 
@@ -150,10 +150,10 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
       else await writeRows(opened, isZipped, reply, stop)
     } catch (error) {
       if (!reply.sent) throw error
-      // The head is sent: an answer that is broken off is all that can be told.
+      // The head is sent: cutting the answer off is all that can be done.
       if (!reply.raw.writableFinished) {
         const { message } = (stop.aborted ? stop.reason : error) as Error
-        request.log.warn(`an export to ${address} was broken off: ${message}`)
+        request.log.warn(`an export to ${address} was cut off: ${message}`)
       }
     } finally {
       pace.end()

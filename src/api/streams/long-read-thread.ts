@@ -17,9 +17,9 @@ import {
 
 /** A follower that is a client of the thread that asks. */
 type Proxy = Follower & {
-  /** Tells that what was sent has been taken. */
+  /** Reports that what was sent has been taken. */
   onDrained(): void
-  /** Tells that nobody is there any more. */
+  /** Reports that the client is gone. */
   close(): void
   closed: Promise<void>
 }

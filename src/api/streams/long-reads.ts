@@ -26,7 +26,7 @@ export type OpenExport = {
 export type LongReads = {
   hub: Hub
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
-  /** Has the store's log emptied, where it has one that is long, and nobody reads an old snapshot. */
+  /** Has the store's log emptied, where it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ export function longReadsOf(
           if (done) return null
           return typeof value.text === 'string' ? Buffer.from(value.text) : value.text
         })
-        // Reported to who asks for it; nobody does once the client is gone.
+        // Reported to whoever waits for it; nothing does once the client is gone.
         piece.catch(() => {})
         return piece
       }

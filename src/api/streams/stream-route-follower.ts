@@ -10,7 +10,7 @@ const MAX_WAITING_BYTES = 1024 * 1024
 /** How long a client that was given up has to read what it was sent before, and why. */
 const LAST_READ_MS = 10_000
 
-/** Tells a client that it has been given up, and that it may come back with its last id. */
+/** Notifies a client that it has been dropped, and that it may come back with its last id. */
 const DROPPED_EVENT = `event: dropped\ndata: ${errorBody({
   code: GRPC.resourceExhausted,
   message: 'the client reads more slowly than rows come; come back with the last id, and read faster',

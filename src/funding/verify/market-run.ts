@@ -38,7 +38,7 @@ const CAUSES = {
     'the period ends before its last point, and the sum of the core had been carried past that point (docs/twap.md, the plain formula)',
   closing: 'every point agrees: the TWAP was changed, or an event that bears on it is missing',
   afterPoints: 'points of the period differ before',
-  opening: 'it is no price of a point that was carried over: it, or that point, was changed',
+  opening: 'it is not the price of a point that was carried over: it, or that point, was changed',
 } as const
 
 /**

@@ -12,7 +12,7 @@ export type StandingParameters = {
 /** Says which parameters of a market stand at a place in the stream; null where they are not known. */
 export type ParameterSource = (marketId: string, place: StreamPlace) => StandingParameters | null
 
-/** Parameters that somebody gives: they count in every market, instead of those of its events. */
+/** Parameters given by the user: they apply in every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>
 
 /**

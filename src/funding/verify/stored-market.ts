@@ -199,7 +199,7 @@ export class StoredMarket {
     }
   }
 
-  /** Goes on to a height, and forgets what was where events are missing; false for a block that is not whole. */
+  /** Continues to a height, and forgets what came before missing events; false for a block that is not whole. */
   #reach(height: bigint): boolean {
     const { gaps } = this.#options.stream
     const from = this.#height ?? height

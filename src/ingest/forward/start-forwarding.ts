@@ -60,7 +60,7 @@ export function startForwarding(
     follower: {
       lastNumber: earlier.at(-1) ?? 0,
       opened: (number, path) => {
-        // Nobody would ever delete it.
+        // It would never be deleted.
         if (!isRunning) return
         try {
           linkSync(path, join(folder, fileName(number)))

@@ -20,7 +20,7 @@ export type EventBufferOptions = {
   /** A file of this size is followed by another one, at the next end of a block. */
   maxFileBytes: number
   onNotice: (message: string) => void
-  /** Keeps files on after the buffer has let go of them; null: nobody does. */
+  /** Keeps files after the buffer has released them; null: they are deleted. */
   follower?: BufferFollower | null
 }
 
@@ -269,7 +269,7 @@ export class EventBuffer {
     for (;;) {
       try {
         await write()
-        if (noticed) this.#options.onNotice('the event buffer is written again')
+        if (noticed) this.#options.onNotice('the event buffer can be written again')
         return
       } catch (error) {
         if (

@@ -23,7 +23,7 @@ export class RefusedMessageError extends Error {
 /** The chain that events must be of, and who says so. */
 export type PinnedChain = { id: string; pinnedBy: string }
 
-/** Is called with each whole block that has come, but for block 1, of which nobody knows yet whether it is whole. */
+/** Called with each whole block that has come, except block 1, which may not be whole yet. */
 export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
 
 /**

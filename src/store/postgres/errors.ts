@@ -46,7 +46,7 @@ const CAUSES: Record<string, string> = {
   '53300': 'the server has too many connections',
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host cannot be resolved at the moment',
+  EAI_AGAIN: 'the host name cannot be resolved',
   ETIMEDOUT: 'the server does not answer',
 }
 

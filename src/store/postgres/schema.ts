@@ -139,7 +139,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 
   `
-  -- What the last commits have changed (store/changes.ts): lets pages that are kept in memory be told from those
+  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
   -- that are out of date.
   create table changes (
     version bigint primary key,

@@ -103,7 +103,7 @@ export async function openPostgresWriter(
     await persist(async (locked) => {
       await locked.query('begin')
       const stored = await readCoverage(locked)
-      // After a lost connection nobody knows whether the commit went through: writing the same again is harmless.
+      // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
       if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
         await locked.query('rollback')
         throw new StoreError(

@@ -55,7 +55,7 @@ export async function backupSqlite(
 function refuseFile(path: string, file: string, force: boolean): void {
   const stats = statSync(file, { throwIfNoEntry: false })
   if (stats === undefined) {
-    if (!existsSync(dirname(file))) throw new StoreError(`${file}: the folder is not there`)
+    if (!existsSync(dirname(file))) throw new StoreError(`${file}: the folder does not exist`)
     return
   }
   const store = statSync(path)
@@ -63,7 +63,7 @@ function refuseFile(path: string, file: string, force: boolean): void {
     throw new StoreError(`${file}: this is the store itself; name another file`)
   }
   if (!stats.isFile()) throw new StoreError(`${file}: it exists and is not a regular file; name another one`)
-  if (!force) throw new StoreError(`${file}: is there already; name another file, or replace it with --force`)
+  if (!force) throw new StoreError(`${file}: already exists; name another file, or replace it with --force`)
   if (hasLog(file)) {
     throw new StoreError(
       `${file}: a log lies beside it (${file}-wal), so it may be a store in use; name another file`,

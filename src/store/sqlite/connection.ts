@@ -11,7 +11,7 @@ import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
 
-/** Readers wait for nobody but a process that opens or closes the file; the event loop waits with them. */
+/** Readers wait only for a process that opens or closes the file; the event loop waits with them. */
 const READER_WAIT_MS = 250
 
 /** How long copying the log waits for readers of older snapshots; what it cannot copy comes next time. */
@@ -214,7 +214,7 @@ export class Connection {
     return file !== null && file.id === this.#file?.id && file.version === this.#file.version
   }
 
-  /** Copies to the file what it can of the log, waiting for nobody and letting nobody wait. */
+  /** Copies to the file what it can of the log, without waiting for others or blocking them. */
   copyLog(): void {
     this.#pragma('wal_checkpoint(passive)')
   }

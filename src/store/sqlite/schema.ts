@@ -120,7 +120,7 @@ export const MIGRATIONS: readonly string[] = [
 
   create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
 
-  -- Which store this is and how often it was written: tells its own log from another's (log-check.ts). Of the
+  -- Which store this is and how often it was written: distinguishes its own log from another's (log-check.ts). Of the
   -- commits, those of upkeep are counted apart: a writer goes on beside them.
   create table store_file (
     id integer primary key check (id = 1),
@@ -152,7 +152,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 
   `
-  -- What the last commits have changed (store/changes.ts): lets pages that are kept in memory be told from those
+  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
   -- that are out of date.
   create table changes (
     version integer primary key,
