@@ -143,7 +143,7 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
 
 /** When the last checkpoint and data points came: a service that is current may still get none of a market. */
 function lastTimeMetrics(registers: Registry[], reader: Reader): void {
-  const times = shared(() => lastTimesOrNull(reader))
+  const times = shared(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
   new Gauge({
     name: 'lyra_market_point_timestamp_seconds',
     aggregator: 'max',
@@ -177,19 +177,6 @@ function shared<T>(ask: () => Promise<T>): () => Promise<T> {
       asked = null
     })
     return asked
-  }
-}
-
-async function lastTimesOrNull(reader: Reader) {
-  try {
-    const snapshot = await reader.openSnapshot()
-    try {
-      return await snapshot.read(readLastTimes(MOST_MARKETS))
-    } finally {
-      await snapshot.close()
-    }
-  } catch {
-    return null
   }
 }
 
