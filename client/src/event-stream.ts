@@ -7,7 +7,7 @@ export type ServerEvent = {
   id: string
 }
 
-/** What the reader of a stream is told. */
+/** What the reader of a stream gets. */
 export type EventStreamHandlers = {
   onEvent(event: ServerEvent): void
   /** An id that came by itself, without an event. */

@@ -27,7 +27,7 @@ export type WalkOptions = {
   /** Rows that are asked for at a time; 1,000 where it is not said. */
   pageSize?: number | undefined
   newestFirst?: boolean | undefined
-  /** The cursor of a row to go on behind. */
+  /** The cursor of a row to resume after. */
   after?: string | undefined
   signal?: AbortSignal | undefined
 }

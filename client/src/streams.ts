@@ -15,7 +15,7 @@ export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
 
 /**
  * Follows a resource: each row as it comes, or changes, without end. A connection that is cut is opened again
- * behind the last row taken. Ends when the signal does.
+ * after the last row taken. Ends when the signal does.
  *
  * @throws {LyraApiError} for a request that the service refuses for good.
  */
@@ -37,7 +37,7 @@ export async function* followStream<Name extends ResourceName>(
       watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
     }
     const rows: StreamRow<Nodes[Name]>[] = []
-    /** An id that came by itself, behind the last row. */
+    /** An id that came by itself, after the last row. */
     let idle: string | null = null
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {

@@ -31,7 +31,7 @@ export function App() {
   const first = useRef(true)
   useEffect(() => {
     document.title = `${TITLES[shown]} · Lyra`
-    // Whoever goes to another view by keyboard goes on reading there.
+    // After a change of view by keyboard, reading continues there.
     if (!first.current) main.current?.focus({ preventScroll: true })
     first.current = false
   }, [shown])

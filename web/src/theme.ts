@@ -17,7 +17,7 @@ systemIsDark.addEventListener('change', ({ matches }) => {
 
 export const theme = signal<Theme>(storedTheme())
 
-/** Whether the pages are dark at the moment. */
+/** Whether the pages are dark now. */
 export function isDark(): boolean {
   return theme.value === 'dark' || (theme.value === 'auto' && systemDark.value)
 }

@@ -61,7 +61,7 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
   new Gauge({
     name: 'lyra_unready',
     aggregator: 'max',
-    help: 'Reasons for which the service is not ready, by kind; 0 of each where it is.',
+    help: 'Reasons why the service is not ready, by kind; 0 of each while it is ready.',
     labelNames: ['reason'],
     registers,
     async collect() {
@@ -97,20 +97,20 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
   })
   const grpcSeconds = new Histogram({
     name: 'lyra_grpc_call_duration_seconds',
-    help: 'Time from a call of gRPC to its status.',
+    help: 'Time from a gRPC call to its status.',
     labelNames: ['method', 'code'],
     buckets: SECONDS,
     registers,
   })
   const pagesFromMemory = new Counter({
     name: 'lyra_pages_from_memory_total',
-    help: 'Pages that were answered without reading rows: nothing that they show had changed.',
+    help: 'Pages answered from memory, because nothing that they show had changed.',
     registers,
   })
   const eventsLeftOut = new Counter({
     name: 'lyra_events_left_out_total',
     aggregator: 'max',
-    help: 'Events and list elements that were not as they should be, by reason.',
+    help: 'Invalid events and list elements that were left out, by reason.',
     labelNames: ['reason'],
     registers,
   })
@@ -135,7 +135,7 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
     recordsIngested: new Counter({
       name: 'lyra_records_total',
       aggregator: 'max',
-      help: 'Records read by the ingestion.',
+      help: 'Records read by ingestion.',
       registers,
     }),
   }
@@ -206,7 +206,7 @@ function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): 
   new Gauge({
     name: 'lyra_replica_block_height',
     aggregator: 'max',
-    help: 'Height of the last block that a replica has named; 0 where none.',
+    help: 'Height of the last block that a replica has reported; 0 before the first.',
     labelNames: ['replica'],
     registers,
     collect() {
@@ -231,13 +231,13 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
   const buffered = gauge('lyra_live_buffer_bytes', 'Bytes of events in the buffer.')
-  const stopped = gauge('lyra_live_stopped', 'Whether something keeps the live ingestion from committing.')
-  const forwardEnabled = gauge('lyra_forward_enabled', 'Whether what the core sends is passed on.')
+  const stopped = gauge('lyra_live_stopped', 'Whether a fault keeps live ingestion from committing.')
+  const forwardEnabled = gauge('lyra_forward_enabled', 'Whether events of the core are forwarded.')
   const forwardConnected = gauge(
     'lyra_forward_connected',
-    'Whether the receiver that it is passed on to is connected.',
+    'Whether the receiver of forwarded events is connected.',
   )
-  const forwardStopped = gauge('lyra_forward_stopped', 'Whether a fault keeps events from being passed on.')
+  const forwardStopped = gauge('lyra_forward_stopped', 'Whether a fault keeps events from being forwarded.')
   const forwardMessages = gauge('lyra_forward_messages', 'Messages passed on since the start.')
   const forwardHeight = gauge(
     'lyra_forward_block_height',
@@ -267,7 +267,7 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',
     aggregator: 'max',
-    help: 'Connections closed by this side since the start, by reason.',
+    help: 'Connections closed by the service since the start, by reason.',
     labelNames: ['reason'],
     registers,
   })

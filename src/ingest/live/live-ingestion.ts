@@ -40,7 +40,7 @@ export type LiveState = {
   bufferedBytes: number
   /** What keeps the ingestion from committing; null while nothing does. */
   failure: string | null
-  /** Connections closed by this side since the start, by reason. */
+  /** Connections closed by the service since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
   /** How the forwarding stands; null where nothing is forwarded. */
   forward: ForwardState | null

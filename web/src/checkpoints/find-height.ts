@@ -15,7 +15,7 @@ export type HeightPlace = {
  * nearer end.
  *
  * @param last height of the newest checkpoint or of the last block, first that of the oldest
- * @param onProgress told of the height that has been come to
+ * @param onProgress called with the height that has been reached
  */
 export async function findHeight(
   lyra: Pick<LyraClient, 'checkpointsPage'>,

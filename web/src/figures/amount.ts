@@ -5,14 +5,14 @@ import { groupDigits } from './format-figure.ts'
 /** How the whole numbers of a market are read: they count the smallest parts of its settlement asset. */
 export type Unit = {
   symbol: string
-  /** Digits behind the point. */
+  /** Decimal digits. */
   decimals: number
 }
 
 /** More decimals than this are a mistake in the event, and are not applied. */
 const MAX_DECIMALS = 100
 
-/** Digits behind the point that are shown of a price, where the asset has more; the exact number is on hover. */
+/** Decimal digits that are shown of a price, where the asset has more; the exact number is on hover. */
 export const PRICE_PLACES = 8
 
 /** The unit of a market's prices, TWAPs, payments and commitments; null where it is not known. */
@@ -31,7 +31,7 @@ export function whyNoUnit(instrument: Instrument | null | undefined): string | n
 }
 
 export type AmountStyle = {
-  /** Digits behind the point at most; the rest is rounded half away from zero. */
+  /** Decimal digits at most; the rest is rounded half away from zero. */
   places?: number
   /** Whether a positive number has a sign. */
   signed?: boolean
@@ -45,7 +45,7 @@ export function wholeUnits(text: string, unit: Unit): Decimal | null {
 
 /**
  * A number of an asset's smallest parts, as people read it: `2947093000` with 5 decimals is `29,470.93`. Zeros at the
- * end are left out behind the second place. Without a unit the number is as sent, in groups of three; a text that is
+ * end are left out after the second place. Without a unit the number is as sent, in groups of three; a text that is
  * not a number stays as it is.
  */
 export function formatAmount(text: string, unit: Unit | null, style: AmountStyle = {}): string {

@@ -16,7 +16,7 @@ import {
 } from '../periods/period.ts'
 import { runningPeriod } from './reading.ts'
 
-/** Places behind the point of a rate, and of an annualised one, in percent. */
+/** Decimal places of a rate, and of an annualised one, in percent. */
 export const RATE_PLACES = 4
 export const ANNUAL_PLACES = 2
 

@@ -39,7 +39,7 @@ export function paidLength({ lastPaidPeriod }: MarketSummary): bigint | null {
   return lastPaidPeriod === null ? null : lengthOf(readPeriod(lastPaidPeriod))
 }
 
-/** Places behind the point of a premium. */
+/** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
 /** Last internal by last external price, less 1; null where one is missing. */

@@ -36,7 +36,7 @@ export function Request({ url, csv }: RequestProps) {
   )
 }
 
-/** Copies the address of the view as it is: whoever opens it sees the same. */
+/** Copies the address of the view as it is: opening it shows the same. */
 export function CopyLink() {
   return <CopyButton text={() => location.href} what="a link to this view" label="Link" />
 }

@@ -7,7 +7,7 @@ const YEAR = 365n * 86_400n * 1_000_000_000n
 /** Periods of equal length, one after another, that make a market's periods regular. */
 const REGULAR = 10
 
-/** Places behind the point of an annualised rate. */
+/** Decimal places of an annualised rate. */
 const ANNUAL_PLACES = 18
 
 /** A funding period as views show it; texts are the API's. */

@@ -138,13 +138,13 @@ export const COLUMNS: readonly Column[] = [
   },
 ]
 
-/** Digits behind the point of what is shown; the exact text is on hover. */
+/** Decimal digits of what is shown; the exact text is on hover. */
 const PLACES = 2
 
 /** Parts of one need two more where they are small: a penalty of 0.006 is not none. */
 const SMALL_PART_PLACES = 4
 
-/** A figure as it is read: two digits behind the point, in percent or in whole units of the asset where they are known. */
+/** A figure as it is read: two decimal digits, in percent or in whole units of the asset where they are known. */
 export function showFigure({ kind, list }: Column, text: string, provider: LiquidityProvider): string {
   if (list) return text.split(' ').map(showPart).join(' · ')
   if (kind === 'part') return showPart(text)

@@ -55,7 +55,7 @@ export type Moment = {
   premium: Decimal | null
 }
 
-/** Places behind the point of a premium. */
+/** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
 /**

@@ -14,7 +14,7 @@ export const nextTry = signal<number | null>(null)
 /** How often the service has come back: what was asked before must be asked again. */
 export const recoveries = signal(0)
 
-/** `fetch`, which also tells whether the service answers at all. */
+/** `fetch`, which also notes whether the service answers at all. */
 export const watchedFetch: typeof fetch = async (input, init) => {
   try {
     const response = await fetch(input, init)

@@ -5,10 +5,10 @@ import { watcher } from './lyra.ts'
 
 const POLL_MS = 3_000
 
-/** Answers that are kept to tell rates by: ten minutes. */
+/** Answers that are kept to compute rates: ten minutes. */
 const KEPT_SAMPLES = 200
 
-/** What the service holds, and when that was told (milliseconds). */
+/** What the service holds, and when it said so (milliseconds). */
 export type CoverageSample = { coverage: Coverage; at: number }
 
 /** The latest answers, oldest first. */

@@ -1,7 +1,7 @@
 import type { StreamOptions, StreamRow } from 'lyra-client'
 
 export type FollowOptions<Node> = {
-  /** Rows of later blocks are told; of those that come from now on where it is not given. */
+  /** Rows of later blocks are reported; of those that come from now on where it is not given. */
   afterBlock?: string
   signal: AbortSignal
   onRow: (row: Node) => void
@@ -11,7 +11,7 @@ export type FollowOptions<Node> = {
 
 /**
  * Follows a stream as long as the page is seen: a browser has six connections to a host, for all of its tabs
- * together. Goes on behind the last row.
+ * together. Resumes after the last row.
  *
  * @throws {LyraApiError} where the service refuses the stream for good
  */
