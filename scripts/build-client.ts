@@ -88,6 +88,14 @@ export function clientTypes(): string {
 export type FilteredName = ${LISTS.filter(isFiltered)
       .map(({ name }) => `'${name}'`)
       .join(' | ')}\n`,
+    namesType('FILTER_NAMES', 'ListName', 'The names of the filters of each list.', LISTS, filterNames),
+    namesType(
+      'STREAM_FILTER_NAMES',
+      'ResourceName',
+      'The names of the filters of the stream of each resource.',
+      RESOURCES,
+      (resource) => filterNames({ ...resource, dateRange: false }),
+    ),
     recordType(
       'Holdings',
       'What the coverage says of the rows of each resource.',
@@ -168,6 +176,26 @@ function filtersType(resource: Resource): string {
   ]
   const needed = needsFilter ? '; at least one' : ''
   return `${comment(`What a list of ${resource.kebabName.replaceAll('-', ' ')} is restricted to${needed}.`)}export type ${name} = {\n${lines.join('\n')}\n}\n`
+}
+
+/** The names of the filters of a list, in the order of its type. */
+const filterNames = ({ scope, filters, dateRange }: Resource): string[] => [
+  ...(scope === null ? [] : [scope]),
+  ...filters,
+  ...(dateRange ? ['from', 'to'] : []),
+]
+
+function namesType(
+  name: string,
+  keys: string,
+  meaning: string,
+  lists: readonly Resource[],
+  namesOfOne: (resource: Resource) => string[],
+): string {
+  const lines = lists.map(
+    (resource) => `${resource.name}: [${namesOfOne(resource).map((one) => `'${one}'`)}],`,
+  )
+  return `${comment(meaning)}export const ${name}: Record<${keys}, readonly string[]> = {\n${lines.join('\n')}\n}\n`
 }
 
 function recordType(

@@ -213,6 +213,14 @@ describe('the API reference', () => {
         /fetch\('http:\/\/127\.0\.0\.1:3008\/api\/v2\/checkpoints\?format=csv'\)/,
       ],
       ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
+      [
+        '/api/v2/coverage',
+        [
+          ['query', 'marketId', 'aa'],
+          ['query', 'after', 'x'],
+        ],
+        /await lyra\.coverage\(\{ marketId: 'aa', after: 'x' \}\)/,
+      ],
       ['/api/v2/market-summaries', [], /lyra\.marketSummariesPage\(\{\}, \{\}\)/],
       [ESTIMATES, [['path', 'marketId', 'aa']], /await lyra\.fundingEstimate\('aa'\)/],
       [ESTIMATES, [], /await lyra\.fundingEstimate\('\{marketId\}'\)/],
@@ -228,7 +236,7 @@ describe('the API reference', () => {
       [
         '/api/v2/stream/checkpoints',
         [['query', 'after', 'x']],
-        /for await \(const \{ row \} of lyra\.streamCheckpoints\(\{\}, \{ after: 'x' \}\)\)/,
+        /const stop = AbortSignal\.timeout\(60_000\)\nfor await \(const \{ row \} of lyra\.streamCheckpoints\(\{\}, \{ after: 'x', signal: stop \}\)\)/,
       ],
       ['/metrics', [], /fetch\(.*\/metrics'\)/],
     ]

@@ -42,7 +42,7 @@ const INTERPRETERS: Record<string, { file: string; command: string; args: string
 const CURL = spawnSync('which', ['curl'], { encoding: 'utf8' }).stdout.trim()
 
 /** Pages whose blocks of a language show parts of programs. */
-const EXCERPTS = new Set(['client/README.md ts', 'docs/export.md python'])
+const EXCERPTS = new Set(['docs/export.md python'])
 
 /** A service of the sample, and its store, which blocks get copies of. */
 type Sample = { base: string; store: string }

@@ -1,6 +1,6 @@
 /**
- * Prints the data points of a market as they come, and goes on where it was when it is started again: the cursor of
- * the last one is kept in a file. Ends after a number of points, or with Ctrl-C.
+ * Prints the data points of a market as they come, and resumes after the last one when it is started again: its cursor
+ * is kept in a file. Ends after a number of points, or with Ctrl-C.
  *
  *     node --conditions=source client/examples/follow-funding-points.ts [URL] [MARKET] [CURSOR_FILE] [COUNT]
  */

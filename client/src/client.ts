@@ -1,3 +1,4 @@
+import { checkArguments, optionsOf, type Parameter } from './arguments.ts'
 import type { Auctions, AuctionsOptions } from './auctions.ts'
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
@@ -10,6 +11,7 @@ import {
   seriesTarget,
 } from './requests.ts'
 import {
+  FILTER_NAMES,
   type FilteredName,
   type Filters,
   type FundingEstimate,
@@ -17,6 +19,7 @@ import {
   type Nodes,
   PATHS,
   type ResourceName,
+  STREAM_FILTER_NAMES,
   STREAM_PATHS,
   type StreamFilters,
 } from './resources.ts'
@@ -26,8 +29,31 @@ import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
 
 type Signalled = { signal?: AbortSignal | undefined }
 
+type SignalledPageOptions = PageOptions & Signalled
+
+type UrlOptions = PageOptions & { format?: ExportOptions['format'] }
+
 /** Which part of the coverage: rows of one market; what follows an answer, by its `next`. */
 type CoverageOptions = Signalled & { marketId?: string | undefined; after?: string | undefined }
+
+const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(STREAM_PATHS) }
+const PAGE = { first: true, after: true, last: true, before: true, newestFirst: true } as const
+const SIGNAL_OPTIONS = optionsOf<Signalled>({ signal: true })
+const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true, after: true, signal: true })
+const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
+const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
+const COVERAGE_OPTIONS = optionsOf<CoverageOptions>({ marketId: true, after: true, signal: true })
+const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true })
+const EXPORT_OPTIONS = optionsOf<ExportOptions>({ format: true, after: true, newestFirst: true })
+const SERIES_OPTIONS = optionsOf<SeriesOptions>({
+  ...{ from: true, to: true, source: true },
+  ...{ buckets: true, interval: true, signal: true },
+})
+const AUCTIONS_OPTIONS = optionsOf<AuctionsOptions>({ from: true, to: true, signal: true })
+const CONNECTION_OPTIONS = {
+  ...optionsOf<ConnectionOptions>({ url: true, fetch: true, retries: true, timeoutMs: true }),
+  required: 'url',
+}
 
 /** The rows of a list, to be walked with `for await`. */
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
@@ -45,12 +71,12 @@ type Walks = {
 /** One page of a list: `checkpointsPage`, ... */
 type Pages = {
   [Name in keyof Nodes as `${Name}Page`]: (
-    ...asked: Arguments<Name, Filters[Name], PageOptions & Signalled>
+    ...asked: Arguments<Name, Filters[Name], SignalledPageOptions>
   ) => Promise<Page<Nodes[Name]>>
 }
 
 /**
- * Each row of a resource as it comes, and again whenever it changes, until the signal ends it: `streamCheckpoints`, ...
+ * Each row of a resource as it comes, and again whenever it changes, until the signal is aborted: `streamCheckpoints`, ...
  */
 type Streams = {
   [Name in ResourceName as `stream${Capitalize<Name>}`]: (
@@ -60,13 +86,14 @@ type Streams = {
 
 /**
  * A Lyra service. Rows are the API's own JSON: integers are digits, times Unix nanoseconds, prices decimal
- * numbers, all of them text. Everything rejects with LyraApiError for an answer that is no success, and with
- * LyraConnectionError where there is none, after it has been tried again where that may help.
+ * numbers, all of them strings. Everything rejects with LyraApiError for an answer other than success, and with
+ * LyraConnectionError where there is no answer, after retries where they may help. An unknown filter or option, or one in
+ * the wrong place, is a TypeError.
  */
 export type LyraClient = Walks & Pages & Streams & Service
 
 type Service = {
-  /** What the service holds, and what it lacks: of one market, or from the `next` of an earlier answer on. */
+  /** What the service holds, and what it lacks; `next` of an answer, given as `after`, continues it. */
   coverage(options?: CoverageOptions): Promise<Coverage>
   /** What the running funding period of a market would pay if it ended at the last block; null where that is not known. */
   fundingEstimate(marketId: string, options?: Signalled): Promise<FundingEstimate | null>
@@ -79,11 +106,7 @@ type Service = {
   ready(options?: Signalled): Promise<Readiness>
 
   /** The address of a request for a page, or of an export of all rows where a format is named. */
-  url<Name extends ResourceName>(
-    resource: Name,
-    filters: Filters[Name],
-    options?: PageOptions & { format?: 'ndjson' | 'csv' | undefined },
-  ): string
+  url<Name extends ResourceName>(resource: Name, filters: Filters[Name], options?: UrlOptions): string
 
   /** The address of an export of all rows of a resource, of all markets where the filters name none. */
   exportUrl<Name extends ResourceName>(
@@ -95,36 +118,57 @@ type Service = {
 
 /** Makes a client of the service at an address. Nothing is asked yet. */
 export function createLyraClient(options: ConnectionOptions): LyraClient {
+  checkArguments('createLyraClient', [CONNECTION_OPTIONS], [options])
   const connection = createConnection(options)
   return {
     ...listMethods(connection),
 
-    coverage: async ({ marketId, after, signal } = {}) => {
-      const given = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
-      const query = new URLSearchParams(given as [string, string][]).toString()
+    coverage: async (...given) => {
+      checkArguments('coverage', [COVERAGE_OPTIONS], given)
+      const [{ marketId, after, signal } = {}] = given
+      const params = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
+      const query = new URLSearchParams(params as [string, string][]).toString()
       const { text } = await connection.get(`/api/v2/coverage${query === '' ? '' : `?${query}`}`, signal)
       return (JSON.parse(text) as { coverage: Coverage }).coverage
     },
-    fundingEstimate: async (marketId, { signal } = {}) => {
+    fundingEstimate: async (...given) => {
+      checkArguments('fundingEstimate', [{ name: 'marketId' }, SIGNAL_OPTIONS], given)
+      const [marketId, { signal } = {}] = given
       const target = `/api/v2/funding-estimates/${encodeURIComponent(marketId)}`
       const { text } = await connection.get(target, signal)
       return (JSON.parse(text) as { fundingEstimate: FundingEstimate | null }).fundingEstimate
     },
-    series: async (marketId, options = {}) => {
+    series: async (...given) => {
+      checkArguments('series', [{ name: 'marketId' }, SERIES_OPTIONS], given)
+      const [marketId, options = {}] = given
       const { text } = await connection.get(seriesTarget(marketId, options), options.signal)
       return (JSON.parse(text) as { series: Series }).series
     },
-    auctions: async (marketId, options = {}) => {
+    auctions: async (...given) => {
+      checkArguments('auctions', [{ name: 'marketId' }, AUCTIONS_OPTIONS], given)
+      const [marketId, options = {}] = given
       const { text } = await connection.get(auctionsTarget(marketId, options), options.signal)
       return (JSON.parse(text) as { auctions: Auctions }).auctions
     },
-    health: async ({ signal } = {}) => JSON.parse((await connection.get('/health', signal)).text) as Health,
-    ready: async ({ signal } = {}) =>
-      JSON.parse((await connection.get('/ready', signal, [503])).text) as Readiness,
+    health: async (...given) => {
+      checkArguments('health', [SIGNAL_OPTIONS], given)
+      return JSON.parse((await connection.get('/health', given[0]?.signal)).text) as Health
+    },
+    ready: async (...given) => {
+      checkArguments('ready', [SIGNAL_OPTIONS], given)
+      return JSON.parse((await connection.get('/ready', given[0]?.signal, [503])).text) as Readiness
+    },
 
-    url: (resource, filters, { format, ...page } = {}) =>
-      connection.address(pageTarget(resource, filters, page, format)),
-    exportUrl: (resource, filters, options) => connection.address(exportTarget(resource, filters, options)),
+    url: (...given) => {
+      checkArguments('url', [RESOURCE, filtersOf(given[0]), URL_OPTIONS], given)
+      const [resource, filters, { format, ...page } = {}] = given
+      return connection.address(pageTarget(resource, filters, page, format))
+    },
+    exportUrl: (...given) => {
+      const filters = { ...filtersOf(given[0]), required: undefined }
+      checkArguments('exportUrl', [RESOURCE, filters, EXPORT_OPTIONS], given)
+      return connection.address(exportTarget(...given))
+    },
   }
 }
 
@@ -132,16 +176,32 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
 function listMethods(connection: Connection): Walks & Pages & Streams {
   const methods: Record<string, unknown> = {}
   for (const name of Object.keys(PATHS) as ListName[]) {
-    methods[name] = (filters: Filters[typeof name] = {}, options?: WalkOptions) =>
-      walkPages(connection, name, filters, options)
-    methods[`${name}Page`] = (filters: Filters[typeof name] = {}, options?: PageOptions & Signalled) =>
-      readPage(connection, name, filters, options)
+    const filtersOfList = filtersOf(name)
+    methods[name] = (...given: [Filters[typeof name]?, WalkOptions?]) => {
+      checkArguments(name, [filtersOfList, WALK_OPTIONS], given)
+      const [filters = {}, options] = given
+      return walkPages(connection, name, filters, options)
+    }
+    methods[`${name}Page`] = async (...given: [Filters[typeof name]?, SignalledPageOptions?]) => {
+      checkArguments(`${name}Page`, [filtersOfList, PAGE_OPTIONS], given)
+      const [filters = {}, options] = given
+      return readPage(connection, name, filters, options)
+    }
   }
   for (const name of Object.keys(STREAM_PATHS) as ResourceName[]) {
-    methods[`stream${name[0]!.toUpperCase()}${name.slice(1)}`] = (
-      filters: StreamFilters[typeof name] = {},
-      options?: StreamOptions,
-    ) => followStream(connection, name, filters, options)
+    const method = `stream${name[0]!.toUpperCase()}${name.slice(1)}`
+    const filtersOfStream = filtersOf(name, STREAM_FILTER_NAMES[name])
+    methods[method] = (...given: [StreamFilters[typeof name]?, StreamOptions?]) => {
+      checkArguments(method, [filtersOfStream, STREAM_OPTIONS], given)
+      const [filters = {}, options] = given
+      return followStream(connection, name, filters, options)
+    }
   }
   return methods as Walks & Pages & Streams
+}
+
+/** The filters of a list; the market must be given where it is a part of the path. */
+function filtersOf(name: ListName, names: readonly string[] = FILTER_NAMES[name] ?? []) {
+  const required = PATHS[name]?.includes(':marketId') ? 'marketId' : undefined
+  return { name: 'filters', properties: names, required } as const
 }

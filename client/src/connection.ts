@@ -3,13 +3,13 @@ import { backOffMs, wait } from './wait.ts'
 
 /** How requests are made. */
 export type ConnectionOptions = {
-  /** Where the service answers: `http://127.0.0.1:3008`; a path in front of its own may follow. */
+  /** Where the service answers: `http://127.0.0.1:3008`; may have a path. */
   url: string
-  /** What to use instead of the global fetch. */
+  /** Used instead of the global fetch. */
   fetch?: typeof fetch | undefined
-  /** How often a request is tried again after a fault that may pass; 4 where it is not said. */
+  /** How often a request that failed is sent again; 4 by default. */
   retries?: number | undefined
-  /** How long one attempt may take, milliseconds; 30,000 where it is not said. */
+  /** How long one attempt may take, in milliseconds; 30,000 by default. */
   timeoutMs?: number | undefined
 }
 
@@ -31,7 +31,7 @@ export type Connection = {
   open(target: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
 }
 
-/** Whether the same request may be answered another time. */
+/** Whether the same request may succeed later. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof LyraApiError) return error.status === 429 || error.status === 503
   return error instanceof LyraConnectionError

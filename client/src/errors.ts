@@ -1,11 +1,11 @@
 /** One detail of an error of the API. */
 export type LyraErrorDetail = { '@type': string; code: number; message: string; inner: string }
 
-/** An answer of the service that is no success. */
+/** An answer of the service other than success. */
 export class LyraApiError extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** The gRPC status code of the body; null where the answer has no body of the API's (a proxy's, say). */
+  /** The gRPC status code of the body; null where the body is not the API's (a proxy's, say). */
   readonly code: number | null
   readonly details: LyraErrorDetail[]
   /** The id under which the service knows the request. */
@@ -27,7 +27,7 @@ export class LyraApiError extends Error {
   }
 }
 
-/** A service that could not be reached, or broke its answer off; `cause` is what fetch has said. */
+/** The service could not be reached, or its answer was cut off; `cause` is the error of fetch. */
 export class LyraConnectionError extends Error {
   constructor(url: string, cause: unknown) {
     super(`${url}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -46,7 +46,7 @@ function parse(body: string): { code: number | null; message: string; details: L
       return { code, message, details: Array.isArray(details) ? (details as LyraErrorDetail[]) : [] }
     }
   } catch {
-    // No body of ours.
+    // Not a body of the API.
   }
   return { code: null, message: body.slice(0, 200) || 'no body', details: [] }
 }

@@ -7,10 +7,10 @@ export type ServerEvent = {
   id: string
 }
 
-/** What the reader of a stream gets. */
+/** What the reader of a stream calls. */
 export type EventStreamHandlers = {
   onEvent(event: ServerEvent): void
-  /** An id that came by itself, without an event. */
+  /** An id that came without an event. */
   onId?(id: string): void
   /** Milliseconds that the service asks to wait before coming back. */
   onRetry?(ms: number): void

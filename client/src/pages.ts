@@ -24,10 +24,10 @@ export type Page<Node> = {
 
 /** How a list is walked. */
 export type WalkOptions = {
-  /** Rows that are asked for at a time; 1,000 where it is not said. */
+  /** Rows in each request; 1,000 by default. */
   pageSize?: number | undefined
   newestFirst?: boolean | undefined
-  /** The cursor of a row to resume after. */
+  /** The cursor of a row to start after. */
   after?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -50,7 +50,7 @@ export async function readPage<Name extends ListName>(
   }
 }
 
-/** Reads all rows, page by page: the next one is asked for once the rows of the last have been taken. */
+/** Reads all rows, page by page: the next page is requested once the rows of the last have been taken. */
 export async function* walkPages<Name extends ListName>(
   connection: Connection,
   list: Name,

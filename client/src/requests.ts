@@ -17,11 +17,11 @@ export type PageOptions = {
   after?: string | undefined
   last?: number | undefined
   before?: string | undefined
-  /** Whether the newest rows come first; they do where it is not said. */
+  /** Whether the newest rows come first; true by default. */
   newestFirst?: boolean | undefined
 }
 
-/** Where a stream begins: after a cursor, or after a block; now where neither is given. */
+/** Where a stream begins: after a cursor, or after a block; otherwise now. */
 export type StreamStart = {
   /** The cursor of an event of this stream, or of a row of a page. */
   after?: string | undefined
@@ -46,7 +46,7 @@ type Params = [name: string, value: string | undefined][]
 
 /** How an export of all markets is written, and which rows after. */
 export type ExportOptions = {
-  /** Lines of JSON where nothing is said. */
+  /** Lines of JSON by default. */
   format?: 'ndjson' | 'csv' | undefined
   /** The cursor of a row of such an export. */
   after?: string | undefined

@@ -312,6 +312,25 @@ export type ResourceName = keyof StreamFilters
 /** The lists of which some filter must be given. */
 export type FilteredName = 'fundingPeriodDataPoints' | 'fundingPeriods' | 'liquidityProviders'
 
+/** The names of the filters of each list. */
+export const FILTER_NAMES: Record<ListName, readonly string[]> = {
+  checkpoints: [],
+  fundingPeriodDataPoints: ['marketId', 'source', 'seq', 'from', 'to'],
+  fundingPeriods: ['marketId', 'from', 'to'],
+  instruments: ['marketId'],
+  liquidityProviders: ['marketId', 'partyId'],
+  marketSummaries: ['marketId'],
+}
+
+/** The names of the filters of the stream of each resource. */
+export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
+  checkpoints: [],
+  fundingPeriodDataPoints: ['marketId', 'source', 'seq'],
+  fundingPeriods: ['marketId'],
+  instruments: ['marketId'],
+  liquidityProviders: ['marketId', 'partyId'],
+}
+
 /** What the coverage says of the rows of each resource. */
 export type Holdings = {
   checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }

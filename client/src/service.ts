@@ -17,9 +17,9 @@ export type Coverage = Holdings & {
     imported: BlockRange[]
     lastTimestamp: string
   }
-  /** How far old rows have been taken out; null where none have. */
+  /** Up to where old rows have been deleted; null if none have. */
   prunedBefore: { timestamp: string | null; height: string | null } | null
-  /** What to ask the rest with, where there are more than 1,000 gaps, imported ranges or markets; null where this is all. */
+  /** Give it as `after` for the rest, where there are more than 1,000 gaps, imported ranges or markets; null at the end. */
   next: string | null
 }
 

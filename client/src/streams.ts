@@ -14,8 +14,8 @@ export type StreamRow<Node> = { row: Node; cursor: string }
 export type StreamOptions = StreamStart & { signal?: AbortSignal | undefined }
 
 /**
- * Follows a resource: each row as it comes, or changes, without end. A connection that is cut is opened again
- * after the last row taken. Ends when the signal does.
+ * Follows a resource: each row as it comes, or changes, until the signal is aborted. After a lost connection the
+ * stream resumes after the last row taken.
  *
  * @throws {LyraApiError} for a request that the service refuses for good.
  */
@@ -37,7 +37,7 @@ export async function* followStream<Name extends ResourceName>(
       watch = setTimeout(() => stop.abort(new Error('nothing came for too long')), SILENCE_MS)
     }
     const rows: StreamRow<Nodes[Name]>[] = []
-    /** An id that came by itself, after the last row. */
+    /** An id that came without a row, after the last row. */
     let idle: string | null = null
     const read = createEventStreamReader({
       onEvent: ({ event, data, id }) => {

@@ -25,8 +25,8 @@ export function curlSample(asked: Asked): string {
   return `curl ${quoted(addressOf(asked))}${headers.join('')}`
 }
 
-/** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or nothing. */
-const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'nothing' }> = {
+/** Calls of lyra-client by path, and what they take: filters and a page, a market and options, or options alone. */
+const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options' }> = {
   '/api/v2/checkpoints': { name: 'checkpointsPage', takes: 'page' },
   '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
   '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', takes: 'page' },
@@ -35,9 +35,9 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'nothing'
   '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
   '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
   '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
-  '/api/v2/coverage': { name: 'coverage', takes: 'nothing' },
-  '/health': { name: 'health', takes: 'nothing' },
-  '/ready': { name: 'ready', takes: 'nothing' },
+  '/api/v2/coverage': { name: 'coverage', takes: 'options' },
+  '/health': { name: 'health', takes: 'options' },
+  '/ready': { name: 'ready', takes: 'options' },
 }
 
 const STREAMS: Record<string, string> = {
@@ -68,10 +68,11 @@ export function typescriptSample(asked: Asked): string {
   ]
   if (stream !== undefined) {
     const { filters, page } = split(asked)
-    const args = page.length === 0 ? object(filters) : `${object(filters)}, ${object(page)}`
+    const options = object([...page, ['signal', 'stop']])
     return [
       ...client,
-      `for await (const { row } of lyra.${stream}(${args})) {`,
+      'const stop = AbortSignal.timeout(60_000)',
+      `for await (const { row } of lyra.${stream}(${object(filters)}, ${options})) {`,
       '  console.log(row)',
       '}',
     ].join('\n')
@@ -86,7 +87,12 @@ export function typescriptSample(asked: Asked): string {
         : 'console.log(await response.text())',
     ].join('\n')
   }
-  if (call.takes === 'nothing') return [...client, `console.log(await lyra.${call.name}())`].join('\n')
+  if (call.takes === 'options') {
+    const { filters, page } = split(asked)
+    const given = [...filters, ...page]
+    const args = given.length === 0 ? '' : object(given)
+    return [...client, `console.log(await lyra.${call.name}(${args}))`].join('\n')
+  }
   if (call.takes === 'market') {
     const { filters } = split(asked)
     const market = filters.find(([name]) => name === 'marketId')![1]

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLyraClient } from '../client/src/index.ts'
+
+const MARKET = 'a9'.repeat(32)
+
+/** Counts what is asked: a wrong call must not reach the service. */
+let asked = 0
+const lyra = createLyraClient({
+  url: 'http://127.0.0.1:9',
+  retries: 0,
+  fetch: () => {
+    asked++
+    return Promise.reject(new Error('asked'))
+  },
+})
+
+const marketId = MARKET
+const signal = new AbortController().signal
+
+/** Calls that are errors for the compiler too, each with the error that it throws. */
+const WRONG: [error: string, call: () => unknown][] = [
+  // An option among the filters.
+  [
+    "fundingPeriods(filters, options): 'pageSize' belongs in options, not in filters; allowed: marketId, from, to",
+    // @ts-expect-error
+    () => lyra.fundingPeriods({ marketId, pageSize: 10 }),
+  ],
+  [
+    "checkpoints(filters, options): 'newestFirst' belongs in options, not in filters; allowed: none",
+    // @ts-expect-error
+    () => lyra.checkpoints({ newestFirst: true }),
+  ],
+  [
+    "instrumentsPage(filters, options): 'signal' belongs in options, not in filters; allowed: marketId",
+    // @ts-expect-error
+    () => lyra.instrumentsPage({ signal }),
+  ],
+  [
+    "streamFundingPeriods(filters, options): 'afterBlock' belongs in options, not in filters; allowed: marketId",
+    // @ts-expect-error
+    () => lyra.streamFundingPeriods({ marketId, afterBlock: '1' }),
+  ],
+  [
+    "url(resource, filters, options): 'format' belongs in options, not in filters; allowed: none",
+    // @ts-expect-error
+    () => lyra.url('checkpoints', { format: 'csv' }),
+  ],
+  // A filter among the options.
+  [
+    "liquidityProviders(filters, options): 'partyId' belongs in filters, not in options; allowed: pageSize, newestFirst, after, signal",
+    // @ts-expect-error
+    () => lyra.liquidityProviders({ marketId }, { partyId: MARKET }),
+  ],
+  [
+    "exportUrl(resource, filters, options): 'marketId' belongs in filters, not in options; allowed: format, after, newestFirst",
+    // @ts-expect-error
+    () => lyra.exportUrl('instruments', {}, { marketId }),
+  ],
+  // An option or a filter of another operation.
+  [
+    "fundingPeriods(filters, options): unknown option 'first'; allowed: pageSize, newestFirst, after, signal",
+    // @ts-expect-error
+    () => lyra.fundingPeriods({ marketId }, { first: 5 }),
+  ],
+  [
+    "fundingPeriodsPage(filters, options): unknown option 'pageSize'; allowed: first, after, last, before, newestFirst, signal",
+    // @ts-expect-error
+    () => lyra.fundingPeriodsPage({ marketId }, { pageSize: 5 }),
+  ],
+  [
+    "streamFundingPeriodDataPoints(filters, options): unknown filter 'from'; allowed: marketId, source, seq",
+    // @ts-expect-error
+    () => lyra.streamFundingPeriodDataPoints({ marketId, from: 1n }),
+  ],
+  [
+    "streamCheckpoints(filters, options): unknown option 'newestFirst'; allowed: after, afterBlock, signal",
+    // @ts-expect-error
+    () => lyra.streamCheckpoints({}, { newestFirst: true }),
+  ],
+  [
+    "fundingPeriods(filters, options): unknown filter 'source'; allowed: marketId, from, to",
+    // @ts-expect-error
+    () => lyra.fundingPeriods({ marketId, source: 'SOURCE_EXTERNAL' }),
+  ],
+  [
+    "health(options): unknown option 'marketId'; allowed: signal",
+    // @ts-expect-error
+    () => lyra.health({ marketId }),
+  ],
+  [
+    "url(resource, filters, options): unknown option 'signal'; allowed: first, after, last, before, newestFirst, format",
+    // @ts-expect-error
+    () => lyra.url('checkpoints', {}, { signal }),
+  ],
+  // A name that is misspelled.
+  [
+    "marketSummaries(filters, options): unknown option 'pagesize'; allowed: pageSize, newestFirst, after, signal",
+    // @ts-expect-error
+    () => lyra.marketSummaries({}, { pagesize: 5 }),
+  ],
+  [
+    "series(marketId, options): unknown option 'bucket'; allowed: from, to, source, buckets, interval, signal",
+    // @ts-expect-error
+    () => lyra.series(MARKET, { bucket: 5 }),
+  ],
+  [
+    "auctions(marketId, options): unknown option 'source'; allowed: from, to, signal",
+    // @ts-expect-error
+    () => lyra.auctions(MARKET, { source: 'SOURCE_EXTERNAL' }),
+  ],
+  [
+    "coverage(options): unknown option 'market'; allowed: marketId, after, signal",
+    // @ts-expect-error
+    () => lyra.coverage({ market: MARKET }),
+  ],
+  [
+    "createLyraClient(options): unknown option 'timeout'; allowed: url, fetch, retries, timeoutMs",
+    // @ts-expect-error
+    () => createLyraClient({ url: 'http://127.0.0.1:9', timeout: 5 }),
+  ],
+  // An id in place of an object, an object in place of an id, and other things out of place.
+  [
+    'fundingPeriods(filters, options): filters must be an object, not string; allowed: marketId, from, to',
+    // @ts-expect-error
+    () => lyra.fundingPeriods(MARKET),
+  ],
+  [
+    'instrumentsPage(filters, options): filters must be an object, not string; allowed: marketId',
+    // @ts-expect-error
+    () => lyra.instrumentsPage(MARKET),
+  ],
+  [
+    'coverage(options): options must be an object, not string; allowed: marketId, after, signal',
+    // @ts-expect-error
+    () => lyra.coverage(MARKET),
+  ],
+  [
+    'createLyraClient(options): options must be an object, not string; allowed: url, fetch, retries, timeoutMs',
+    // @ts-expect-error
+    () => createLyraClient('http://127.0.0.1:9'),
+  ],
+  [
+    'series(marketId, options): marketId must be a string, not Object',
+    // @ts-expect-error
+    () => lyra.series({ marketId }, { buckets: 5 }),
+  ],
+  [
+    'fundingEstimate(marketId, options): marketId must be a string, not Object',
+    // @ts-expect-error
+    () => lyra.fundingEstimate({ marketId }),
+  ],
+  [
+    'streamInstruments(filters, options): options must be an object, not AbortSignal; allowed: after, afterBlock, signal',
+    // @ts-expect-error
+    () => lyra.streamInstruments({}, signal),
+  ],
+  [
+    'ready(options): options must be an object, not AbortSignal; allowed: signal',
+    // @ts-expect-error
+    () => lyra.ready(signal),
+  ],
+  [
+    "exportUrl(resource, filters, options): unknown resource 'markets'; allowed: checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders",
+    // @ts-expect-error
+    () => lyra.exportUrl('markets'),
+  ],
+  [
+    'coverage(options): 2 arguments given; allowed: 1',
+    // @ts-expect-error
+    () => lyra.coverage({ marketId }, { signal }),
+  ],
+  // What must be given.
+  [
+    'fundingPeriodDataPointsPage(filters, options): filters lack marketId',
+    // @ts-expect-error
+    () => lyra.fundingPeriodDataPointsPage({}),
+  ],
+  [
+    'url(resource, filters, options): filters lack marketId',
+    // @ts-expect-error
+    () => lyra.url('fundingPeriods', {}),
+  ],
+  [
+    'createLyraClient(options): options lack url',
+    // @ts-expect-error
+    () => createLyraClient({}),
+  ],
+]
+
+async function errorOf(call: () => unknown): Promise<unknown> {
+  try {
+    // Not by assert.rejects: a list is walked, and a stream followed, only once its first row is asked for.
+    await call()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+describe('A wrong call of the client', () => {
+  for (const [message, call] of WRONG) {
+    test(`is an error: ${message}`, async () => {
+      const before = asked
+      const error = await errorOf(call)
+      assert.ok(error instanceof TypeError, String(error))
+      assert.equal(error.message, message)
+      assert.equal(asked, before)
+    })
+  }
+
+  test('is an error where the compiler cannot know: properties of a variable', async () => {
+    const options = { marketId, pageSize: 10 }
+    assert.throws(() => lyra.fundingPeriods(options), /'pageSize' belongs in options/)
+    const page = { first: 10, source: 'SOURCE_EXTERNAL' }
+    await assert.rejects(lyra.fundingPeriodDataPointsPage({ marketId }, page), {
+      name: 'TypeError',
+      message: /'source' belongs in filters/,
+    })
+    const inherited = Object.create({ limit: 5 }) as { signal?: AbortSignal }
+    await assert.rejects(lyra.health(inherited), { name: 'TypeError', message: /unknown option 'limit'/ })
+  })
+
+  test('rejects where a promise is expected, and throws at once where rows are', async () => {
+    const wrong = { pageSize: 1, limit: 5 }
+    assert.throws(() => lyra.checkpoints({}, wrong), TypeError)
+    const promise = lyra.checkpointsPage({}, wrong as object)
+    await assert.rejects(promise, TypeError)
+  })
+
+  test('is none where a property is undefined, or the object is of another kind that has those names', () => {
+    class Choice {
+      marketId = MARKET
+    }
+    const bare = Object.assign(Object.create(null) as { marketId: string }, { marketId })
+    const unset = { marketId, pageSize: undefined }
+    for (const filters of [new Choice(), bare, unset]) {
+      assert.match(lyra.url('fundingPeriods', filters, undefined), new RegExp(`/${MARKET}$`))
+    }
+    assert.match(lyra.exportUrl('fundingPeriods', undefined, { format: 'csv' }), /\?format=csv$/)
+  })
+})

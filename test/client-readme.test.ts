@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { documentedPages, ROOT } from './fixtures/documentation.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+/** As an application compiles; optional properties there may be undefined, as they may be here. */
+const OPTIONS = [
+  ...['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'],
+  ...['--lib', 'es2024,dom,dom.iterable,dom.asynciterable', '--skipLibCheck', '--customConditions', 'source'],
+  ...['--allowImportingTsExtensions', '--ignoreConfig'],
+]
+
+/** Compiles when the page's types of the client are the client's own, method by method. */
+const COMPARISON = `
+import type * as client from 'lyra-client'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Objects with their properties listed, however they were put together. */
+type Flat<T> = T extends AbortSignal | Date | ((...given: never) => unknown)
+  ? T
+  : T extends object
+    ? { [K in keyof T]: Flat<T[K]> }
+    : T
+type SameCall<A extends (...given: never) => unknown, B extends (...given: never) => unknown> = [
+  Equal<Flat<Parameters<A>>, Flat<Parameters<B>>>,
+  Equal<Flat<Awaited<ReturnType<A>>>, Flat<Awaited<ReturnType<B>>>>,
+]
+
+export const names: Equal<keyof Lyra, keyof client.LyraClient> = true
+export const calls: { [Name in keyof Lyra]: SameCall<Lyra[Name], client.LyraClient[Name]> } = null!
+export const expected: { [Name in keyof Lyra]: [true, true] } = calls
+export const create: Equal<Flat<Parameters<CreateLyraClient>>, Flat<Parameters<typeof client.createLyraClient>>> = true
+export const made: Equal<Lyra['series'], 1> = false
+`
+
+function compile(folder: string, name: string, text: string) {
+  writeFileSync(join(folder, name), text)
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  const { status, stdout } = spawnSync(tsc, [...OPTIONS, name], { cwd: folder, encoding: 'utf8' })
+  return { status, stdout }
+}
+
+describe("The client's README", () => {
+  const page = documentedPages().find(({ path }) => path === 'client/README.md')!
+  const blocks = page.blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
+
+  test('shows programs that compile, and the signatures that the client has', (t) => {
+    const folder = temporaryFolder(t)
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    const text = `${blocks.join('\n')}\n${COMPARISON}`
+    const { status, stdout } = compile(folder, 'page.ts', text)
+    assert.equal(status, 0, stdout)
+
+    // The comparison sees a wrong option, a missing method and a wrong row.
+    const mistakes: [string, string][] = [
+      ['pageSize?: number', 'pageSize?: string'],
+      ['afterBlock?: string ', 'afterHeight?: string '],
+      ['  health(options', '  healthy(options'],
+      ['): Rows<Instrument>', '): Rows<Checkpoint>'],
+      ['timeoutMs?: number', 'timeout?: number'],
+    ]
+    for (const [shown, mistake] of mistakes) {
+      assert.ok(text.includes(shown), shown)
+      const { status } = compile(folder, 'mistake.ts', text.replace(shown, mistake))
+      assert.notEqual(status, 0, mistake)
+    }
+  })
+})
