@@ -1,19 +1,27 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
+import { addressLike } from './options.ts'
 
 const NOTES = `
 The same arguments give the same bytes. Example:
 
   lyra generate --blocks 10000 --markets 5 > events.evts
-  lyra ingest --store trial.db events.evts`
+  lyra ingest --store trial.db events.evts
+
+With --dial it plays the core, for a service that was started with --listen and --max-behind 0:
+
+  lyra generate --blocks 3600 --dial 127.0.0.1:3005`
 
 /** `lyra generate`: a synthetic stream of any size. */
 export function generateCommand(): Command {
   return new Command('generate')
     .summary('write a synthetic event stream, for trying out and load tests')
-    .description('Writes a synthetic, valid event stream of any size to standard output.')
+    .description(
+      'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core does.',
+    )
     .addOption(
       numberOption('--blocks <n>', 'blocks to generate').env('LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
     )
@@ -40,6 +48,11 @@ export function generateCommand(): Command {
         'LYRA_GENERATE_CHAIN',
       ),
     )
+    .addOption(
+      new Option('--dial <address>', 'dial in there as a core does, and send a block a second')
+        .env('LYRA_GENERATE_DIAL')
+        .argParser(addressLike('127.0.0.1:3005')),
+    )
     .addHelpText('after', NOTES)
     .action(generate)
 }
@@ -52,11 +65,14 @@ function numberOption(flags: string, description: string): Option {
   })
 }
 
-async function generate(options: GenerateOptions): Promise<void> {
+type Options = GenerateOptions & { dial?: { host: string; port: number } }
+
+async function generate({ dial, ...options }: Options): Promise<void> {
   resolveOptions(options)
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
-  await writeTo(process.stdout, options, stop.signal)
+  if (dial === undefined) await writeTo(process.stdout, options, stop.signal)
+  else await sendTo(dial, options, stop.signal)
   if (stop.signal.aborted) process.exitCode = EXIT.interrupted
 }

@@ -48,6 +48,17 @@ export class InvalidSettingError extends Error {
   override name = 'InvalidSettingError'
 }
 
+/** An address and a port; `example` is one. */
+export function addressLike(example: string): (text: string) => { host: string; port: number } {
+  return (text) => {
+    const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
+    if (match === null || Number(match[2]) > 65_535) {
+      throw new InvalidArgumentError(`It must be an address and a port, such as ${example}.`)
+    }
+    return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
+  }
+}
+
 /** A whole number within limits. */
 export function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {

@@ -3,6 +3,7 @@ import { CompareError } from '../compare/compare-error.ts'
 import { printable } from '../domain/printable.ts'
 import { InstrumentFileError } from '../events/instrument-nodes.ts'
 import { ExportError } from '../export/export-error.ts'
+import { DialError } from '../generate/dial-error.ts'
 import { GenerateOptionError } from '../generate/options.ts'
 import { ImportError } from '../import/import-error.ts'
 import { EventPathError } from '../records/event-paths.ts'
@@ -17,6 +18,7 @@ import { InvalidSettingError } from './options.ts'
 /** Errors whose message says all that a user needs. */
 const PLAIN_ERRORS = [
   CompareError,
+  DialError,
   InstrumentFileError,
   EventPathError,
   EventStreamError,

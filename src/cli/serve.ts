@@ -5,6 +5,7 @@ import type { RunningService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
 import { parseAge } from './bound.ts'
 import {
+  addressLike,
   allowGapOption,
   flagOption,
   InvalidSettingError,
@@ -172,19 +173,6 @@ function parseOrigins(text: string): '*' | string[] {
     }
   }
   return origins
-}
-
-/** Reads an address and a port; `example` is one. */
-function addressLike(example: string): (text: string) => { host: string; port: number } {
-  return (text) => parseAddress(text, example)
-}
-
-function parseAddress(text: string, example: string): { host: string; port: number } {
-  const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text)
-  if (match === null || Number(match[2]) > 65_535) {
-    throw new InvalidArgumentError(`It must be an address and a port, such as ${example}.`)
-  }
-  return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
 }
 
 function parseNetworks(text: string, known: string[]): string[] {

@@ -29,6 +29,29 @@ const FRAME_EVENTS = 3
  * @throws {GenerateOptionError} at once, for an option that is out of its range.
  */
 export function generateRecords(options: GenerateOptions): Generator<Uint8Array, void, undefined> {
+  const { out, blocks } = createGenerator(options)
+  return (function* () {
+    for (const _ of blocks) yield* out.takeFull()
+    yield* out.takeAll()
+  })()
+}
+
+/** A block with its records. */
+export type GeneratedBlock = { block: Block; records: Buffer }
+
+/** Generates the same records block by block. What comes before the first block is among its records. */
+export function generateBlocks(options: GenerateOptions): Generator<GeneratedBlock, void, undefined> {
+  const { out, blocks } = createGenerator(options)
+  return (function* () {
+    for (const block of blocks) yield { block, records: Buffer.concat(out.takeAll()) }
+  })()
+}
+
+/** Blocks as they are written, and the writer that holds their records until they are taken. */
+function createGenerator(options: GenerateOptions): {
+  out: RecordWriter
+  blocks: Generator<Block, void, undefined>
+} {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
   const out = new RecordWriter(chain)
@@ -44,7 +67,7 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
   let marketDataDue = 0
   let marketDataTurn = 0
 
-  function* stream(): Generator<Uint8Array, void, undefined> {
+  function* write(): Generator<Block, void, undefined> {
     let block = clock.next()
     if (start === 1) {
       // The genesis block comes under height 1 too, with another hash.
@@ -53,9 +76,8 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
     }
     for (let written = 0; written < blocks; written++, block = clock.next()) {
       writeBlock(block, written === 0)
-      yield* out.takeFull()
+      yield block
     }
-    yield* out.takeAll()
   }
 
   function writeGenesis(block: Block): void {
@@ -89,5 +111,5 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
     }
   }
 
-  return stream()
+  return { out, blocks: write() }
 }

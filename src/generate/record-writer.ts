@@ -79,10 +79,10 @@ export class RecordWriter {
     return chunks
   }
 
-  /** Hands out all that is written, when the stream is at its end. */
+  /** Hands out all that is written. */
   takeAll(): Buffer[] {
     const chunks = this.takeFull()
-    if (this.body.length > 0) chunks.push(this.body.take(0))
+    if (this.body.length > 0) chunks.push(this.body.take(BUFFER_BYTES))
     return chunks
   }
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT } from './fixtures/documentation.ts'
+import { runLyra, startProgram } from './fixtures/program.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
+const RUN_NOTEBOOK = join(import.meta.dirname, 'clients/run_notebook.py')
+const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
+
+type Cell = { cell_type: string; outputs: { output_type: string; text: string[] }[] }
+
+test('The notebook prints what it shows, from an export of the sample', async (t) => {
+  if (spawnSync(PYTHON, ['-c', 'import duckdb']).status !== 0) {
+    return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+  }
+  const folder = temporaryFolder(t)
+  const store = join(folder, 'lyra.db')
+  await ingestWhole(store, NAMED_SAMPLE)
+  // As in a checkout whose reader has followed the tutorial.
+  const exported = await runLyra(t, ['export', 'all', '--store', store, '--out', join(folder, 'everything')])
+  assert.equal(exported.code, 0, exported.stderr)
+  mkdirSync(join(folder, 'docs'))
+  copyFileSync(NOTEBOOK, join(folder, 'docs/notebook.ipynb'))
+  const run = startProgram(t, PYTHON, [RUN_NOTEBOOK, 'notebook.ipynb'], { cwd: join(folder, 'docs') })
+  const { code, stdout, stderr } = await run.outcome
+  assert.equal(code, 0, stderr)
+
+  const { cells } = JSON.parse(readFileSync(NOTEBOOK, 'utf8')) as { cells: Cell[] }
+  const shown = cells
+    .filter(({ cell_type }) => cell_type === 'code')
+    .map(({ outputs }) => {
+      for (const { output_type } of outputs) assert.equal(output_type, 'stream')
+      return outputs.flatMap(({ text }) => text).join('')
+    })
+  assert.ok(shown.filter((text) => text.split('\n').length > 3).length >= 5, 'it shows tables')
+  assert.deepEqual(
+    JSON.parse(stdout),
+    shown,
+    'docs/notebook.ipynb is not up to date: run test/clients/run_notebook.py with --write',
+  )
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { digestStore } from './fixtures/digest-store.ts'
+import { documentedPages } from './fixtures/documentation.ts'
+import { send } from './fixtures/http.ts'
+import { listen, until } from './fixtures/listen.ts'
+import { startLive, stop, untilHeight } from './fixtures/live.ts'
+import { runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+
+const PAGE = documentedPages().find(({ path }) => path === 'docs/tutorial.md')!
+
+/** The arguments of a documented call of the program. */
+function argumentsOf(command: string): string[] {
+  const block = PAGE.blocks.find(({ text }) => text.startsWith(`lyra ${command} `))
+  assert.ok(block !== undefined, command)
+  return block.text.trim().split(' ').slice(1)
+}
+
+/** With free ports instead of the documented ones. */
+async function startDocumented(t: TestContext, folder: string) {
+  const service = startLyra(
+    t,
+    [...argumentsOf('serve'), '--port', '0', '--listen', '127.0.0.1:0', '--buffer', 'buffer'],
+    { cwd: folder },
+  )
+  const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+  const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+  return { service, base: base!, port: port! }
+}
+
+describe('The tutorial', () => {
+  test('shows a service whose chart moves while blocks are generated, block by block', async (t) => {
+    const folder = temporaryFolder(t)
+    const { base, port } = await startDocumented(t, folder)
+    const generate = argumentsOf('generate').map((text) => text.replace(/:3005$/, `:${port}`))
+    const sender = startLyra(t, generate)
+    await until(async () => (await send(base, '/ready')).status === 200, 'a current service')
+
+    const { text } = await send(base, '/api/v2/market-summaries')
+    const { marketId } = (
+      JSON.parse(text) as { marketSummaries: { edges: { node: { marketId: string } }[] } }
+    ).marketSummaries.edges[0]!.node
+    const points = await listen(base, `/api/v2/stream/funding-period-data-points?marketId=${marketId}`)
+    const before = points.events.length
+    await until(() => points.events.length >= before + 2, 'points that come')
+    const series = await send(base, `/api/v2/series/funding-period-data-points/${marketId}?interval=1s`)
+    assert.match(series.text, /"count":"1"/)
+    points.cut()
+
+    const shown = PAGE.blocks.find(({ text }) => text.startsWith('curl -sN'))!.text
+    const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', marketId)
+    const periods = await listen(base, target)
+    assert.equal(JSON.parse(periods.events[0]!.data).seq, '0')
+    periods.cut()
+
+    sender.child.kill('SIGINT')
+    assert.equal((await sender.outcome).code, 130, sender.output.stderr)
+    const { text: coverage } = await send(base, '/api/v2/coverage')
+    assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
+
+    // Started again, it sends the same blocks from the beginning; those that are held are skipped.
+    const again = startLyra(t, generate)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    assert.equal((await send(base, '/ready')).status, 200)
+    assert.equal(again.child.exitCode, null, again.output.stderr)
+    again.child.kill('SIGTERM')
+    assert.equal((await again.outcome).code, 130)
+  })
+})
+
+describe('lyra generate --dial', () => {
+  const OPTIONS = ['--blocks', '5', '--markets', '2', '--points', '2', '--seed', '9']
+
+  for (const kind of ANY_STORE_KIND) {
+    test(`sends the blocks of the same file at their times (${kind.name})`, async (t) => {
+      const folder = temporaryFolder(t)
+      const store = kind.create(t)
+      const live = await startLive(t, store, join(folder, 'buffer'))
+      const startedAt = performance.now()
+      const sender = await runLyra(t, ['generate', ...OPTIONS, '--dial', `127.0.0.1:${live.corePort}`])
+      const ms = performance.now() - startedAt
+      assert.equal(sender.code, 0, sender.stderr)
+      assert.equal(sender.stdout, '')
+      // Five blocks are four intervals of 1 to 1.15 s.
+      assert.ok(ms >= 4_000 && ms < 15_000, `${ms} ms`)
+      await untilHeight(live, 5)
+      await stop(live)
+
+      const plain = kind.create(t)
+      const script = `lyra="$1"; shift; node "$lyra" generate ${OPTIONS.join(' ')} | node "$lyra" ingest --store "$1" -`
+      const main = join(import.meta.dirname, '../src/main.ts')
+      const ingested = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', script, 'bash', main, plain])
+        .outcome
+      assert.equal(ingested.code, 0, ingested.stderr)
+      assert.deepEqual(await digestStore(store), await digestStore(plain))
+    })
+  }
+
+  test('says where nothing waits for a core, and what an address is', async (t) => {
+    const closed = await runLyra(t, ['generate', ...OPTIONS, '--dial', '127.0.0.1:9'])
+    assert.equal(closed.code, 1)
+    assert.equal(
+      closed.stderr,
+      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; is a service there, started with --listen, without a core?\n',
+    )
+    const wrong = await runLyra(t, ['generate', ...OPTIONS, '--dial', '3005'])
+    assert.equal(wrong.code, 2)
+    assert.match(wrong.stderr, /--dial.*It must be an address and a port, such as 127\.0\.0\.1:3005/)
+  })
+
+  test('ends with an error when the service stops', async (t) => {
+    const folder = temporaryFolder(t)
+    const { service, port } = await startDocumented(t, folder)
+    const sender = startLyra(t, ['generate', '--blocks', '1000', '--dial', `127.0.0.1:${port}`])
+    await service.printed(/core connected/)
+    service.child.kill('SIGTERM')
+    const { code, stderr } = await sender.outcome
+    assert.equal(code, 1)
+    assert.match(stderr, /^lyra: --dial 127\.0\.0\.1:\d+: [^\n]+; is a service there/)
+  })
+})
