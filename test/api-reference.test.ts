@@ -214,6 +214,14 @@ describe('the API reference', () => {
       ],
       ['/api/v2/coverage', [], /await lyra\.coverage\(\)/],
       [
+        '/api/v2/auctions/{marketId}',
+        [
+          ['path', 'marketId', 'aa'],
+          ['query', 'dateRange.endTimestamp', '5'],
+        ],
+        /await lyra\.auctions\('aa', \{ to: '5' \}\)/,
+      ],
+      [
         '/api/v2/coverage',
         [
           ['query', 'marketId', 'aa'],

@@ -1,4 +1,4 @@
-/** Why an event, or an element of one of its lists, is left out (docs/events.md, events that are not as they should be). */
+/** Why an event, or an element of one of its lists, is left out (docs/events.md, invalid events). */
 export const LEFT_OUT_REASONS = [
   'invalid market ID',
   'invalid party ID',

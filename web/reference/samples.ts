@@ -35,6 +35,7 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options'
   '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
   '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
   '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
+  '/api/v2/auctions/{marketId}': { name: 'auctions', takes: 'market' },
   '/api/v2/coverage': { name: 'coverage', takes: 'options' },
   '/health': { name: 'health', takes: 'options' },
   '/ready': { name: 'ready', takes: 'options' },
