@@ -9,8 +9,8 @@ export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configurati
 
 const HEAD = `# Configuration
 
-Every setting is a flag of a command, and most are environment variables too; a flag overrides its variable. This page
-lists them all, as \`lyra COMMAND --help\` does. It is written by \`npm run build:docs\`.
+For those who run commands or operate the service: every setting, as \`lyra COMMAND --help\` lists them. A setting is a flag,
+and most are environment variables too; a flag overrides its variable. \`npm run build:docs\` writes this page.
 `
 
 /** The text of docs/configuration.md. */

@@ -209,7 +209,7 @@ describe('A wrong call of the client', () => {
     })
   }
 
-  test('is an error where the compiler cannot know: properties of a variable', async () => {
+  test('is an error even if its object comes in a variable, which the compiler accepts', async () => {
     const options = { marketId, pageSize: 10 }
     assert.throws(() => lyra.fundingPeriods(options), /'pageSize' belongs in options/)
     const page = { first: 10, source: 'SOURCE_EXTERNAL' }
@@ -221,14 +221,14 @@ describe('A wrong call of the client', () => {
     await assert.rejects(lyra.health(inherited), { name: 'TypeError', message: /unknown option 'limit'/ })
   })
 
-  test('rejects where a promise is expected, and throws at once where rows are', async () => {
+  test('rejects if it returns a promise, and throws at once if it yields rows', async () => {
     const wrong = { pageSize: 1, limit: 5 }
     assert.throws(() => lyra.checkpoints({}, wrong), TypeError)
     const promise = lyra.checkpointsPage({}, wrong as object)
     await assert.rejects(promise, TypeError)
   })
 
-  test('is none where a property is undefined, or the object is of another kind that has those names', () => {
+  test('is not one whose properties are undefined, or whose object is an instance of a class or has no prototype', () => {
     class Choice {
       marketId = MARKET
     }

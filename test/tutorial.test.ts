@@ -103,7 +103,7 @@ describe('lyra generate --dial', () => {
     assert.equal(closed.code, 1)
     assert.equal(
       closed.stderr,
-      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; is a service there, started with --listen, without a core?\n',
+      'lyra: --dial 127.0.0.1:9: ECONNREFUSED; check that a service was started there with --listen and has no other core\n',
     )
     const wrong = await runLyra(t, ['generate', ...OPTIONS, '--dial', '3005'])
     assert.equal(wrong.code, 2)
@@ -118,6 +118,6 @@ describe('lyra generate --dial', () => {
     service.child.kill('SIGTERM')
     const { code, stderr } = await sender.outcome
     assert.equal(code, 1)
-    assert.match(stderr, /^lyra: --dial 127\.0\.0\.1:\d+: [^\n]+; is a service there/)
+    assert.match(stderr, /^lyra: --dial 127\.0\.0\.1:\d+: [^\n]+; check that a service was started there/)
   })
 })

@@ -41,7 +41,7 @@ export async function sendTo(
     if (signal.aborted) return
     if (!(error instanceof ConnectionError)) throw error
     throw new DialError(
-      `--dial ${host}:${port}: ${error.message}; is a service there, started with --listen, without a core?`,
+      `--dial ${host}:${port}: ${error.message}; check that a service was started there with --listen and has no other core`,
     )
   }
 }
