@@ -81,7 +81,7 @@ for (const kind of ANY_STORE_KIND) {
         /longer than its message/,
       ],
       ['of no id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
-      ['of 5 MB', [second[0]!, event(3, 2, 160, Buffer.alloc(5_000_000))], /at most 4194304/],
+      ['of 5 MB', [second[0]!, event(3, 2, 160, Buffer.alloc(5_000_000))], /more than the 4194304 allowed/],
       ['of no chain', [event(7, 1, 148, beginBlock(7).body, '')], /a chain id of/],
       [
         'of another chain',

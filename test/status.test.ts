@@ -174,7 +174,12 @@ describe('lyra status', () => {
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
-    ['a store and a service', ['--store', 'a.db', '--url', 'http://127.0.0.1:1'], /--store and --url/, 2],
+    [
+      'a store and a service',
+      ['--store', 'a.db', '--url', 'http://127.0.0.1:1'],
+      /give either --store or --url, not both/,
+      2,
+    ],
     ['an address that is none', ['--url', '127.0.0.1:3008'], /--url.*http:\/\/127\.0\.0\.1:3008/, 2],
     ['a service that does not answer', ['--url', 'http://127.0.0.1:9'], /:9: cannot be reached/, 1],
     ['a store that is not there', ['--store', 'no-such.db'], /no-such\.db: no such file/, 1],

@@ -368,7 +368,7 @@ describe('lyra verify', () => {
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
-    ['files and a store', ['a.evts', '--store', 'b.db'], /event files and --store/, 2],
+    ['files and a store', ['a.evts', '--store', 'b.db'], /give either event files or --store, not both/, 2],
     ['a market that is none', ['--market', 'xyz'], /--market.*64 hex digits/, 2],
     ['a period that is none', ['--seq', '-1'], /--seq.*whole number/, 2],
     ['an unknown method', ['--method', 'guess'], /--method.*running-sum/, 2],
