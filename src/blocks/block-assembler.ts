@@ -232,7 +232,7 @@ export class BlockAssembler {
     const { kind, bodyStart, bodyEnd } = this.#envelope
     if (bodyEnd - bodyStart <= MAX_EVENT_BYTES || !isReadKind(kind)) return
     throw new EventStreamError(
-      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${MAX_EVENT_BYTES} allowed: the file is damaged here`,
+      `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${MAX_EVENT_BYTES} allowed: the input is damaged here`,
       place,
     )
   }
