@@ -152,7 +152,9 @@ function* writePoints(
       runOf(rows),
     ]),
   )
-  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [] })
+  // In the order of the key: neighbours are written to the same page.
+  const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
+  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
   const lasts = yield {
     each: READ_LAST_TIME,
     values: [...runs.values()].map(({ run }) => [run.market, run.source]),
@@ -160,7 +162,7 @@ function* writePoints(
   const lastImported = imported.at(-1)?.to ?? -1n
   const besideImports = points.some((point) => heightOf(point) <= lastImported)
   const [counts = []] = yield {
-    ...{ table, rows: points, countsNew: true },
+    ...{ table, rows, countsNew: true },
     ...(besideImports ? { besideImports: imported } : {}),
   }
   const spans = spansOf(points, {
@@ -182,12 +184,21 @@ function* writePoints(
   }
 }
 
-/** Points of one source of a market, as series take them: in the order of the key, of each key the newest. */
-function runOf(rows: readonly BatchRow[]): { run: SeriesRun; points: SeriesPoint[] } {
-  const placed = rows.map(([, , timestamp, seq, price, twap, height, eventIndex]) => ({
-    ...{ timestamp: timestamp as bigint, seq: seq as bigint, price: price as string, twap: twap as string },
-    ...{ height: height as bigint, eventIndex: Number(eventIndex) },
-  }))
+/** The points of one source of a market: as rows, and as series take them. */
+type PointRun = { run: SeriesRun; points: SeriesPoint[]; rows: BatchRow[] }
+
+const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
+  Number(a.market - b.market) || Number(a.source - b.source)
+
+/** Points of one source of a market in the order of the key, of each key the newest. */
+function runOf(rows: readonly BatchRow[]): PointRun {
+  const placed = rows.map((row) => {
+    const [, , timestamp, seq, price, twap, height, eventIndex] = row
+    return {
+      ...{ timestamp: timestamp as bigint, seq: seq as bigint, price: price as string, twap: twap as string },
+      ...{ height: height as bigint, eventIndex: Number(eventIndex), row },
+    }
+  })
   placed.sort((a, b) => {
     if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
     if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
@@ -198,7 +209,7 @@ function runOf(rows: readonly BatchRow[]): { run: SeriesRun; points: SeriesPoint
     const next = placed[index + 1]
     return next === undefined || next.timestamp !== point.timestamp || next.seq !== point.seq
   })
-  return { run: { market: market!, source: source! }, points }
+  return { run: { market: market!, source: source! }, points, rows: points.map(({ row }) => row) }
 }
 
 function* writeProvisions(table: Table, rows: readonly BatchRow[]): Steps<Shown> {
@@ -274,13 +285,23 @@ export function keyText({ keyLength }: Table, row: BatchRow): string {
 
 /** One row for each key: a statement cannot write a row twice. What stands of two is what upserts of both leave. */
 export function mergeRows(table: Table, rows: readonly BatchRow[]): readonly BatchRow[] {
-  const byKey = new Map<string, BatchRow>()
+  if (rows.every((row, index) => index === 0 || isKeyAfter(table, row, rows[index - 1]!))) return rows
+  const merged = new Map<string, BatchRow>()
   for (const row of rows) {
     const key = keyText(table, row)
-    const known = byKey.get(key)
-    byKey.set(key, known === undefined ? row : mergeTwo(table, known, row))
+    const known = merged.get(key)
+    merged.set(key, known === undefined ? row : mergeTwo(table, known, row))
   }
-  return byKey.size === rows.length ? rows : [...byKey.values()]
+  return merged.size === rows.length ? rows : [...merged.values()]
+}
+
+/** Whether the key of a row is greater than that of another one. */
+function isKeyAfter({ keyLength }: Table, row: BatchRow, other: BatchRow): boolean {
+  for (let at = 0; at < keyLength; at++) {
+    const [a, b] = [row[at]!, other[at]!]
+    if (a !== b) return a > b
+  }
+  return false
 }
 
 function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
