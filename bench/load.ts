@@ -48,7 +48,13 @@ export async function measureLoad(base: string, options: LoadOptions): Promise<L
       socket.on('close', () => reject(new Error('the server closed a connection')))
       socket.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (!answer.take(chunk)) return
+        try {
+          if (!answer.take(chunk)) return
+        } catch (error) {
+          socket.destroy()
+          reject(error)
+          return
+        }
         const now = performance.now()
         times.push(now - sentAt)
         if (answer.status !== 200) failures++
@@ -85,27 +91,73 @@ export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Counts the bytes of one answer with a Content-Length. */
+/** Counts the bytes of one answer, whose body has a Content-Length or comes in chunks. */
 function createAnswerCounter() {
   let head: Buffer | null = null
-  let missing = -1
+  let body: BodyCounter | null = null
   return {
     status: 0,
-    /** Whether the answer is whole with this chunk. */
-    take(chunk: Buffer): boolean {
-      if (missing >= 0) {
-        missing -= chunk.length
-        return missing <= 0
-      }
-      head = head === null ? chunk : Buffer.concat([head, chunk])
+    /** Whether the answer is whole with these bytes. */
+    take(bytes: Buffer): boolean {
+      if (body !== null) return body(bytes)
+      head = head === null ? bytes : Buffer.concat([head, bytes])
       const end = head.indexOf(HEADER_END)
       if (end === -1) return false
       const text = head.toString('latin1', 0, end)
       this.status = Number(text.slice(9, 12))
-      const length = /^content-length: (\d+)/im.exec(text)
-      if (length === null) throw new Error(`an answer without Content-Length:\n${text}`)
-      missing = Number(length[1]) - (head.length - end - HEADER_END.length)
-      return missing <= 0
+      body = bodyCounter(text)
+      return body(head.subarray(end + HEADER_END.length))
     },
+  }
+}
+
+/** Whether a body is whole with these bytes, which follow those before. */
+type BodyCounter = (bytes: Buffer) => boolean
+
+function bodyCounter(head: string): BodyCounter {
+  const length = /^content-length: *(\d+)/im.exec(head)
+  if (length !== null) {
+    let missing = Number(length[1])
+    return (bytes) => {
+      missing -= bytes.length
+      return missing <= 0
+    }
+  }
+  if (/^transfer-encoding: *chunked/im.test(head)) return chunksCounter()
+  throw new Error(`an answer with neither Content-Length nor chunks:\n${head}`)
+}
+
+const LINE_FEED = 10
+
+/** Counts chunks: a line with the length in hex, so many bytes and a line end; after the one of length 0 an empty line. */
+function chunksCounter(): BodyCounter {
+  let line = ''
+  /** Bytes until the next line of a length. */
+  let missing = 0
+  let isLast = false
+  return (bytes) => {
+    let at = 0
+    for (;;) {
+      const passed = Math.min(missing, bytes.length - at)
+      missing -= passed
+      at += passed
+      const end = at < bytes.length ? bytes.indexOf(LINE_FEED, at) : -1
+      if (end === -1) {
+        line += bytes.toString('latin1', at)
+        return false
+      }
+      line += bytes.toString('latin1', at, end)
+      at = end + 1
+      if (isLast) {
+        // Trailers may stand before the empty line.
+        if (line.trim() === '') return true
+      } else {
+        const size = Number.parseInt(line, 16)
+        if (Number.isNaN(size)) throw new Error(`not the length of a chunk: ${line}`)
+        isLast = size === 0
+        missing = isLast ? 0 : size + 2
+      }
+      line = ''
+    }
   }
 }

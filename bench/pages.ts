@@ -51,7 +51,10 @@ export async function measurePage(service: ServerProcess, name: string, target: 
   ]
 }
 
-/** The same requests to two servers, in turns: this one and a peer. */
+/**
+ * The same requests to two servers, in turns: this one and a peer. Each is asked for what a target names, again and
+ * again, and for pages of its list from anywhere in it, never the same twice; lists too short for that are left out.
+ */
 export async function comparePeers(
   base: string,
   peer: string,
@@ -59,28 +62,65 @@ export async function comparePeers(
 ): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const target of targets) {
-    const runs: Record<'ours' | 'theirs', LoadResult[]> = { ours: [], theirs: [] }
-    for (let round = 0; round < 3; round++) {
-      for (const [key, server] of [
-        ['ours', base],
-        ['theirs', peer],
-      ] as const) {
-        runs[key].push(
-          await measureLoad(server, { connections: CONNECTIONS, seconds: 3, nextTarget: () => target }),
-        )
-      }
+    const hot = () => target
+    figures.push(...(await comparePeer(`${target}, hot`, [base, hot], [peer, hot])))
+    const [ours, theirs] = [await coldTargets(base, target), await coldTargets(peer, target)]
+    if (ours === null || theirs === null) console.log(`${target}: too few rows for cold pages, left out`)
+    else figures.push(...(await comparePeer(`${target}, cold`, [base, ours], [peer, theirs])))
+  }
+  return figures
+}
+
+type Asked = readonly [base: string, nextTarget: () => string]
+
+async function comparePeer(name: string, ours: Asked, theirs: Asked): Promise<Figure[]> {
+  const runs: [LoadResult[], LoadResult[]] = [[], []]
+  for (let round = 0; round < 3; round++) {
+    for (const [index, [base, nextTarget]] of [ours, theirs].entries()) {
+      const run = await measureLoad(base, { connections: CONNECTIONS, seconds: 3, nextTarget })
+      if (run.failures > 0) throw new Error(`${base}${nextTarget()}: ${run.failures} answers were no 200`)
+      runs[index]!.push(run)
     }
-    for (const [key, unit] of [
+  }
+  return (
+    [
       ['rate', 'requests/s'],
       ['p50', 'ms'],
       ['p99', 'ms'],
-    ] as const) {
-      figures.push(
-        figure(`${target}: ${key}`, median(runs.ours.map((run) => run[key])), unit, {
-          limit: { name: peer, value: median(runs.theirs.map((run) => run[key])) },
-        }),
-      )
-    }
+    ] as const
+  ).map(([key, unit]) => {
+    const [value, limit] = runs.map((results) => median(results.map((run) => run[key]))) as [number, number]
+    return figure(`${name}: ${key}`, value, unit, { limit: { name: theirs[0], value: limit } })
+  })
+}
+
+/** Cursors that cold pages begin after, at most. */
+const MAX_CURSORS = 2_000
+
+type ListBody = Record<string, { edges?: { cursor: string }[]; pageInfo?: { hasNextPage: boolean } }>
+
+/**
+ * Gives requests for pages of a target's list, each after a random one of its first rows that a whole page follows, and
+ * each with a number that no other has; null where there is no such row.
+ */
+export async function coldTargets(base: string, target: string): Promise<(() => string) | null> {
+  const separator = target.includes('?') ? '&' : '?'
+  const after = (cursor: string) => `${target}${separator}pagination.after=${encodeURIComponent(cursor)}`
+  const cursors: string[] = []
+  let next: string | null = target
+  let pageRows = 0
+  while (next !== null && cursors.length < MAX_CURSORS) {
+    const response = await fetch(`${base}${next}`)
+    if (!response.ok) throw new Error(`${base}${next}: ${response.status}`)
+    const { edges = [], pageInfo } = Object.values((await response.json()) as ListBody)[0] ?? {}
+    pageRows = Math.max(pageRows, edges.length)
+    cursors.push(...edges.map(({ cursor }) => cursor))
+    next = pageInfo?.hasNextPage === true ? after(edges.at(-1)!.cursor) : null
   }
-  return figures
+  const beforeWholePages = cursors.slice(0, -pageRows)
+  if (beforeWholePages.length === 0) return null
+  let turn = 0
+  const anyCursor = () => beforeWholePages[Math.floor(Math.random() * beforeWholePages.length)]!
+  // A name that both servers pass over: who keeps answers does not have this one.
+  return () => `${after(anyCursor())}&turn=${turn++}`
 }

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { measureLoad } from '../bench/load.ts'
+import { coldTargets } from '../bench/pages.ts'
+import { send } from './fixtures/http.ts'
+import { MARKET } from './fixtures/sample.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+
+const CHUNKED = [
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+  // A body that looks like the end of one.
+  '5\r\n0\r\n\r\n\r\n',
+  '1A;name=value\r\nabcdefghijklmnopqrstuvwxyz\r\n',
+  '0\r\nTrailer: value\r\n\r\n',
+].join('')
+
+const COUNTED = 'HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\n\r\n\r\n'
+
+/** A server that answers every request with these bytes, in pieces of a length. */
+async function answering(t: TestContext, answer: string, pieceBytes: number) {
+  const requests: string[] = []
+  const server = createServer((socket) => {
+    socket.setNoDelay(true)
+    socket.on('error', () => {})
+    socket.on('data', (request: Buffer) => {
+      requests.push(request.toString('latin1'))
+      void writeInPieces(socket, Buffer.from(answer), pieceBytes)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+async function writeInPieces(socket: Socket, bytes: Buffer, pieceBytes: number): Promise<void> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    socket.write(bytes.subarray(at, at + pieceBytes))
+    await nextRound()
+  }
+}
+
+for (const [name, answer, failing] of [
+  ['in chunks', CHUNKED, false],
+  ['with a Content-Length', COUNTED, true],
+] as const) {
+  for (const pieceBytes of [1, 7, answer.length]) {
+    test(`the load reads an answer ${name} to its end, in pieces of ${pieceBytes} bytes`, async (t) => {
+      const { base, requests } = await answering(t, answer, pieceBytes)
+      const load = await measureLoad(base, { connections: 2, seconds: 0.2, nextTarget: () => '/' })
+      assert.ok(load.requests >= 2)
+      assert.equal(load.requests, requests.length)
+      assert.equal(load.bytes, answer.length)
+      assert.equal(load.failures, failing ? load.requests : 0)
+      for (const request of requests) assert.match(request, /^GET \/ HTTP\/1\.1\r\n/)
+    })
+  }
+}
+
+test('the load refuses an answer that does not say where it ends', async (t) => {
+  const { base } = await answering(t, 'HTTP/1.1 200 OK\r\n\r\nabc', 100)
+  const load = measureLoad(base, { connections: 1, seconds: 0.1, nextTarget: () => '/' })
+  await assert.rejects(load, /an answer with neither Content-Length nor chunks/)
+})
+
+for (const [path, first] of [
+  ['/api/v2/checkpoints', 3],
+  [`/api/v2/funding-periods/data-points/${MARKET}`, 100],
+] as const) {
+  test(`cold pages of ${path} are whole, and never asked for twice`, async (t) => {
+    const store = join(temporaryFolder(t), 'lyra.db')
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const next = await coldTargets(base, `${path}?pagination.first=${first}`)
+    const targets = Array.from({ length: 50 }, () => next!())
+    assert.equal(new Set(targets).size, targets.length)
+    for (const target of targets) {
+      const [list] = Object.values(JSON.parse((await send(base, target)).text)) as { edges: unknown[] }[]
+      assert.equal(list!.edges.length, first, target)
+    }
+    assert.match((await send(base, '/metrics')).text, /^lyra_pages_from_memory_total 0$/m)
+    assert.equal(await coldTargets(base, `${path}?pagination.first=5000`), null)
+  })
+}
