@@ -21,6 +21,7 @@ import { bytesPerPoint, LARGE_MARKET, largeStore } from './large-store.ts'
 import { comparePeers, measurePage } from './pages.ts'
 import { measurePostgres } from './postgres.ts'
 import { ingest, ROOT, runForJson, type ServerProcess, serveStore, timeToFirstAnswer } from './processes.ts'
+import { measureProviderStream } from './provider-stream.ts'
 import { measureSeries } from './series.ts'
 import {
   coldLists,
@@ -231,6 +232,7 @@ function memoryOf(service: ServerProcess): Figure {
 
 async function benchLive(add: Add): Promise<void> {
   add(...(await measureVisibility()))
+  add(...(await measureProviderStream()))
 }
 
 async function benchGrpc(add: Add): Promise<void> {

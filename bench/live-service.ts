@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SoakedService } from '../test/fixtures/soak.ts'
+import { MAIN } from './processes.ts'
+
+/** Runs `work` with a service that waits for a core, on an empty store in a folder that goes away with it. */
+export async function withLiveService<T>(work: (service: SoakedService) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'lyra-bench-'))
+  const child = spawn(
+    process.execPath,
+    [
+      ...[MAIN, 'serve', '--port', '0', '--store', join(folder, 'lyra.db'), '--log-level', 'info'],
+      ...['--listen', '127.0.0.1:0', '--buffer', join(folder, 'buffer')],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let output = ''
+  try {
+    const [base, corePort] = await new Promise<[string, number]>((resolve) => {
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+        const address = /serving .* on (http:\/\/[\d.:]+)/.exec(output)
+        const port = /waiting for a core on 127\.0\.0\.1:(\d+)/.exec(output)
+        if (address !== null && port !== null) resolve([address[1]!, Number(port[1])])
+      })
+    })
+    return await work({ base, corePort, pid: child.pid! })
+  } catch (error) {
+    throw new Error(`the service said:\n${output}`, { cause: error })
+  } finally {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
