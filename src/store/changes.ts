@@ -24,17 +24,19 @@ const EVERYTHING = '*'
 /** The changes of a commit that takes rows out, or puts tables in the place of others. */
 export const EVERY_CHANGE = null
 
-/** One row for each commit from one on, with the position as of now. */
+/** A commit, and the position as of now. */
+const STATE = `cast(changes.version as text), cast(mark as text),
+    cast(stream.height as text), cast(stream.timestamp as text)`
+
+/** One row for each commit from one on, with the position as of now and what the commit has changed. */
 export const READ_CHANGES = `
-  select cast(changes.version as text), cast(mark as text), scopes,
-    cast(stream.height as text), cast(stream.timestamp as text)
+  select ${STATE}, scopes
   from changes left join stream on true
   where changes.version >= $1 order by changes.version`
 
 /** The newest commit, with the position. */
 export const READ_STATE = `
-  select cast(changes.version as text), cast(mark as text), scopes,
-    cast(stream.height as text), cast(stream.timestamp as text)
+  select ${STATE}
   from changes left join stream on true
   order by changes.version desc limit 1`
 

@@ -1,12 +1,12 @@
 import { type Change, readChanges, type StoreVersion } from './changes.ts'
 import type { Freshness, Position } from './page.ts'
 
-/** A row of READ_STATE or READ_CHANGES (changes.ts). */
+/** A row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
 export type StateRow = readonly (string | number | null)[]
 
 /** The state that a row holds. */
 export function stateOf(row: StateRow): { version: StoreVersion; position: Position | null } {
-  const [version, mark, , height, timestamp] = row as readonly (string | null)[]
+  const [version, mark, height, timestamp] = row as readonly (string | null)[]
   return {
     version: { version: BigInt(version!), mark: mark! },
     position: height === null ? null : { height: height!, timestamp: timestamp! },
@@ -24,7 +24,7 @@ export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Fre
   if (known.version !== since.version || known.mark !== since.mark) return null
   const changed: Change[] = []
   let everything = false
-  for (const [, , scopes] of rows.slice(1)) {
+  for (const [, , , , scopes] of rows.slice(1)) {
     const changes = readChanges(scopes as string)
     if (changes === null) everything = true
     else changed.push(...changes)
