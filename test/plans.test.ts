@@ -54,43 +54,71 @@ const PAGES: PlannedPage[] = [
   { name: 'checkpoints', resource: checkpoints, selection: {} },
   { name: 'deep checkpoints', resource: checkpoints, selection: {}, depth: 0.5 },
   { name: 'providers of a market', resource: providers, selection: { marketId: '' } },
+  { name: 'deep providers of a market', resource: providers, selection: { marketId: '' }, depth: 0.5 },
   { name: 'providers of a party', resource: providers, selection: { partyId: '' } },
 ]
 
+/** More providers of each market than a page holds. */
+const LISTS = { markets: 10, points: 10, parties: 1_000, events: 0 }
+
 /** What the pages are asked of: a market, a party, and the times of its points. */
-type Facts = { marketId: string; partyId: string; first: bigint; last: bigint; height: bigint }
+type Facts = {
+  marketId: string
+  /** The market that has most providers. */
+  providersMarketId: string
+  partyId: string
+  first: bigint
+  last: bigint
+  height: bigint
+}
 
 function queryOf(page: PlannedPage, facts: Facts, descending: boolean): PageQuery {
   const { resource, depth } = page
   const selection = { ...page.selection }
   if (resource === points) selection.marketId = facts.marketId
-  if (selection.marketId === '') selection.marketId = facts.marketId
+  if (selection.marketId === '') selection.marketId = facts.providersMarketId
   if (selection.partyId === '') selection.partyId = facts.partyId
-  const share = (value: bigint) => (value * BigInt(Math.round((depth ?? 0) * 1000))) / 1000n
-  const at: Key =
-    resource === points ? [facts.first + share(facts.last - facts.first), 0n, 0n] : [share(facts.height), '']
+  const at = cursorAt(resource, facts, depth ?? 0)
   return { resource, selection, descending, cursor: depth === undefined ? null : at, limit: LIMIT }
+}
+
+/** The key of a row at a share of the way through a list, or of none. */
+function cursorAt(resource: Resource, facts: Facts, depth: number): Key {
+  const { first, last, height, providersMarketId } = facts
+  const share = (value: bigint) => (value * BigInt(Math.round(depth * 1000))) / 1000n
+  if (resource === points) return [first + share(last - first), 0n, 0n]
+  if (resource === checkpoints) return [share(height), '']
+  return [
+    providersMarketId,
+    share(2n ** 32n)
+      .toString(16)
+      .padStart(8, '0')
+      .padEnd(64, '0'),
+  ]
 }
 
 async function fill(t: TestContext, store: string): Promise<void> {
   const path = join(temporaryFolder(t), 'stream.evts')
   await pipeline(
-    Readable.from(generateRecords({ blocks: scaled(3_000, 100_000), markets: 10, points: 10, events: 0 })),
+    Readable.from(generateRecords({ blocks: scaled(3_000, 100_000), ...LISTS })),
     createWriteStream(path),
   )
   await ingestWhole(store, path)
 }
 
 const FACTS = `
-  select market_id, (select min(party_id) from liquidity_providers),
+  select market_id,
+    (select market_id from liquidity_providers group by market_id order by count(*) desc limit 1),
+    (select min(party_id) from liquidity_providers),
     cast((select min(first_timestamp) from funding_period_spans) as text),
     cast((select max(last_timestamp) from funding_period_spans) as text),
     cast((select height from stream) as text)
   from markets where market = 1`
 
-function factsOf([marketId, partyId, first, last, height]: string[]): Facts {
+function factsOf([marketId, providersMarketId, partyId, first, last, height]: string[]): Facts {
   return {
     marketId: marketId!,
+    providersMarketId: providersMarketId!,
     partyId: partyId!,
     first: BigInt(first!),
     last: BigInt(last!),
@@ -165,6 +193,8 @@ async function checkPostgresPlans(store: string): Promise<void> {
   const client = new Client({ ...readerConfig(parsePostgresAddress(store), false), pipeline: false })
   await client.connect()
   try {
+    // As the server does by itself within a minute.
+    await client.query('set default_transaction_read_only = off; analyze')
     const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {

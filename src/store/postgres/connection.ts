@@ -13,10 +13,13 @@ const READ_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 120_000
 
 /**
- * A page is a walk along an index, whatever the planner makes of its row counts: it is not to gather rows
- * before it gives the first one.
+ * A page is a walk along an index, whatever the planner makes of its row counts: it is not to gather rows before it gives
+ * the first one. A merge with a condition's rows would begin with the first of them, however deep the page lies.
  */
-const WALK_SETTINGS = ['enable_bitmapscan=off', 'enable_seqscan=off', 'jit=off']
+const WALK_SETTINGS = [
+  ...['bitmapscan', 'seqscan', 'hashjoin', 'mergejoin'].map((name) => `enable_${name}=off`),
+  'jit=off',
+]
 
 /** The same few statements are not to be planned again and again; a cluster finds the machine of a market by planning. */
 const PLAN_ONCE = 'plan_cache_mode=force_generic_plan'
