@@ -5,6 +5,7 @@ import {
   type Key,
   type KeyValue,
   type Resource,
+  type RowColumn,
   type Selection,
   scopeOf,
 } from '../resources/resource.ts'
@@ -60,25 +61,38 @@ export function pageStatement(scan: Scan, limit: number, merge: Merge): Statemen
   })({ scan, limit })
 }
 
+/** The value that a filter gives a column of all rows; undefined where none does. */
+export function fixedValue(
+  { filters }: Resource,
+  selection: Selection,
+  column: string,
+): KeyValue | undefined {
+  const filter = filters.find((name) => FILTER_COLUMNS[name] === column)
+  return filter === undefined ? undefined : selection[filter]
+}
+
+/** The columns of a page's rows that no filter fixes to one value. */
+export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'selection'>): RowColumn[] {
+  return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
+}
+
 /**
- * As {@link pageStatement}, but each column comes as one text of the values of all rows, in the order of the answer, and
- * the number of rows last; in the SQL of PostgreSQL. Values stand on a line each; of columns that hold any text as a list
- * of JSON, or null where there are no rows. An empty line stands for null.
+ * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
+ * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each; of columns that hold any text as a
+ * list of JSON, or null where there are no rows. An empty line stands for null.
  */
 export function columnsText(scan: Scan, slots: Slots): string {
-  const { columns } = scan.resource.storage
-  const texts = columns.map(({ name, type }) =>
+  const texts = openColumns(scan).map(({ name, type }) =>
     type === 'text'
       ? `cast(json_agg(${name}) as text)`
       : `string_agg(coalesce(cast(${name} as text), ''), E'\\n')`,
   )
-  const names = columns.map(({ name }) => name).join(', ')
+  const names = scan.resource.storage.columns.map(({ name }) => name).join(', ')
   return `select ${texts.map((text, index) => `${text} as column_${index}`).join(', ')}, count(*) as rows
-    from (select ${names} from (${rowsText(scan, slots, 'bounded', names)}) as merged
-      order by ${orderBy(scan, 'merged')}) as page`
+    from (${rowsText(scan, slots, 'bounded', names)}) as page`
 }
 
-/** The select of a scan's first rows, without an order where they come from several runs. */
+/** The select of a scan's first rows, in its direction. */
 function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string {
   const runs = unrestrictedRuns(scan)
   const limited = limitOf(slots)

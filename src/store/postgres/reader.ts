@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { PoolClient } from 'pg'
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
-import { type Resource, type Row, type Selection, scopeOf } from '../../resources/resource.ts'
+import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
@@ -11,7 +11,9 @@ import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
+  fixedValue,
   marketStatement,
+  openColumns,
   type PageScans,
   type Statement,
   spanStatement,
@@ -150,13 +152,13 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
     }
     const found = await rowsAndState(client, pageScans(query, span, market), limit + 1, markets)
-    const width = resource.storage.columns.length
-    const [count, hasRowsAtOrBefore, marketId, ...state] = found.slice(width)
+    const columns = openColumns(query)
+    const [count, hasRowsAtOrBefore, marketId, ...state] = found.slice(columns.length)
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.numbers.delete(scopeOf(resource, selection)!)
       continue
     }
-    const read = rowsOfColumns(resource, found!.slice(0, width) as (string | null)[], Number(count))
+    const read = rowsOfColumns(query, columns, found as (string | null)[], Number(count))
     return {
       ...cutRows(read, limit),
       edges: null,
@@ -202,16 +204,35 @@ async function marketOf(
   return BigInt(found[0]!)
 }
 
-/** Rows from the texts of their columns: see columnsText in ../page-statement.ts. */
-function rowsOfColumns({ storage }: Resource, texts: readonly (string | null)[], count: number): Row[] {
+/** Rows from the texts of their open columns: see columnsText in ../page-statement.ts. */
+function rowsOfColumns(
+  { resource, selection }: PageQuery,
+  open: readonly RowColumn[],
+  texts: readonly (string | null)[],
+  count: number,
+): Row[] {
   if (count === 0) return []
-  const columns = storage.columns.map(({ type }, index): readonly (string | number | null)[] => {
-    const text = texts[index]!
+  const columns = resource.storage.columns.map((column): readonly (string | number | null)[] => {
+    const { name, type } = column
+    const fixed = fixedValue(resource, selection, name)
+    if (fixed !== undefined) return Array(count).fill(type === 'small' ? Number(fixed) : String(fixed))
+    const text = texts[open.indexOf(column)]!
     if (type === 'text') return JSON.parse(text) as (string | null)[]
     const values = text.split('\n')
-    return type === 'small' ? values.map(Number) : values.map((value) => (value === '' ? null : value))
+    if (type === 'small') return values.map(Number)
+    return hasEmptyLine(text) ? values.map((value) => (value === '' ? null : value)) : values
   })
-  return Array.from({ length: count }, (_, row) => columns.map((values) => values[row]!))
+  const rows: Row[] = []
+  for (let index = 0; index < count; index++) {
+    const row = new Array<string | number | null>(columns.length)
+    for (let column = 0; column < row.length; column++) row[column] = columns[column]![index]!
+    rows.push(row)
+  }
+  return rows
+}
+
+function hasEmptyLine(text: string): boolean {
+  return text === '' || text.startsWith('\n') || text.endsWith('\n') || text.includes('\n\n')
 }
 
 /** Runs `read` in one snapshot. */
