@@ -64,8 +64,11 @@ export const isNodeOf = (form: Field['form']): form is NodeOf => typeof form ===
 export const namesOf = (form: Field['form']): readonly string[] | null =>
   typeof form === 'object' && 'names' in form ? form.names : null
 
-/** A part of a node's text, as it follows from a row. */
-type Part = (row: Row, scope: string) => string
+/** A piece of a node's text, as it follows from a row. */
+type ValueText = (row: Row, scope: string) => string
+
+/** A part of a node's text: a text that is the same for all rows, or one that follows from a row. */
+type TextPart = ConstantPart | { value: ValueText }
 
 /**
  * Makes the writer of a resource's nodes: rows as the API's JSON.
@@ -76,36 +79,65 @@ export function nodeWriter(
   fields: readonly Field[],
   columns: readonly string[],
 ): (row: Row, selection: Selection) => string {
-  const write = objectWriter(fields, columns)
+  const write = writerOf(objectParts(fields, columns))
   return (row, { marketId }) => write(row, marketId ?? '')
 }
 
-function objectWriter(fields: readonly Field[], columns: readonly string[]): Part {
+function objectParts(fields: readonly Field[], columns: readonly string[]): TextPart[] {
   if (fields[0]!.ifNull === 'left out') throw new TypeError('the first field of an object is always there')
-  const parts = fields.map((field, index): Part => {
+  const parts: TextPart[] = [constant('{')]
+  for (const [index, field] of fields.entries()) {
     const head = `${index === 0 ? '' : ','}"${field.name}":`
     const at = columns.indexOf(field.column)
     if (at < 0 && field.column !== 'scope') throw new TypeError(`no column ${field.column}`)
-    const value = valueWriter(field, columns, at)
-    if (field.ifNull === undefined) return (row, scope) => head + value(row, scope)
+    const own = [constant(head), ...valueParts(field, columns, at)]
+    if (field.ifNull === undefined) {
+      parts.push(...own)
+      continue
+    }
+    const write = writerOf(own)
     const none = field.ifNull === 'null' ? `${head}null` : ''
-    return (row, scope) => (row[at] === null ? none : head + value(row, scope))
-  })
-  return (row, scope) => {
-    let text = '{'
-    for (const part of parts) text += part(row, scope)
-    return `${text}}`
+    parts.push({ value: (row, scope) => (row[at] === null ? none : write(row, scope)) })
   }
+  parts.push(constant('}'))
+  return parts
 }
 
-function valueWriter({ column, form }: Field, columns: readonly string[], at: number): Part {
-  if (column === 'scope') return (_, scope) => `"${scope}"`
-  if (isStored(form) || isNodeOf(form)) return (row) => row[at] as string
-  if (isObject(form)) return objectWriter(form.object, columns)
+function valueParts({ column, form }: Field, columns: readonly string[], at: number): TextPart[] {
+  if (column === 'scope') return [{ constant: (scope) => `"${scope}"` }]
+  if (isStored(form) || isNodeOf(form)) return [{ value: (row) => row[at] as string }]
+  if (isObject(form)) return objectParts(form.object, columns)
+  if (form === 'text') return [{ value: (row) => jsonText(row[at] as string) }]
   const names = namesOf(form)
-  if (names !== null) return (row) => `"${names[row[at] as number]}"`
-  if (form === 'text') return (row) => jsonText(row[at] as string)
-  return (row) => `"${row[at]}"`
+  const value: ValueText =
+    names === null ? (row) => row[at] as string : (row) => names[row[at] as number] as string
+  return [constant('"'), { value }, constant('"')]
+}
+
+/** Joins parts: the texts between two values are put together once for each scope, and pages have one. */
+function writerOf(parts: readonly TextPart[]): ValueText {
+  const merged = mergedParts(parts)
+  const values = merged.flatMap((part) => ('value' in part ? [part.value] : []))
+  let textsScope: string | null = null
+  /** What stands before each value, and after the last. */
+  let texts: string[] = []
+  const textsOf = (scope: string) => {
+    const found = ['']
+    for (const part of merged) {
+      if ('value' in part) found.push('')
+      else found[found.length - 1] += part.constant(scope)
+    }
+    return found
+  }
+  return (row, scope) => {
+    if (scope !== textsScope) {
+      texts = textsOf(scope)
+      textsScope = scope
+    }
+    let text = ''
+    for (let index = 0; index < values.length; index++) text += texts[index]! + values[index]!(row, scope)
+    return text + texts[values.length]!
+  }
 }
 
 /** Texts that stand in JSON as they are; quotes, backslashes and control characters do not. */
@@ -117,10 +149,13 @@ export function jsonText(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
-export type SqlPart = { constant: (scope: string) => string } | { sql: string }
+/** A text that is the same for all rows of a scope. */
+type ConstantPart = { constant: (scope: string) => string }
 
-const constant = (text: string): SqlPart => ({ constant: () => text })
+/** A piece of SQL that gives a piece of text: a text that is the same for all rows, or an expression over a row. */
+export type SqlPart = ConstantPart | { sql: string }
+
+const constant = (text: string): ConstantPart => ({ constant: () => text })
 
 /**
  * The text that {@link nodeWriter} writes, as SQLite puts it together: parts to be joined.
@@ -169,8 +204,10 @@ export function sqlText(text: string): string {
 }
 
 /** Parts with those that follow on each other and are the same for all rows as one. */
-export function mergedParts(parts: readonly SqlPart[]): SqlPart[] {
-  const merged: SqlPart[] = []
+export function mergedParts<Part extends object>(
+  parts: readonly (ConstantPart | Part)[],
+): (ConstantPart | Part)[] {
+  const merged: (ConstantPart | Part)[] = []
   for (const part of parts) {
     const last = merged.at(-1)
     if (last !== undefined && 'constant' in last && 'constant' in part) {

@@ -21,7 +21,7 @@ const SECOND = 1_000_000_000n
 const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 
 /** A prime: a changed digit, wherever it stands, changes the check. */
-const MODULUS = 8999n
+const MODULUS = 8999
 
 /** The cursors of data points. */
 export const pointCursor: CursorCodec = {
@@ -41,13 +41,17 @@ function headOf(marketId: string): string {
 }
 
 function encodePoint(marketId: string | null, row: Row | Key): string {
-  const [timestamp, seq, source] = row.slice(0, 3).map((value) => BigInt(value!)) as [bigint, bigint, bigint]
-  const inSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
-  const letter = LETTERS[Number(source)]!
-  const time = inSeconds
-    ? `${timestamp / SECOND}${letter}`
-    : `${BigInt.asUintN(64, timestamp).toString(16).padStart(16, '0')}${letter.toLowerCase()}`
-  return `${headOf(marketId!)}${checkOf(timestamp, seq, source)}${time}${seq}`
+  // Digits of numbers, for which nothing is allocated: pages of PostgreSQL write one for each row.
+  const time = String(row[0])
+  const seq = String(row[1])
+  const source = Number(row[2])
+  const head = `${headOf(marketId!)}${checkOf(time, seq, source)}`
+  // Of 19 digits: from FIRST_IN_SECONDS on.
+  if (time.length === 19 && time.endsWith('000000000') && !time.startsWith('-')) {
+    return `${head}${time.slice(0, -9)}${LETTERS[source]}${seq}`
+  }
+  const hex = BigInt.asUintN(64, BigInt(time)).toString(16).padStart(16, '0')
+  return `${head}${hex}${LETTERS[source]!.toLowerCase()}${seq}`
 }
 
 /**
@@ -63,9 +67,7 @@ function pointSql(source: string): string {
     const [none, external, internal] = letters
     return `case ${source} when 2 then '${internal}' when 1 then '${external}' else '${none}' end`
   }
-  const added = Number.isNaN(run)
-    ? `${7n * MODULUS} + ${source} * 13`
-    : String(7n * MODULUS + BigInt(run) * 13n)
+  const added = Number.isNaN(run) ? `${7 * MODULUS} + ${source} * 13` : String(7 * MODULUS + run * 13)
   const check = `1000 + (timestamp % ${MODULUS} * 7 + seq % ${MODULUS} * 31 + ${added}) % ${MODULUS}`
   return `${check}, case when timestamp % ${SECOND} = 0 and timestamp >= ${FIRST_IN_SECONDS}
     then (timestamp / ${SECOND}) || ${letter(LETTERS)}
@@ -80,13 +82,27 @@ function readPoint(text: string): Key | null {
   const source = BigInt(LETTERS.indexOf(upper ?? lower!.toUpperCase()))
   const seq = BigInt(digits!)
   const key: KeyValue[] = [timestamp, seq, source]
-  if (timestamp > MAX_INT64 || seq > MAX_INT64 || BigInt(check!) !== checkOf(timestamp, seq, source))
-    return null
+  if (timestamp > MAX_INT64 || seq > MAX_INT64) return null
+  if (Number(check) !== checkOf(String(timestamp), digits!, Number(source))) return null
   // Whatever does not come out the same again (another spelling of the same time) is not a cursor of ours.
   const isInSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
   return isInSeconds === (seconds !== undefined) ? key : null
 }
 
-function checkOf(timestamp: bigint, seq: bigint, source: bigint): bigint {
-  return 1000n + ((((timestamp % MODULUS) + MODULUS) * 7n + (seq % MODULUS) * 31n + source * 13n) % MODULUS)
+/** Four digits that follow from a key; `timestamp` and `seq` are decimal digits. */
+function checkOf(timestamp: string, seq: string, source: number): number {
+  return 1000 + ((residueOf(timestamp) * 7 + residueOf(seq) * 31 + source * 13) % MODULUS)
+}
+
+/** So many digits are exact as a number; of longer ones the last are taken apart from the others. */
+const EXACT_DIGITS = 15
+const LAST_DIGITS = 9
+const MODULUS_OF_LAST = 10 ** LAST_DIGITS % MODULUS
+
+/** What an integer of 64 bits, in decimal digits, leaves when it is divided by the modulus; 0 or more. */
+function residueOf(digits: string): number {
+  if (digits.startsWith('-')) return (MODULUS - residueOf(digits.slice(1))) % MODULUS
+  if (digits.length <= EXACT_DIGITS) return Number(digits) % MODULUS
+  const [first, last] = [Number(digits.slice(0, -LAST_DIGITS)), Number(digits.slice(-LAST_DIGITS))]
+  return ((first % MODULUS) * MODULUS_OF_LAST + last) % MODULUS
 }

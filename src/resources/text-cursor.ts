@@ -71,11 +71,14 @@ export function textCursor(
     )
   }
   return {
-    encode: (id, row: Row | readonly KeyValue[]) =>
-      head(id) +
-      types
-        .map((type, index) => (type === 'text' ? writeText(String(row[index])) : String(row[index])))
-        .join('_'),
+    encode: (id, row: Row | readonly KeyValue[]) => {
+      let text = head(id)
+      for (const [index, type] of types.entries()) {
+        const value = String(row[index])
+        text += `${index === 0 ? '' : '_'}${type === 'text' ? writeText(value) : value}`
+      }
+      return text
+    },
     isOne,
     decode: (id, text) => {
       if (!isOne(text)) return 'garbled'
