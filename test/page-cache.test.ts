@@ -32,6 +32,24 @@ function lasting({ status, headers, text }: Answer): unknown {
 
 for (const kind of STORE_KINDS) {
   describe(`pages from memory (${kind.name})`, () => {
+    test('and those that are made, many at a time, hold what each is by itself', async (t) => {
+      const store = kind.create(t)
+      await ingestWhole(store, SAMPLE)
+      const base = await serve(t, store, { cacheBytes: 0 })
+      const targets = [...Array(150).keys()].map(
+        (index) => `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=${2 * index + 1}`,
+      )
+      const alone: string[] = []
+      for (const target of targets) alone.push((await send(base, target)).text)
+      for (let time = 1; time <= 3; time++) {
+        const answers = await Promise.all(targets.map((target) => send(base, target)))
+        assert.deepEqual(
+          answers.map(({ text }) => text),
+          alone,
+        )
+      }
+    })
+
     test('are what reading the rows gives, headers included', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)

@@ -7,6 +7,7 @@ import { type AuctionsQuery, readAuctions } from '../../store/read-auctions.ts'
 import { MAX_BUCKETS, readSeries, type SeriesQuery } from '../../store/read-series.ts'
 import type { HoldingsQuery, Reader } from '../../store/store.ts'
 import { checkSumOf } from '../http/send-json.ts'
+import { BufferPool } from './buffer-pool.ts'
 import { coverageBody } from './coverage-body.ts'
 import { createKeptEstimates } from './kept-estimates.ts'
 import { pageBody } from './page-body.ts'
@@ -52,32 +53,47 @@ export type Pages = {
 /** Makes pages here, from a reader that stays its owner's to close. */
 export function pagesOf(reader: Reader): Pages {
   const report = createReports(reader)
+  const buffers = new BufferPool()
   return {
-    make: (asked, form) => makePage(reader, asked, form),
+    make: (asked, form) => makePage(reader, asked, form, buffers),
     report,
     close: async () => {},
   }
 }
 
+/**
+ * Makes a page.
+ *
+ * @param buffers gives the memory for a page that the reader has not written, and takes it back
+ */
 export async function makePage(
   reader: Reader,
   asked: PageRequest,
   form: PageForm = 'json',
+  buffers: BufferPool | null = null,
 ): Promise<MadePage | null> {
-  const page = await reader.page(asked.query)
+  const { query } = asked
+  const page = await reader.page(query)
   const { position, version } = page
   if (position === null) return null
-  const json = pageBody(asked, page)
-  const { resource } = asked.query
-  return {
-    ...(form === 'json'
-      ? { body: json, checkSum: checkSumOf(json) }
-      : // Loaded where it is asked for: most services speak no gRPC.
-        { body: (await import('./page-message.ts')).pageMessage(resource, json), checkSum: '' }),
-    scope: scopeOfPage(asked.query),
-    position,
-    version,
+  let release: (() => void) | undefined
+  const json =
+    buffers === null
+      ? pageBody(asked, page)
+      : pageBody(asked, page, (bytes) => {
+          const block = buffers.take(bytes)
+          release = () => buffers.give(block)
+          return Buffer.from(block, 0, bytes)
+        })
+  const made = { scope: scopeOfPage(query), position, version }
+  if (form === 'json') {
+    return { ...made, body: json, checkSum: checkSumOf(json), ...(release === undefined ? {} : { release }) }
   }
+  // Loaded where it is asked for: most services speak no gRPC.
+  const { pageMessage } = await import('./page-message.ts')
+  const body = pageMessage(query.resource, json)
+  release?.()
+  return { ...made, body, checkSum: '' }
 }
 
 /** A request for a page of market summaries, as it can be sent between threads. */

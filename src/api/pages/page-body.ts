@@ -6,8 +6,19 @@ import type { PageRequest } from './page-request.ts'
 /** The cursors of a page's first edge and its last; `""` where there is none. */
 type EndCursors = { startCursor: string; endCursor: string }
 
-/** Writes a page as the answer's body: compact JSON. */
-export function pageBody(request: PageRequest, page: Page): Buffer {
+/** Gives memory for so many bytes. */
+type TakeMemory = (bytes: number) => Buffer
+
+/**
+ * Writes a page as the answer's body: compact JSON.
+ *
+ * @param take gives the memory for it, where the page's rows have not been written yet
+ */
+export function pageBody(
+  request: PageRequest,
+  page: Page,
+  take: TakeMemory = (bytes) => Buffer.allocUnsafe(bytes),
+): Buffer {
   const { query, backward } = request
   const hasNextPage = backward ? page.hasRowsAtOrBefore : page.more
   const hasPreviousPage = backward ? page.more : page.hasRowsAtOrBefore
@@ -16,7 +27,14 @@ export function pageBody(request: PageRequest, page: Page): Buffer {
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
   const { text, ...cursors } = edgesText(request, page)
-  return Buffer.from(head + text + tailOf(cursors))
+  return bytesOf(head + text + tailOf(cursors), take)
+}
+
+function bytesOf(text: string, take: TakeMemory): Buffer {
+  const bytes = take(Buffer.byteLength(text))
+  // Of ASCII, as nearly all pages are, a character is a byte.
+  bytes.write(text, bytes.length === text.length ? 'latin1' : 'utf8')
+  return bytes
 }
 
 /** Puts texts around edges: where they stand, if there is room. */
