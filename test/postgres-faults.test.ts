@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -15,6 +16,7 @@ import { blocksOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
+import { MARKET } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
@@ -147,6 +149,51 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const { code, stderr } = await ingestion.outcome
     assert.equal(code, 0, stderr)
     assert.deepEqual(await digestStore(name), expected)
+  })
+
+  test('pages asked for at once share four connections, and are asked for anew where those are cut', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    const reader = await openStore(name).openReader()
+    t.after(() => reader.close())
+    const pageOf = (limit: number) =>
+      reader.page({
+        ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
+        ...{ descending: true, cursor: null, limit },
+      })
+    const expected = await pageOf(40)
+    const holder = new Client({ connectionString: server.url })
+    await holder.connect()
+    t.after(() => holder.end())
+    const schema = new URL(name).searchParams.get('schema')
+    const waiting = `from pg_stat_activity where application_name = 'lyra' and wait_event_type = 'Lock'`
+    const untilWaiting = async () => {
+      let found: unknown[] = []
+      for (let waited = 0; found.length < 4 && waited < 3_000; waited += 20) {
+        await sleep(20)
+        found = await query(server.url, `select pid ${waiting}`)
+      }
+      return found
+    }
+    await holder.query(`begin; lock table ${schema}.stream in access exclusive mode`)
+    const pages = Promise.all(Array.from({ length: 16 }, (_, index) => pageOf(index + 1)))
+    const first = await untilWaiting()
+    assert.equal(first.length, 4)
+    const [{ count }] = (await query(
+      server.url,
+      "select count(*)::int as count from pg_stat_activity where application_name = 'lyra'",
+    )) as [{ count: number }]
+    assert.equal(count, 4)
+    await query(server.url, `select pg_terminate_backend(pid) ${waiting}`)
+    const second = await untilWaiting()
+    assert.equal(second.length, 4)
+    assert.notDeepEqual(second, first)
+    await holder.query('rollback')
+    for (const [index, { rows, position, more }] of (await pages).entries()) {
+      assert.deepEqual(rows, expected.rows.slice(0, index + 1))
+      assert.deepEqual([position, more], [expected.position, true])
+    }
   })
 
   test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { PoolClient } from 'pg'
+import type { Client, PoolClient } from 'pg'
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
@@ -35,10 +35,17 @@ import { isSpread } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
+import { createSharedConnections } from './shared-connections.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
 const MAX_CONNECTIONS = 10
+
+/** Those of them that pages share: a statement that follows another one finds the server's process awake. */
+const SHARED_CONNECTIONS = 4
+
+/** A page of more rows would keep those after it waiting. */
+const MAX_SHARING_ROWS = 1_000
 
 /**
  * Opens a reader on separate connections.
@@ -49,7 +56,8 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   const spread = await openWith(address)
   const config = readerConfig(address, spread)
   const { Pool } = await import('pg')
-  const pool = new Pool({ ...config, max: MAX_CONNECTIONS })
+  const pool = new Pool({ ...config, max: MAX_CONNECTIONS - SHARED_CONNECTIONS })
+  const shared = createSharedConnections(config, SHARED_CONNECTIONS)
   // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
   // reports its error with its statements', and to a listener, which the pool has only while it is idle.
   pool.on('error', () => {})
@@ -59,27 +67,48 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
-  /** Asks on one connection; once more on a new one where that one proves lost. */
-  async function ask<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      let client: PoolClient | null = null
+  /** Runs work on a connection; once more on a new one where that one proves lost. */
+  async function retried<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work().catch((error: unknown) => {
+        if (isConnectionLost(error)) return work()
+        throw error
+      })
+    } catch (error) {
+      throw asUnavailable(explainPostgresError(address.name, error))
+    }
+  }
+
+  /** Asks on a connection of which nobody else makes use meanwhile. */
+  function ask<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
+    return retried(async () => {
+      const client = await pool.connect()
       try {
-        client = await pool.connect()
         const result = await read(client)
         client.release()
         return result
       } catch (error) {
-        client?.release(true)
-        if (client !== null && attempt === 1 && isConnectionLost(error)) continue
-        throw asUnavailable(explainPostgresError(address.name, error))
+        client.release(true)
+        throw error
       }
-    }
+    })
+  }
+
+  /** Asks what takes little: each statement is a snapshot by itself. */
+  function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return retried(() => shared.ask(read))
   }
 
   return {
-    page: (query) => ask((client) => readPage(client, query, markets)),
-    position: () => ask(readPosition),
-    freshness: (since) => ask((client) => readFreshness(client, since)),
+    page: (query) => {
+      if (isInSteps(query)) {
+        return ask((client) => snapshot(client, () => readPageWithin(client, query, markets)))
+      }
+      const read = (client: Queryable) => readPageWithin(client, query, markets)
+      return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
+    },
+    position: () => askShared(readPosition),
+    freshness: (since) => askShared((client) => readFreshness(client, since)),
     arrivals: (query) => ask((client) => snapshot(client, () => arrivalsOf(client, query))),
     placeOf: (resource, selection, key) =>
       ask(async (client) => {
@@ -97,7 +126,9 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
     read: (reading) => ask((client) => snapshot(client, () => runReading(client, reading()))),
-    close: () => pool.end(),
+    close: async () => {
+      await Promise.all([pool.end(), shared.close()])
+    },
   }
 }
 
@@ -127,13 +158,9 @@ type Markets = {
 
 const MAX_MARKETS_KNOWN = 10_000
 
-async function readPage(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
-  const { resource, selection } = query
-  const { span } = resource.storage
-  // A span is read by a separate statement: both are of one snapshot.
-  const isInSteps = span !== undefined && selection[span.filter] !== undefined
-  const read = () => readPageWithin(client, query, markets)
-  return isInSteps ? snapshot(client, read) : read()
+/** Whether a page is read by two statements, which are to be of one snapshot: a span is read ahead of its rows. */
+function isInSteps({ resource: { storage }, selection }: PageQuery): boolean {
+  return storage.span !== undefined && selection[storage.span.filter] !== undefined
 }
 
 /** A page, within the caller's transaction where it has one. */
