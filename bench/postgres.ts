@@ -176,11 +176,14 @@ async function ofReplica(
   })
 }
 
-/** The middle of some rounds of each of several measurements. */
+/** The middle of some rounds of each of several measurements, after one that warms up. */
 async function inTurns(measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
   const values: number[][] = measurements.map(() => [])
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, measure] of measurements.entries()) values[index]!.push(await measure())
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [index, measure] of measurements.entries()) {
+      const value = await measure()
+      if (round > 0) values[index]!.push(value)
+    }
   }
   return values.map(median)
 }
