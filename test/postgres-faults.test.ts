@@ -95,6 +95,8 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const name = store()
     const service = startLyra(t, ['serve', '--port', '0', '--store', name, stream])
     const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    // Once the first blocks are there: a writer that finds no server at its start does not wait for one.
+    while ((await send(base!, '/api/v2/checkpoints')).status !== 200) await sleep(20)
     const statuses = new Map<number, number>()
     let asking = true
     const reading = (async () => {
@@ -249,17 +251,19 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
+    const schema = new URL(name).searchParams.get('schema')
+    const heightNow = async () =>
+      (await query(server.url, `select height from ${schema}.stream`))[0]?.height as string | undefined
     const first = startLyra(t, ['ingest', '--store', name, stream])
-    await sleep(600)
+    while ((await heightNow().catch(() => undefined)) === undefined) await sleep(10)
+    // It stays at work for as long as the second one needs to start.
+    first.child.kill('SIGSTOP')
     const second = startLyra(t, ['ingest', '--store', name, stream])
     await second.printed(/another writer is at work; standing by/)
     assert.equal(first.child.exitCode, null, 'the first one is still at work')
     first.child.kill('SIGKILL')
     const killedAt = performance.now()
     let tookOver = Number.NaN
-    const schema = new URL(name).searchParams.get('schema')
-    const heightNow = async () =>
-      (await query(server.url, `select height from ${schema}.stream`))[0]?.height as string | undefined
     const height = await heightNow()
     while (Number.isNaN(tookOver)) {
       if ((await heightNow()) !== height || second.child.exitCode !== null)
