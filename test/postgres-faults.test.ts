@@ -153,6 +153,17 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     assert.deepEqual(await digestStore(name), expected)
   })
 
+  test('a reader that is closed opens no connection any more', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    const reader = await openStore(name).openReader()
+    assert.equal((await reader.position())!.height, '905')
+    await reader.close()
+    await assert.rejects(reader.position())
+    await assert.rejects(reader.coverage())
+  })
+
   test('pages asked for at once share four connections, and are asked for anew where those are cut', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()

@@ -19,6 +19,7 @@ type Shared = { opened: Promise<Client>; reads: number }
  */
 export function createSharedConnections(config: ClientConfig, most: number): SharedConnections {
   const open = new Set<Shared>()
+  let isClosed = false
 
   function add(): Shared {
     const opened = connect(config)
@@ -38,6 +39,8 @@ export function createSharedConnections(config: ClientConfig, most: number): Sha
 
   return {
     ask: async (read) => {
+      // A connection that is opened now would stay, and keep the process from ending.
+      if (isClosed) throw new Error('the reader is closed')
       const shared = leastBusy()
       shared.reads++
       try {
@@ -51,6 +54,7 @@ export function createSharedConnections(config: ClientConfig, most: number): Sha
     },
 
     close: async () => {
+      isClosed = true
       const all = [...open]
       open.clear()
       await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
