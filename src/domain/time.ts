@@ -1,12 +1,12 @@
 import { nearestInt64 } from './integers.ts'
 
-const WRITTEN =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/
+const WRITTEN = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?$/
 const AGE = /^([1-9]\d{0,5})([hdw])$/
 
 const MINUTE = 60_000_000_000n
 const HOUR = 60n * MINUTE
-const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
+/** Nanoseconds of the units of an age. */
+export const AGE_UNITS: Record<string, bigint> = { h: HOUR, d: 24n * HOUR, w: 7n * 24n * HOUR }
 
 /** A time as it was written: in Unix nanoseconds, an age in nanoseconds, or why it is not a time. */
 export type WrittenTime = { time: bigint } | { age: bigint } | { fault: string }
@@ -21,16 +21,36 @@ export function readTime(text: string): WrittenTime {
   if (age !== null) return { age: BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
   const match = WRITTEN.exec(text)
   if (match === null) return { fault: 'It is not a time.' }
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match
+  const [, date, time, fraction, zone] = match
+  const read = calendarTime({ date: date!, time, fraction, zone })
+  return time !== undefined && zone === undefined && 'time' in read
+    ? { fault: `It names no zone: for UTC write ${text.replace(' ', 'T')}Z.` }
+    : read
+}
+
+/** The parts of a time as they were written: `2026-01-31`, `12:00:05`, `25`, `+02:00`; those left out are 0 and UTC. */
+export type CalendarParts = {
+  date: string
+  time?: string | undefined
+  fraction?: string | undefined
+  zone?: string | undefined
+}
+
+/** A time of the calendar in Unix nanoseconds, or why there is no such time. */
+export function calendarTime({
+  date,
+  time = '00:00:00',
+  fraction = '',
+  zone,
+}: CalendarParts): { time: bigint } | { fault: string } {
+  const [year, month, day] = date.split('-').map(Number) as [number, number, number]
+  const [hour, minute, second] = time.split(':').map(Number) as [number, number, number]
   const wall = new Date(0)
-  wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  if (wall.toISOString().slice(0, 10) !== `${year}-${month}-${day}`)
-    return { fault: `There is no ${year}-${month}-${day}.` }
-  wall.setUTCHours(Number(hour), Number(minute), Number(second))
-  if (wall.toISOString().slice(11, 19) !== `${hour}:${minute}:${second}`)
-    return { fault: `There is no ${hour}:${minute}:${second}.` }
-  if (match[4] !== undefined && zone === undefined)
-    return { fault: `It names no zone: for UTC write ${text.replace(' ', 'T')}Z.` }
+  // What does not come out the same is not there: 30 February, 25:00:00.
+  wall.setUTCFullYear(year, month - 1, day)
+  if (wall.toISOString().slice(0, 10) !== date) return { fault: `There is no ${date}.` }
+  wall.setUTCHours(hour, minute, second)
+  if (wall.toISOString().slice(0, 19) !== `${date}T${time}`) return { fault: `There is no time ${time}.` }
   const offset = offsetOf(zone)
   if (offset === null) return { fault: `There is no zone ${zone}.` }
   return { time: BigInt(wall.getTime()) * 1_000_000n - offset + BigInt(fraction.padEnd(9, '0')) }

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConnectionError, dialPair } from '../ingest/forward/dial-pair.ts'
+import { messageOf } from '../ingest/live/pair-socket.ts'
 import { RECORD_HEADER_BYTES } from '../records/record-framer.ts'
 import { DialError } from './dial-error.ts'
 import { generateBlocks } from './generate.ts'
 import type { GenerateOptions } from './options.ts'
-
-/** Bytes before an event in the protocol: its length. */
-const LENGTH_BYTES = 8
 
 /** How long the receiver may take to read what was sent last. */
 const END_TIMEOUT_MS = 5_000
@@ -51,15 +49,13 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => {})
 }
 
-/** Records of an event file as messages: the length of an event, and the event. */
+/** Records of an event file as messages. */
 function messagesOf(records: Buffer): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < records.length; ) {
     const event = at + RECORD_HEADER_BYTES
     const end = at + 4 + records.readUInt32BE(at)
-    const length = Buffer.alloc(LENGTH_BYTES)
-    length.writeBigUInt64BE(BigInt(end - event))
-    pieces.push(length, records.subarray(event, end))
+    pieces.push(messageOf(records, event, end))
     at = end
   }
   return Buffer.concat(pieces)

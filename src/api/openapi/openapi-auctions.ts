@@ -1,7 +1,7 @@
-import { DATE_RANGE_PARAMETERS, PATH_MARKET_ID } from '../pages/parameters.ts'
+import { DATE_RANGE_PARAMETERS } from '../pages/parameters.ts'
 import { closedObject } from './node-schemas.ts'
 import { reportAnswers } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import { COMMON_PARAMETERS, parametersOfMarket } from './openapi-parameters.ts'
 
 const time = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
 
@@ -25,10 +25,14 @@ const AUCTIONS_SCHEMA = closedObject({
   }),
 })
 
-const RANGE = [
+const MEANINGS = [
   'Auctions in progress at this time or after it, Unix nanoseconds.',
   'Auctions that began before this time, Unix nanoseconds.',
 ]
+const RANGE = DATE_RANGE_PARAMETERS.map((parameter, index) => ({
+  ...parameter,
+  description: MEANINGS[index]!,
+}))
 
 /** The operation of `GET /api/v2/auctions/{marketId}`. */
 export function auctionsOperation(): object {
@@ -36,14 +40,7 @@ export function auctionsOperation(): object {
     operationId: 'getAuctions',
     summary: 'When a market was in auction',
     tags: ['market data'],
-    parameters: [
-      { ...describedParameter(PATH_MARKET_ID), in: 'path', required: true },
-      ...DATE_RANGE_PARAMETERS.map((parameter, index) => ({
-        ...describedParameter({ ...parameter, description: RANGE[index]! }),
-        in: 'query',
-      })),
-      ...COMMON_PARAMETERS,
-    ],
+    parameters: [...parametersOfMarket(RANGE), ...COMMON_PARAMETERS],
     responses: reportAnswers('The auctions.', AUCTIONS_SCHEMA, 'A malformed request or market id'),
   }
 }

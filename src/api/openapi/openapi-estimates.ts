@@ -1,8 +1,7 @@
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
-import { PATH_MARKET_ID } from '../pages/parameters.ts'
 import { closedObject } from './node-schemas.ts'
 import { reportAnswers } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import { COMMON_PARAMETERS, parametersOfMarket } from './openapi-parameters.ts'
 
 const ESTIMATE_SCHEMA = closedObject({
   fundingEstimate: {
@@ -18,7 +17,7 @@ export function fundingEstimateOperation(): object {
     operationId: 'getFundingEstimate',
     summary: 'What the running funding period of a market would pay if it ended at the last block',
     tags: ['market data'],
-    parameters: [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...COMMON_PARAMETERS],
+    parameters: [...parametersOfMarket([]), ...COMMON_PARAMETERS],
     responses: reportAnswers('An estimate.', ESTIMATE_SCHEMA, 'A malformed request or market id'),
   }
 }

@@ -31,12 +31,17 @@ export const COMMON_PARAMETERS = Object.keys(PARAMETERS).map((key) => ({
 
 /** The parameters of a resource, as its operation lists them. */
 export function parametersOfResource(resource: Resource): object[] {
-  const ofQuery = parametersOf(resource).map((parameter) => ({
-    ...describedParameter(parameter),
-    in: 'query',
-  }))
-  if (!resource.path.includes(':marketId')) return ofQuery
-  return [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery]
+  const parameters = parametersOf(resource)
+  return resource.path.includes(':marketId') ? parametersOfMarket(parameters) : ofQuery(parameters)
+}
+
+/** The market of a path, and what its query takes. */
+export function parametersOfMarket(parameters: readonly Parameter[]): object[] {
+  return [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery(parameters)]
+}
+
+function ofQuery(parameters: readonly Parameter[]): object[] {
+  return parameters.map((parameter) => ({ ...describedParameter(parameter), in: 'query' }))
 }
 
 /** A parameter, but for where it stands. */

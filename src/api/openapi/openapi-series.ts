@@ -1,9 +1,9 @@
 import { INTERVALS } from '../../domain/intervals.ts'
 import { SOURCES } from '../../resources/funding-period-data-points.ts'
-import { PATH_MARKET_ID, SERIES_PARAMETERS } from '../pages/parameters.ts'
+import { SERIES_PARAMETERS } from '../pages/parameters.ts'
 import { closedObject } from './node-schemas.ts'
 import { reportAnswers } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import { COMMON_PARAMETERS, parametersOfMarket } from './openapi-parameters.ts'
 
 const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
 
@@ -58,11 +58,7 @@ export function seriesOperation(): object {
     operationId: 'getFundingPeriodDataPointSeries',
     summary: 'Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request',
     tags: ['market data'],
-    parameters: [
-      { ...describedParameter(PATH_MARKET_ID), in: 'path', required: true },
-      ...SERIES_PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
-      ...COMMON_PARAMETERS,
-    ],
+    parameters: [...parametersOfMarket(SERIES_PARAMETERS), ...COMMON_PARAMETERS],
     responses: reportAnswers(
       'A series.',
       SERIES_SCHEMA,

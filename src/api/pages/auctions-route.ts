@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { MARKET_ID } from '../../domain/ids.ts'
-import { invalidMarketId, missingMarketId } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Pages } from './make-page.ts'
+import { marketIdOfPath } from './page-request.ts'
 import { DATE_RANGE_PARAMETERS, parameterReader } from './parameters.ts'
 import { type ReportTurns, sendReport } from './send-report.ts'
 
@@ -11,11 +10,8 @@ export function auctionsHandler({ pages, ...inTurn }: ReportTurns & { pages: Pag
   const readParameters = parameterReader(DATE_RANGE_PARAMETERS)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
-    const { marketId: id } = request.params as { marketId: string }
-    if (id === '') throw missingMarketId()
-    if (!MARKET_ID.test(id)) throw invalidMarketId(id)
     const auctions = {
-      marketId: id.toLowerCase(),
+      marketId: marketIdOfPath(request),
       start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
       end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
     }

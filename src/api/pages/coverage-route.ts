@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { MARKET_ID } from '../../domain/ids.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
-import { invalidMarketId, invalidPagination } from '../http/errors.ts'
+import { invalidPagination } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
 import type { Pages } from './make-page.ts'
+import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter, type ParameterValues, parameterReader } from './parameters.ts'
 import { type ReportTurns, sendReport } from './send-report.ts'
@@ -34,12 +34,12 @@ export function coverageHandler({ pages, ...inTurn }: CoverageOptions) {
 }
 
 function coverageQuery(values: ParameterValues): HoldingsQuery {
-  const marketId = values.get('marketId') as string | undefined
-  if (marketId !== undefined && !MARKET_ID.test(marketId)) throw invalidMarketId(marketId)
+  const given = values.get('marketId') as string | undefined
+  const marketId = given === undefined ? null : checkedId('marketId', given)
   const after = values.get('after') as string | undefined
   const place = after === undefined ? { fromHeight: 0n, afterMarket: '' } : decodeCoverageCursor(after)
   if (place === null) {
     throw invalidPagination('after is not a cursor of the coverage; allowed is the next of an earlier answer')
   }
-  return { marketId: marketId?.toLowerCase() ?? null, ...place, limit: MAX_COVERAGE_ROWS }
+  return { marketId, ...place, limit: MAX_COVERAGE_ROWS }
 }

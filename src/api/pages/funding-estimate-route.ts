@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { MARKET_ID } from '../../domain/ids.ts'
-import { invalidMarketId, missingMarketId } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { KeptReports } from './kept-reports.ts'
+import { marketIdOfPath } from './page-request.ts'
 import { parameterReader } from './parameters.ts'
 import { type ReportTurns, sendReport } from './send-report.ts'
 
@@ -16,10 +15,7 @@ export function fundingEstimateHandler({ reports, ...inTurn }: KeptReportOptions
   const readParameters = parameterReader([])
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     readParameters(parseQuery(queryOf(request.originalUrl)))
-    const { marketId } = request.params as { marketId: string }
-    if (marketId === '') throw missingMarketId()
-    if (!MARKET_ID.test(marketId)) throw invalidMarketId(marketId)
-    const id = marketId.toLowerCase()
+    const id = marketIdOfPath(request)
     return sendReport(request, reply, inTurn, () => reports(`estimate ${id}`, { fundingEstimate: id }))
   }
 }

@@ -86,7 +86,19 @@ const IDS = {
   partyId: { pattern: PARTY_ID, refusal: invalidPartyId },
 }
 
-function checkedId(name: keyof typeof IDS, id: string): string {
+/**
+ * The market that a path names.
+ *
+ * @throws {ApiError} 400 for an id that is missing or malformed.
+ */
+export function marketIdOfPath({ params }: { params: unknown }): string {
+  const { marketId } = params as { marketId: string }
+  if (marketId === '') throw missingMarketId()
+  return checkedId('marketId', marketId)
+}
+
+/** An id in lower case. @throws {ApiError} 400 where it is malformed. */
+export function checkedId(name: keyof typeof IDS, id: string): string {
   const { pattern, refusal } = IDS[name]
   if (!pattern.test(id)) throw refusal(id)
   return id.toLowerCase()

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { MARKET_ID } from '../../domain/ids.ts'
 import type { SeriesQuery } from '../../store/read-series.ts'
-import { invalidMarketId, invalidParameter, missingMarketId } from '../http/errors.ts'
+import { invalidParameter } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import type { Pages } from './make-page.ts'
+import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS } from './parameter-types.ts'
 import { parameterReader, SERIES_PARAMETERS } from './parameters.ts'
 import { type ReportTurns, sendReport } from './send-report.ts'
@@ -21,12 +21,10 @@ export function seriesHandler({ pages, ...inTurn }: ReportTurns & { pages: Pages
         `parsing field "interval": buckets is ${buckets} and interval is "${interval}", allowed is one of the two`,
       )
     }
-    const { marketId: id } = request.params as { marketId: string }
-    if (id === '') throw missingMarketId()
-    if (!MARKET_ID.test(id)) throw invalidMarketId(id)
+    const marketId = marketIdOfPath(request)
     const source = values.get('source') as bigint | undefined
     const query: SeriesQuery = {
-      marketId: id.toLowerCase(),
+      marketId,
       start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
       end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
       source: source === undefined || source === 0n ? null : source,

@@ -4,6 +4,7 @@ import { describeHeights } from '../../domain/coverage.ts'
 import { type BeginBlock, decodeBeginBlock } from '../../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
 import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '../../records/record-framer.ts'
+import { messageOf } from '../live/pair-socket.ts'
 import { follows, type Stretch } from './block-stretches.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
@@ -21,8 +22,6 @@ const STOP_TIMEOUT_MS = 2_000
 
 /** What is deleted before it is passed on has one line, and one more for each such span. */
 const DROP_LOG_MS = 60_000
-
-const LENGTH_BYTES = 8
 
 /** A place in the kept files between two blocks, and the block before it. */
 type Position = FilePosition & { block: BeginBlock | null }
@@ -174,10 +173,7 @@ export class Forwarder {
       }
       if (isBetween) this.#blockEnd = { file, offset: place.offset + end - start + RECORD_HEADER_BYTES }
       if (!isSending) return
-      const message = Buffer.allocUnsafe(LENGTH_BYTES + end - start)
-      message.writeBigUInt64BE(BigInt(end - start))
-      bytes.copy(message, LENGTH_BYTES, start, end)
-      wire.push(message)
+      wire.push(messageOf(bytes, start, end))
     }
     for (;;) {
       if (connection.closed.aborted) throw connection.closed.reason

@@ -261,3 +261,11 @@ function receive(socket: Socket, { onHandshake, onMessage, refuse }: Receiver): 
     pendingBytes = bytes.length - at
   })
 }
+
+/** An event as a message: its length, and the event. */
+export function messageOf(bytes: Buffer, start: number, end: number): Buffer {
+  const message = Buffer.allocUnsafe(LENGTH_BYTES + end - start)
+  message.writeBigUInt64BE(BigInt(end - start))
+  bytes.copy(message, LENGTH_BYTES, start, end)
+  return message
+}

@@ -1,3 +1,5 @@
+import { AGE_UNITS, calendarTime } from '../../../src/domain/time.ts'
+
 const SECOND = 1_000_000_000n
 
 /** Unix nanoseconds as a date and a time of UTC, to the nanosecond where there is any: `2023-10-05 10:15:04`. */
@@ -43,8 +45,6 @@ export type ReadTime = { ns: bigint } | { fault: string }
 export const TIMES_ALLOWED =
   '2026-01-31, 2026-01-31 12:00:05 (UTC), an age such as 36h, 90d or 2w, or Unix nanoseconds'
 
-const AGE_UNITS: Record<string, bigint> = { h: 3_600n * SECOND, d: 86_400n * SECOND, w: 604_800n * SECOND }
-
 /**
  * Reads a time as people write it: a date, a date with a time of UTC or by RFC 3339 with a zone, an age, or Unix
  * nanoseconds.
@@ -57,25 +57,11 @@ export function readTime(text: string, last: bigint): ReadTime {
   const age = /^(\d{1,6})([hdw])$/.exec(given)
   if (age !== null) return { ns: last - BigInt(age[1]!) * AGE_UNITS[age[2]!]! }
   const match =
-    /^(\d{4})-(\d\d)-(\d\d)(?:[ Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(?:[Zz]|([+-])(\d\d):(\d\d))?$/.exec(
-      given,
-    )
+    /^(\d{4}-\d\d-\d\d)(?:[ Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(given)
   if (match === null) return { fault: `"${given}" is not a time. Write ${TIMES_ALLOWED}.` }
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = ''] = match
-  const [sign = '+', hours = '0', minutes = '0'] = match.slice(8)
-  const wall = new Date(0)
-  wall.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  if (wall.toISOString().slice(0, 10) !== `${year}-${month}-${day}`) {
-    return { fault: `There is no ${year}-${month}-${day}.` }
-  }
-  wall.setUTCHours(Number(hour), Number(minute), Number(second))
-  if (wall.toISOString().slice(0, 19) !== `${year}-${month}-${day}T${hour}:${minute}:${second}`) {
-    return { fault: `There is no time ${hour}:${minute}:${second}.` }
-  }
-  if (Number(hours) > 23 || Number(minutes) > 59)
-    return { fault: `There is no zone ${sign}${hours}:${minutes}.` }
-  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
-  return { ns: BigInt(wall.getTime() - offset) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) }
+  const [, date, minute = '00:00', second = '00', fraction, zone] = match
+  const read = calendarTime({ date: date!, time: `${minute}:${second}`, fraction, zone })
+  return 'time' in read ? { ns: read.time } : read
 }
 
 /** As {@link readTime}; null if it is not a time. */
