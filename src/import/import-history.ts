@@ -114,7 +114,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           }
           held.add(block, lacking, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
-          if (batches.isDue) await batches.commit(held.coverage)
+          await batches.commitIfDue(held.coverage)
         }
         showProgress(blocks.at(-1)?.height ?? lowest)
       }
@@ -143,13 +143,12 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   } catch (error) {
     if (!(signal?.aborted && error === signal.reason)) failure = error as Error
   }
-  // What is whole before an error in the source stays; after a failed commit nothing more is tried.
-  if (failure === null || failure instanceof ImportError) {
-    try {
-      await batches.commit(held.coverage)
-    } catch (error) {
-      failure = error as Error
-    }
+  try {
+    // What is whole before an error in the source stays; after a failed commit nothing more is tried.
+    if (failure === null || failure instanceof ImportError) await batches.commit(held.coverage)
+    else await batches.settle()
+  } catch (error) {
+    failure = error as Error
   }
   const coverage = committed as Coverage | null
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)

@@ -10,7 +10,7 @@ const MAX_BATCH_ROWS = 20_000
 const MAX_BATCH_WEIGHT = 32 * 1024 * 1024
 const MAX_BATCH_MS = 400
 
-/** Gathers whole blocks and commits many at once. */
+/** Gathers whole blocks and commits many at once; the next ones are gathered while a database takes those before. */
 export class BatchWriter {
   readonly rows: RowCounts = noRows()
   committedBlocks = 0
@@ -22,6 +22,8 @@ export class BatchWriter {
   #batch = createBatch()
   #weight = 0
   #startedAt = 0
+  /** The last commit that has been begun; what it fails of, whoever comes next is told. */
+  #underWay: Promise<void> = Promise.resolve()
 
   constructor(writer: Writer, onCommit: (coverage: Coverage) => void) {
     this.#writer = writer
@@ -53,16 +55,41 @@ export class BatchWriter {
     )
   }
 
+  /**
+   * Begins to commit what has been gathered, if that is due; `coverage` is what the store holds with it. Waits for the
+   * commit before alone.
+   */
+  async commitIfDue(coverage: Coverage | null): Promise<void> {
+    if (this.isDue && coverage !== null) await this.#begin(coverage)
+  }
+
   /** Commits what has been gathered; `coverage` is what the store holds with it. */
   async commit(coverage: Coverage | null): Promise<void> {
-    if (!this.#isEmpty && coverage !== null) await this.commitAll(coverage)
+    if (this.#isEmpty || coverage === null) await this.settle()
+    else await this.commitAll(coverage)
   }
 
   /** As {@link commit}, where nothing has been gathered, too: what the store holds may have changed by itself. */
   async commitAll(coverage: Coverage): Promise<void> {
+    await this.#begin(coverage)
+    await this.settle()
+  }
+
+  /** Waits for what is being committed. */
+  settle(): Promise<void> {
+    return this.#underWay
+  }
+
+  async #begin(coverage: Coverage): Promise<void> {
+    await this.settle()
     const batch = this.#batch
     this.#batch = createBatch()
     this.#weight = 0
+    this.#underWay = this.#write(batch, coverage)
+    this.#underWay.catch(() => {})
+  }
+
+  async #write(batch: Batch, coverage: Coverage): Promise<void> {
     await this.#writer.commit(batch, coverage)
     this.committedBlocks += batch.blocks
     this.completedBlocks += batch.additions

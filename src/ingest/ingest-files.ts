@@ -79,7 +79,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
       log,
       signal,
       onChunk: async () => {
-        if (batches.isDue) await batches.commit(assembler.coverage)
+        await batches.commitIfDue(assembler.coverage)
         options.onProgress?.({
           source: path,
           bytesRead: reading.bytesRead,
@@ -103,13 +103,13 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   } catch (error) {
     failure = error as Error
   }
-  // What is whole before an error in the input stays; after a failed commit nothing more is tried.
-  if (failure === null || failure instanceof EventStreamError || failure instanceof EventPathError) {
-    try {
-      await batches.commit(assembler.coverage)
-    } catch (error) {
-      failure = error as Error
-    }
+  try {
+    // What is whole before an error in the input stays; after a failed commit nothing more is tried.
+    const isOfInput = failure instanceof EventStreamError || failure instanceof EventPathError
+    if (failure === null || isOfInput) await batches.commit(assembler.coverage)
+    else await batches.settle()
+  } catch (error) {
+    failure = error as Error
   }
   const { counts } = assembler
   const coverage = committed as Coverage | null

@@ -52,10 +52,10 @@ export function readerConfig(
 }
 
 /**
- * What writers connect with. The server is to notice within seconds that a writer's machine is gone, so that
- * another one can take over.
+ * What writers connect with: statements that do not wait for each other are sent at once. The server is to notice
+ * within seconds that a writer's machine is gone, so that another one can take over.
  */
-export function writerConfig({ config, schema }: PostgresAddress): ClientConfig {
+export function writerConfig({ config, schema }: PostgresAddress): ClientConfig & { pipeline: boolean } {
   return {
     ...config,
     options: settings(schema, WRITE_TIMEOUT_MS, [
@@ -64,6 +64,7 @@ export function writerConfig({ config, schema }: PostgresAddress): ClientConfig 
       'tcp_keepalives_count=2',
     ]),
     query_timeout: WRITE_TIMEOUT_MS + 5_000,
+    pipeline: true,
   }
 }
 
@@ -118,6 +119,8 @@ function encode(value: Parameter): unknown {
 
 /** Notes what a transaction changes, after its other statements: others that do so wait until it has ended. */
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
-  await client.query('lock table changes in exclusive mode')
-  for (const { text, values } of noteChanges(changes)) await rowsOf(client, text, values)
+  await Promise.all([
+    client.query('lock table changes in exclusive mode'),
+    ...noteChanges(changes).map(({ text, values }) => rowsOf(client, text, values)),
+  ])
 }

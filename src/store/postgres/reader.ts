@@ -340,9 +340,11 @@ async function readPosition(client: Queryable): Promise<Position | null> {
 
 /** What the store holds, within the caller's transaction. */
 export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [stream] = await rowsOf(client, READ_STREAM)
-  const gaps = await rowsOf(client, READ_GAPS)
-  const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
-  const imported = await rowsOf(client, READ_IMPORTED)
+  const [[stream], gaps, resourceGaps, imported] = await Promise.all([
+    rowsOf(client, READ_STREAM),
+    rowsOf(client, READ_GAPS),
+    rowsOf(client, READ_RESOURCE_GAPS),
+    rowsOf(client, READ_IMPORTED),
+  ])
   return coverageOf(stream ?? null, gaps, resourceGaps, imported)
 }

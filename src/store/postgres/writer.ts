@@ -101,8 +101,7 @@ export async function openPostgresWriter(
 
   async function commit(batch: Batch, coverage: Coverage): Promise<void> {
     await persist(async (locked) => {
-      await locked.query('begin')
-      const stored = await readCoverage(locked)
+      const [, stored] = await Promise.all([locked.query('begin'), readCoverage(locked)])
       // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
       if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
         await locked.query('rollback')

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Coverage } from '../src/domain/coverage.ts'
+import { BatchWriter } from '../src/ingest/batch-writer.ts'
+import { coverageUpTo } from './fixtures/commit-events.ts'
+
+/** More than a batch may weigh. */
+const HEAVY = 64 * 1024 * 1024
+
+/** A writer whose commits end when they are told to. */
+function createSlowWriter() {
+  const commits: { height: bigint; end: () => void; fail: (error: Error) => void }[] = []
+  const writer = {
+    coverage: async () => null,
+    commit: (_: unknown, { height }: Coverage) =>
+      new Promise<void>((resolve, reject) => commits.push({ height, end: resolve, fail: reject })),
+    close: async () => {},
+  }
+  return { writer, commits }
+}
+
+/** A batch writer over it, and what has been committed. */
+function createBatches() {
+  const { writer, commits } = createSlowWriter()
+  const committed: bigint[] = []
+  const batches = new BatchWriter(writer, ({ height }) => committed.push(height))
+  const add = () =>
+    batches.change(HEAVY, (batch) => {
+      batch.blocks++
+    })
+  return { batches, commits, committed, add }
+}
+
+/** Whether a promise is settled by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  const note = () => {
+    settled = true
+  }
+  promise.then(note, note)
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  return settled
+}
+
+describe('batches', () => {
+  test('are gathered while the one before is committed, one commit at a time', async () => {
+    const { batches, commits, committed, add } = createBatches()
+    add()
+    await batches.commitIfDue(coverageUpTo(1n))
+    assert.equal(batches.isDue, false)
+    add()
+    const second = batches.commitIfDue(coverageUpTo(2n))
+    assert.equal(await isSettled(second), false)
+    assert.deepEqual([commits.length, committed], [1, []])
+    commits[0]!.end()
+    await second
+    assert.deepEqual([commits.map(({ height }) => height), committed], [[1n, 2n], [1n]])
+    const rest = batches.commit(coverageUpTo(2n))
+    assert.equal(await isSettled(rest), false)
+    commits[1]!.end()
+    await rest
+    assert.deepEqual([committed, batches.committedBlocks], [[1n, 2n], 2])
+  })
+
+  test('are not committed any more once one has failed', async () => {
+    const { batches, commits, committed, add } = createBatches()
+    add()
+    await batches.commitIfDue(coverageUpTo(1n))
+    commits[0]!.fail(new Error('the disk is full'))
+    add()
+    await assert.rejects(batches.commitIfDue(coverageUpTo(2n)), /the disk is full/)
+    await assert.rejects(batches.commit(coverageUpTo(2n)), /the disk is full/)
+    await assert.rejects(batches.settle(), /the disk is full/)
+    assert.deepEqual([commits.length, committed, batches.committedBlocks], [1, [], 0])
+  })
+})
