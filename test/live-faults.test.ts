@@ -102,7 +102,7 @@ describe('a disk that is full under a SQLite store', () => {
 
   test('the core is not held up; the fault is reported, and made good once space is made', async (t) => {
     if (kind === undefined) return
-    const disk = mountSmallDisk(t, (3 * MB) / 8)
+    const disk = mountSmallDisk(t, (5 * MB) / 16)
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const store = join(disk.folder, 'lyra.db')
     const service = await startLive(t, store, temporaryFolder(t))

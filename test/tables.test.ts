@@ -73,12 +73,13 @@ type TypeNames = Record<ColumnType, readonly string[]>
 const POSTGRES_TYPES: TypeNames = {
   integer: ['smallint', 'integer', 'bigint'],
   text: ['text'],
+  digits: ['text'],
   boolean: ['boolean'],
 }
 
 /** What the databases call the types of columns; on SQLite a boolean is an integer. */
 const TYPES: Record<string, TypeNames> = {
-  sqlite: { integer: ['INTEGER'], text: ['TEXT'], boolean: ['INTEGER'] },
+  sqlite: { integer: ['INTEGER'], text: ['TEXT'], digits: ['ANY'], boolean: ['INTEGER'] },
   postgres: POSTGRES_TYPES,
   citus: POSTGRES_TYPES,
 }

@@ -600,7 +600,7 @@ function migrationsOf(kind: StoreKind): readonly string[] {
 async function makeOldStore(kind: StoreKind, store: string, version: number, rowsOf: string | null) {
   const migrations = migrationsOf(kind).slice(0, version)
   if (kind.name === 'sqlite') {
-    const database = new DatabaseSync(store)
+    const database = new DatabaseSync(store, { defensive: false })
     database.exec('pragma journal_mode = wal')
     for (const migration of migrations) database.exec(migration)
     if (version > 0) database.exec(`pragma application_id = ${APPLICATION_ID}`)

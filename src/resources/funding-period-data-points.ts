@@ -29,8 +29,8 @@ export const fundingPeriodDataPoints = defineResource({
       { name: 'timestamp', type: 'int64' },
       { name: 'seq', type: 'int64' },
       { name: 'source', type: 'small' },
-      { name: 'price', type: 'line' },
-      { name: 'twap', type: 'line' },
+      { name: 'price', type: 'digits' },
+      { name: 'twap', type: 'digits' },
     ],
     scopeBy: 'number',
     // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for

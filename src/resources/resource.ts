@@ -44,9 +44,10 @@ export type KeyColumn = {
 
 /**
  * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
- * ones; texts on one line that are never empty (numbers, ids, JSON); any texts.
+ * ones; texts on one line that are never empty (numbers, ids, JSON), digits among them as the table holds them
+ * (store/tables.ts); any texts.
  */
-export type RowColumn = { name: string; type: 'int64' | 'small' | 'line' | 'text' }
+export type RowColumn = { name: string; type: 'int64' | 'small' | 'digits' | 'line' | 'text' }
 
 /** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
 export type Storage = {

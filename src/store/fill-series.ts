@@ -15,7 +15,8 @@ const CHUNK_ROWS = 10_000
 const REPORT_ROWS = 1_000_000
 
 const NEXT_POINTS = `
-  select cast(timestamp as text), cast(seq as text), price, twap from funding_period_data_points
+  select cast(timestamp as text), cast(seq as text), cast(price as text), cast(twap as text)
+  from funding_period_data_points
   where market = $1 and source = $2 and (timestamp, seq) > ($3, $4)
   order by funding_period_data_points.timestamp, funding_period_data_points.seq limit ${CHUNK_ROWS}`
 

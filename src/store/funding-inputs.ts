@@ -75,7 +75,8 @@ const READ_BLOCK_SPAN = `
   from funding_period_block_spans where market = $1 and blocks >= $2`
 
 const pointsText = (source: DataPointSource) => `
-  select cast(height as text), event_index, cast(timestamp as text), price from funding_period_data_points
+  select cast(height as text), event_index, cast(timestamp as text), cast(price as text)
+  from funding_period_data_points
   where market = $1 and source = ${source} and timestamp between $2 and $3 and seq = $4
     and height > $5 and height <= $6
   limit ${MAX_ROWS + 1}`

@@ -36,10 +36,10 @@ export type Scan = {
  */
 export type Merge = 'lazy' | 'bounded'
 
-/** The columns of a row, as they are read: integers of 64 bits as text. */
+/** The columns of a row, as they are read: integers of 64 bits and digits as text. */
 export function columnList({ storage }: Resource): string {
   return storage.columns
-    .map(({ name, type }) => (type === 'int64' ? `cast(${name} as text)` : name))
+    .map(({ name, type }) => (type === 'int64' || type === 'digits' ? `cast(${name} as text)` : name))
     .join(', ')
 }
 

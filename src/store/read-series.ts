@@ -44,7 +44,8 @@ const POINTS_AT_A_TIME = 20_000
 
 /** All rows as one text for each column: a value costs a tenth of what it does in a separate row. */
 const READ_POINTS = `
-  select string_agg(cast(timestamp - $5 as text), ','), string_agg(price, ','), string_agg(twap, ',')
+  select string_agg(cast(timestamp - $5 as text), ','), string_agg(cast(price as text), ','),
+    string_agg(cast(twap as text), ',')
   from (
     select timestamp, price, twap from funding_period_data_points
     where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4

@@ -1,5 +1,8 @@
-/** How a column's values are written as text: integers in decimal, booleans as 0 and 1. */
-export type ColumnType = 'integer' | 'text' | 'boolean'
+/**
+ * How a column's values are written as text: integers in decimal, booleans as 0 and 1. Digits are texts that nearly always
+ * are integers: SQLite holds those as such (sqlite/tables.ts), so that a select has to cast them.
+ */
+export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 
 /**
  * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest, or
@@ -34,6 +37,7 @@ const columnOf =
   (name: string, merge: MergeRule = 'newer'): Column => ({ name, type, merge })
 const integer = columnOf('integer')
 const text = columnOf('text')
+const digits = columnOf('digits')
 const boolean = columnOf('boolean')
 
 /** The event that a row comes from: the last columns of every table whose rows come from one. */
@@ -51,7 +55,7 @@ export const TABLES: readonly Table[] = [
     name: 'funding_period_data_points',
     columns: [
       ...[integer('market'), integer('source'), integer('timestamp'), integer('seq')],
-      ...[text('price'), text('twap'), ...place],
+      ...[digits('price'), digits('twap'), ...place],
     ],
     keyLength: 4,
     spread: 'market',

@@ -64,7 +64,7 @@ export const READ_LAST_TIME = `
   select cast(max(timestamp) as text) from funding_period_data_points where market = $1 and source = $2`
 
 const READ_POINTS = `
-  select cast(timestamp as text), price, twap from funding_period_data_points
+  select cast(timestamp as text), cast(price as text), cast(twap as text) from funding_period_data_points
   where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4
   order by funding_period_data_points.timestamp, funding_period_data_points.seq`
 

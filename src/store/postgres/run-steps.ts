@@ -2,13 +2,16 @@ import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
-import { onConflict, type Table } from '../tables.ts'
+import { type ColumnType, onConflict, type Table } from '../tables.ts'
 import { mergeRows } from '../write-batch.ts'
 import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
 import { isDuplicateKey } from './errors.ts'
 
 /** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
 const FEW_ROWS = 500
+
+/** Statements that are sent before the first of them is answered: a round trip for each would take longer than they do. */
+const SENT_AHEAD = 500
 
 /**
  * Runs steps of writing, within the caller's transaction: rows of a table by one statement.
@@ -28,7 +31,12 @@ export async function runSteps<Result>(
 async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): Promise<Row[][]> {
   if ('each' in step) {
     const results: Row[][] = []
-    for (const values of step.values) results.push(await rowsOf(client, step.each, values.map(textOf)))
+    for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
+      const some = step.values.slice(at, at + SENT_AHEAD)
+      results.push(
+        ...(await Promise.all(some.map((values) => rowsOf(client, step.each, values.map(textOf))))),
+      )
+    }
     return results
   }
   const { table, countsNew, besideImports } = step
@@ -48,7 +56,13 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
   return [counts]
 }
 
-const TYPES = { integer: 'bigint', text: 'text', boolean: 'boolean' } as const
+/** What PostgreSQL calls the types of columns. */
+export const COLUMN_TYPES: Record<ColumnType, string> = {
+  integer: 'bigint',
+  text: 'text',
+  digits: 'text',
+  boolean: 'boolean',
+}
 
 /** `insert into ...` of rows, with its values; what stands on a conflict follows. */
 type Insert = {
@@ -64,7 +78,7 @@ const head = ({ name, columns }: Table) =>
 /** Rows that come as one array for each column. */
 function insertOfArrays(table: Table, rows: readonly BatchRow[]): Insert {
   const { columns } = table
-  const arrays = columns.map(({ type }, index) => `$${index + 1}::${TYPES[type]}[]`).join(', ')
+  const arrays = columns.map(({ type }, index) => `$${index + 1}::${COLUMN_TYPES[type]}[]`).join(', ')
   return {
     text: `${head(table)} select * from unnest(${arrays})`,
     values: columns.map((_, index) => arrayText(rows, index)),
@@ -90,7 +104,7 @@ function insertOfValues(table: Table, rows: readonly BatchRow[]): Insert {
   const values: Parameter[] = []
   const lists = rows.map((row) => {
     const cells = table.columns.map(
-      ({ type }, index) => `$${values.push(textOf(row[index]!))}::${TYPES[type]}`,
+      ({ type }, index) => `$${values.push(textOf(row[index]!))}::${COLUMN_TYPES[type]}`,
     )
     return `(${cells.join(', ')})`
   })
@@ -118,9 +132,8 @@ async function upsert(
 
 /** Inserts rows that nearly always are new, which then takes half the time; false, and nothing is written, where one is not. */
 async function insertNew(client: Queryable, { text, values }: Insert): Promise<boolean> {
-  await client.query('savepoint before_rows')
   try {
-    await rowsOf(client, text, values)
+    await Promise.all([client.query('savepoint before_rows'), rowsOf(client, text, values)])
   } catch (error) {
     if (!isDuplicateKey(error)) throw error
     await client.query('rollback to savepoint before_rows')

@@ -12,6 +12,7 @@ import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
+import { COLUMN_TYPES } from './run-steps.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export async function openPostgresTableReader(address: PostgresAddress): Promise<TableReader> {
@@ -31,7 +32,7 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
       const { where, values } = rangeClauses(table, range)
       const names = table.columns.map(({ name }) => name).join(', ')
       const arrays = table.columns.map((_, index) => `$${index + 1}::text[]`).join(', ')
-      const casts = table.columns.map(({ name, type }) => `${name}::${CASTS[type]}`).join(', ')
+      const casts = table.columns.map(({ name, type }) => `${name}::${COLUMN_TYPES[type]}`).join(', ')
       try {
         await client.query('begin')
         await rowsOf(client, `delete from ${table.name} ${where}`, values)
@@ -53,8 +54,6 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
     },
   }
 }
-
-const CASTS: Record<Column['type'], string> = { integer: 'bigint', text: 'text', boolean: 'boolean' }
 
 async function openTables(address: PostgresAddress): Promise<TableReader & { client: Client }> {
   let client: Client
@@ -81,7 +80,7 @@ async function openTables(address: PostgresAddress): Promise<TableReader & { cli
 }
 
 function asText({ name, type }: Column): string {
-  if (type === 'text') return name
+  if (type === 'text' || type === 'digits') return name
   return type === 'boolean' ? `cast(cast(${name} as integer) as text)` : `cast(${name} as text)`
 }
 

@@ -272,6 +272,8 @@ export class Connection {
     if (version === MIGRATIONS.length) return
     if (version === 0) this.#database.exec('pragma journal_mode = wal')
     else this.#refuseFullDisk(version)
+    // One step changes the text of a table's definition; other connections are to read it again.
+    this.#database.enableDefensive(false)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
       for (let step = this.#schemaVersion(); step < MIGRATIONS.length; step++) {
@@ -279,9 +281,11 @@ export class Connection {
         if (step + 1 === SERIES_VERSION) runSteps(this, fillSeries(onNotice))
       }
       this.#database.exec(
-        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length};
+        pragma schema_version = ${this.#pragma('schema_version') + 1}`,
       )
     })
+    this.#database.enableDefensive(true)
     this.truncateLog()
   }
 

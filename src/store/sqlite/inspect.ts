@@ -59,7 +59,8 @@ function schemaProblems(connection: Connection): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
-  const fresh = new DatabaseSync(':memory:')
+  // A migration changes the text of a table's definition.
+  const fresh = new DatabaseSync(':memory:', { defensive: false })
   for (const migration of MIGRATIONS) fresh.exec(migration)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
   fresh.close()

@@ -1,4 +1,4 @@
-import type { BatchCell } from '../../projections/batch.ts'
+import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, type Table } from '../tables.ts'
@@ -15,14 +15,20 @@ function runStep(connection: Connection, step: WriteStep): Row[][] {
   if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
   const { table, rows, countsNew } = step
   const insert = insertOf(table, step.besideImports !== undefined)
+  const digitsAt = table.columns.flatMap(({ type }, index) => (type === 'digits' ? [index] : []))
+  const valuesOf = (row: BatchRow) => {
+    const values = row.map(bound)
+    for (const at of digitsAt) values[at] = heldDigits(values[at] as string)
+    return values
+  }
   if (!countsNew) {
-    for (const row of rows) connection.run(insert.orUpdate, row.map(bound))
+    for (const row of rows) connection.run(insert.orUpdate, valuesOf(row))
     return []
   }
   const counts = new Map<string, [market: string, seq: string, count: number]>()
   const seqAt = table.columns.findIndex(({ name }) => name === 'seq')
   for (const row of rows) {
-    const values = row.map(bound)
+    const values = valuesOf(row)
     if (connection.run(insert.orNothing, values) === 0) connection.run(insert.orUpdate, values)
     else {
       const key = `${row[0]} ${row[seqAt]}`
@@ -62,4 +68,20 @@ const isImported = (height: string) =>
 /** A number binds as one with a fraction, and a boolean not at all. */
 function bound(cell: BatchCell): bigint | string | null {
   return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
+}
+
+/** Integers of so many digits are held as such, if they read back as they are written here. */
+const MOST_DIGITS = 15
+
+/** What stands for digits: as an integer 11 of them take half the bytes that they take as a text. */
+export function heldDigits(text: string): bigint | string {
+  const { length } = text
+  if (length === 0 || length > MOST_DIGITS || (length > 1 && text.startsWith('0'))) return text
+  let value = 0
+  for (let at = 0; at < length; at++) {
+    const digit = text.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return text
+    value = 10 * value + digit
+  }
+  return BigInt(value)
 }

@@ -272,4 +272,14 @@ export const MIGRATIONS: readonly string[] = [
     primary key (market, source, blocks)
   ) strict, without rowid;
   `,
+
+  `
+  -- Prices as integers (run-steps.ts). Rows that are there stay as they are, in the same bytes: what SQLite advises for
+  -- such a change, in place of writing the table anew (https://sqlite.org/lang_altertable.html, section 7).
+  pragma writable_schema = on;
+  update sqlite_schema
+  set sql = replace(replace(sql, 'price text not null', 'price any not null'), 'twap text not null', 'twap any not null')
+  where name = 'funding_period_data_points';
+  pragma writable_schema = reset;
+  `,
 ]

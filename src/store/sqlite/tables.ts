@@ -9,6 +9,7 @@ import {
   type TableWriter,
 } from '../tables.ts'
 import { Connection, explained } from './connection.ts'
+import { heldDigits } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
@@ -39,7 +40,7 @@ export function openSqliteTableWriter(path: string): TableWriter {
           for (const row of rows) {
             connection.run(
               `insert into ${table.name} (${names}) values (${places})`,
-              row.map((cell, index) => toValue(table.columns[index]!, cell)),
+              row.map((cell, index) => heldValue(table.columns[index]!, cell)),
             )
           }
           connection.runAll(noteChanges(EVERY_CHANGE))
@@ -69,9 +70,10 @@ function readRange(
 
 /** Values of keys, the table's key columns again and again. */
 function bind({ columns, keyLength }: Table, values: readonly Cell[]): KeyValue[] {
-  return values.map((value, index) => toValue(columns[index % keyLength]!, value)!)
+  return values.map((value, index) => heldValue(columns[index % keyLength]!, value)!)
 }
 
-function toValue({ type }: Column, cell: Cell): KeyValue | null {
-  return cell === null || type === 'text' ? cell : BigInt(cell)
+function heldValue({ type }: Column, cell: Cell): KeyValue | null {
+  if (cell === null || type === 'text') return cell
+  return type === 'digits' ? heldDigits(cell) : BigInt(cell)
 }

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { checkStore } from '../src/check/check-store.ts'
+import { copyStore } from '../src/store/copy-store.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
+import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
+import { send } from './fixtures/http.ts'
+import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { restoreOldStore } from './fixtures/old-store.ts'
+import { serve } from './fixtures/service.ts'
+import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+
+/** Prices as events may have them: those that integers of a database hold, and those that read back otherwise. */
+const PRICES = [
+  ...['0', '00', '7', '007', '-7', '-0', '+5', '1.', '.5', '-1.50', '1e5', '1E+05'],
+  ...['12345678901', '999999999999999', '1000000000000000', '9007199254740993'],
+  ...['9223372036854775807', '9223372036854775808', '-9223372036854775808', '1'.repeat(77)],
+]
+
+const points = PRICES.map((price, index) =>
+  dataPoint({
+    price,
+    twap: PRICES.at(-1 - index)!,
+    timestamp: BigInt(index + 1) * 60_000_000_000n,
+    source: 2,
+  }),
+)
+const FILE = fileOf({ height: 2, events: points })
+
+/** Prices and TWAPs of rows, oldest first. */
+const pairs = PRICES.map((price, index) => [price, PRICES.at(-1 - index)!])
+
+type Series = { sources: { buckets: { price: { last: string }; twap: { last: string } }[] }[] }
+
+/** How a SQLite store holds its prices: as text, or as integers. */
+function heldAs(store: string): string[] {
+  const database = new DatabaseSync(store, { readOnly: true })
+  try {
+    return database
+      .prepare('select typeof(price) as type from funding_period_data_points order by timestamp')
+      .all()
+      .map(({ type }) => type as string)
+  } finally {
+    database.close()
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`prices and TWAPs (${kind.name})`, () => {
+    test('come back as the events have them, by every way', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, FILE)
+      const base = await serve(t, store)
+      const path = `/api/v2/funding-periods/data-points/${MARKET}?pagination.newestFirst=false`
+      const page = JSON.parse((await send(base, path)).text)
+      const nodes: { price: string; twap: string }[] = page.fundingPeriodDataPoints.edges.map(
+        (edge: { node: unknown }) => edge.node,
+      )
+      assert.deepEqual(
+        nodes.map(({ price, twap }) => [price, twap]),
+        pairs,
+      )
+      const lines = (await send(base, `${path}&format=ndjson`)).text.trimEnd().split('\n')
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line)).map(({ price, twap }) => [price, twap]),
+        pairs,
+      )
+      const [head, ...rows] = (await send(base, `${path}&format=csv`)).text.trimEnd().split('\r\n')
+      const [price, twap] = ['price', 'twap'].map((name) => head!.split(',').indexOf(name))
+      assert.deepEqual(
+        rows.map((row) => row.split(',')).map((cells) => [cells[price!], cells[twap!]]),
+        pairs,
+      )
+      // Made from the points themselves, and from the buckets that are kept of them.
+      for (const interval of ['1s', '1m']) {
+        const target = `/api/v2/series/funding-period-data-points/${MARKET}?interval=${interval}`
+        const { series } = JSON.parse((await send(base, target)).text) as { series: Series }
+        assert.deepEqual(
+          series.sources[0]!.buckets.map(({ price, twap }) => [price.last, twap.last]),
+          pairs,
+          interval,
+        )
+      }
+      assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+    })
+
+    test('stay as they are in a copy, and when their events come again', async (t) => {
+      const store = kind.create(t)
+      await ingestWell(t, store, FILE)
+      const first = await dumpStore(store)
+      await ingestWell(t, store, FILE)
+      assertSameDump(await dumpStore(store), first, 'the same file again')
+      for (const other of STORE_KINDS) {
+        const copy = other.create(t)
+        await copyStore(openStore(store), openStore(copy))
+        assertSameDump(await dumpStore(copy), first, `a copy in ${other.name}`)
+      }
+    })
+  })
+}
+
+const sqlite = STORE_KINDS.find(({ name }) => name === 'sqlite')
+
+describe('prices in a SQLite store', { skip: sqlite === undefined && 'SQLite is not asked for' }, () => {
+  test('are integers where these read back as the events have them', async (t) => {
+    const store = sqlite!.create(t)
+    await ingestWell(t, store, FILE)
+    const integers = PRICES.filter((price) => /^(0|[1-9]\d{0,14})$/.test(price))
+    assert.ok(integers.length > 3)
+    assert.deepEqual(
+      heldAs(store),
+      PRICES.map((price) => (integers.includes(price) ? 'integer' : 'text')),
+    )
+  })
+
+  test('of before stay texts once it is migrated, and become integers in a copy', async (t) => {
+    const old = await restoreOldStore(t, sqlite!)
+    await openStore(old).migrate()
+    assert.deepEqual(new Set(heldAs(old)), new Set(['text']))
+    const dump = await dumpStore(old)
+    const copy = sqlite!.create(t)
+    await copyStore(openStore(old), openStore(copy))
+    assert.deepEqual(new Set(heldAs(copy)), new Set(['integer']))
+    assertSameDump(await dumpStore(copy), dump, 'the copy')
+    const base = await serve(t, old)
+    const other = await serve(t, copy)
+    const markets = dump.markets!.map((row) => (JSON.parse(row) as string[])[1]!)
+    for (const market of markets) {
+      const path = `/api/v2/funding-periods/data-points/${market}`
+      assert.equal((await send(base, path)).text, (await send(other, path)).text)
+    }
+  })
+})
