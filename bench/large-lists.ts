@@ -6,7 +6,7 @@ import { checkpoints } from '../src/resources/checkpoints.ts'
 import { encodeCursor } from '../src/resources/cursor.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import { findStore } from '../src/store/open-store.ts'
-import { generatedFile, WORK } from './files.ts'
+import { generatedFile, keptStore } from './files.ts'
 import { removeStore } from './intake.ts'
 import { ingest, ROOT, runForJson } from './processes.ts'
 
@@ -33,7 +33,7 @@ export type LargeLists = {
 
 /** A SQLite store of many checkpoints, and one market with many liquidity providers. Made once, kept between runs. */
 export async function largeLists(): Promise<LargeLists> {
-  const store = join(WORK, `lists-${CHECKPOINTS}-${PROVIDERS}.db`)
+  const store = keptStore(`lists-${CHECKPOINTS}-${PROVIDERS}`)
   if (!existsSync(store)) await makeLists(store)
   const { markets } = await runForJson<{ markets: string[] }>(join(ROOT, 'bench/list-markets.ts'), [store])
   const marketId = markets[0]!

@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { MarketEvent } from '../src/events/event.ts'
 import { type Batch, createBatch } from '../src/projections/batch.ts'
 import { projectBlock } from '../src/projections/project-block.ts'
 import { findStore } from '../src/store/open-store.ts'
-import { WORK } from './files.ts'
+import { keptStore, WORK } from './files.ts'
 
 const SECOND = 1_000_000_000n
 const START = 1_700_000_000n
@@ -33,7 +32,7 @@ export function largeStoreTimes(points: number): { first: bigint; last: bigint }
  */
 export async function largeStore(points: number, digits = 11): Promise<string> {
   mkdirSync(WORK, { recursive: true })
-  const path = join(WORK, `large-${points}-${digits}.db`)
+  const path = keptStore(`large-${points}-${digits}`)
   if (existsSync(path)) return path
   const unfinished = `${path}.part`
   for (const suffix of ['', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })

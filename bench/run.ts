@@ -112,7 +112,7 @@ async function benchPages(add: Add): Promise<void> {
       bytesPerPoint(store, POINTS),
       'bytes',
       {
-        target: { most: 60 },
+        target: { most: 52 },
       },
     ),
     figure(
