@@ -5,7 +5,6 @@ import { connect, type Socket } from 'node:net'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openExport } from './export.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
 import { measureLoad, percentile } from './load.ts'
@@ -20,7 +19,7 @@ const ROUNDS = 3
 /** Shorter than elsewhere: the intake is to last longer than the readers. */
 const INTAKE_WARM_UP_SECONDS = 1.5
 
-const PAGE_LOOP = join(import.meta.dirname, 'page-loop.ts')
+const CLIENT_LOOP = join(import.meta.dirname, 'client-loop.ts')
 
 const POINTS = `/api/v2/funding-periods/data-points/${LARGE_MARKET}`
 
@@ -107,28 +106,23 @@ const COMPANY: Record<string, (service: ServerProcess, points: number) => Promis
       for (const socket of sockets) socket.destroy()
     }
   },
-  'an export': async (service, points) => {
-    const socket = openExport(service, points)
-    socket.resume()
-    return async () => {
-      if (socket.closed) throw new Error('the export ended by itself')
-      socket.destroy()
-    }
-  },
-  // In a process of its own: what it receives is not to keep the readers here from being timed.
-  'a loop of pages of 5,000 rows': async ({ base }, points) => {
-    const client = spawn(process.execPath, [PAGE_LOOP, base, String(points)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    // A client is on a machine of its own: what it does with the rows does not take this one's time.
-    setPriority(client.pid!, constants.priority.PRIORITY_BELOW_NORMAL)
-    await once(client.stdout!, 'data')
-    return async () => {
-      if (client.exitCode !== null) throw new Error('the client ended by itself')
-      client.kill()
-      await once(client, 'exit')
-    }
-  },
+  'an export': ({ base }, points) => clientLoop('exports', base, points),
+  'a loop of pages of 5,000 rows': ({ base }, points) => clientLoop('pages', base, points),
+}
+
+/** A client in a process of its own: what it receives is not to keep the readers here from being timed. */
+async function clientLoop(kind: 'pages' | 'exports', base: string, points: number): Promise<Leave> {
+  const client = spawn(process.execPath, [CLIENT_LOOP, kind, base, String(points)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  // A client is on a machine of its own: what it does with the rows does not take this one's time.
+  setPriority(client.pid!, constants.priority.PRIORITY_BELOW_NORMAL)
+  await once(client.stdout!, 'data')
+  return async () => {
+    if (client.exitCode !== null) throw new Error('the client ended by itself')
+    client.kill()
+    await once(client, 'exit')
+  }
 }
 
 function openSocket(base: string): Socket {

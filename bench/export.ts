@@ -21,7 +21,7 @@ function rangeOf(points: number): { from: bigint; to: bigint } {
 }
 
 /** Begins an export of many points, in ndjson; the connection ends with it, and is to be read. */
-export function openExport({ base }: ServerProcess, points: number): Socket {
+export function openExport({ base }: Pick<ServerProcess, 'base'>, points: number): Socket {
   const { from, to } = rangeOf(points)
   const range = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}&pagination.newestFirst=false`
   const path = `/api/v2/funding-periods/data-points/${LARGE_MARKET}?format=ndjson&${range}`

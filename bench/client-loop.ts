@@ -1,0 +1,17 @@
+// A client that asks for the same kind of long answer again and again, until it is stopped: pages of 5,000 rows from
+// anywhere in a large store, or exports.
+import { once } from 'node:events'
+import { openExport } from './export.ts'
+import { measureLoad } from './load.ts'
+import { pageTargets } from './table-of-pages.ts'
+
+const [kind, base, points] = process.argv.slice(2) as ['pages' | 'exports', string, string]
+const nextTarget = pageTargets(Number(points)).anywhere(5_000)
+console.log('asking')
+for (;;) {
+  if (kind === 'exports') await once(openExport({ base }, Number(points)).resume(), 'close')
+  else {
+    const { failures } = await measureLoad(base, { connections: 1, seconds: 1, nextTarget })
+    if (failures > 0) throw new Error(`${failures} answers were no 200`)
+  }
+}
