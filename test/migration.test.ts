@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { MIGRATIONS as POSTGRES_MIGRATIONS } from '../src/store/postgres/schema.ts'
-import { MIGRATIONS as SQLITE_MIGRATIONS } from '../src/store/sqlite/schema.ts'
 import { fileOf } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
@@ -15,7 +13,7 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 const MARKET = '0'.repeat(64)
 
 for (const kind of STORE_KINDS) {
-  const newest = (kind.name === 'sqlite' ? SQLITE_MIGRATIONS : POSTGRES_MIGRATIONS).length
+  const newest = kind.migrations.length
 
   describe(`a store of an older schema (${kind.name})`, () => {
     test('is refused by every command but migrate, serve and ingest, and left as it is', async (t) => {
@@ -86,5 +84,5 @@ test('a migration that the disk may have no room for is refused, and changes not
   assert.equal(await openStore(store).schemaVersion(), 3)
   assert.ok(disk.resize(bytes.length + 64 * 1024 * 1024))
   assert.equal((await runLyra(t, ['migrate', '--store', store])).code, 0)
-  assert.equal(await openStore(store).schemaVersion(), SQLITE_MIGRATIONS.length)
+  assert.equal(await openStore(store).schemaVersion(), sqlite.migrations.length)
 })

@@ -6,7 +6,6 @@ import { statusOfService } from '../src/status/service-status.ts'
 import type { StatusReport } from '../src/status/status.ts'
 import { statusOfStore } from '../src/status/status.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
-import { MIGRATIONS } from '../src/store/sqlite/schema.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
@@ -35,8 +34,8 @@ for (const kind of STORE_KINDS) {
       assert.ok(bytes > 100_000 && bytes < 10_000_000, String(bytes))
       assert.deepEqual(rest, {
         kind: kind.name,
-        schemaVersion: MIGRATIONS.length,
-        programSchemaVersion: MIGRATIONS.length,
+        schemaVersion: kind.migrations.length,
+        programSchemaVersion: kind.migrations.length,
         hasWriter: kind.name === 'sqlite' ? null : false,
       })
     })
@@ -55,7 +54,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       await openStore(store).migrate()
       const { lastBlock, coverage, store: facts } = await statusOfStore(openStore(store))
-      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, MIGRATIONS.length])
+      assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.migrations.length])
     })
 
     test('a store that is not there is not made', async (t) => {
@@ -135,7 +134,8 @@ for (const kind of STORE_KINDS) {
 
 describe('lyra status', () => {
   test('prints a table, and the same as JSON', async (t) => {
-    const store = STORE_KINDS.at(-1)!.create(t)
+    const kind = STORE_KINDS.at(-1)!
+    const store = kind.create(t)
     await ingestWhole(store, SAMPLE)
     const people = await runLyra(t, ['status', '--store', store])
     assert.equal(people.code, 0, people.stderr)
@@ -148,7 +148,10 @@ describe('lyra status', () => {
     assert.match(people.stdout, /^instruments +0$/m)
     const machines = await runLyra(t, ['status', '--json'], { env: { LYRA_STORE: store } })
     const report = JSON.parse(machines.stdout) as StatusReport
-    assert.deepEqual([report.lastBlock!.height, report.store!.schemaVersion], [HEIGHT, MIGRATIONS.length])
+    assert.deepEqual(
+      [report.lastBlock!.height, report.store!.schemaVersion],
+      [HEIGHT, kind.migrations.length],
+    )
   })
 
   test('of a service shows the live ingestion', async (t) => {

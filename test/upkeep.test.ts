@@ -19,10 +19,9 @@ import { findEventFiles } from '../src/records/event-paths.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { keepPruned } from '../src/store/keep-pruned.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import { MIGRATIONS as POSTGRES_MIGRATIONS } from '../src/store/postgres/schema.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
 import type { PruneBound } from '../src/store/pruner.ts'
-import { APPLICATION_ID, MIGRATIONS as SQLITE_MIGRATIONS } from '../src/store/sqlite/schema.ts'
+import { APPLICATION_ID } from '../src/store/sqlite/schema.ts'
 import { StoreError } from '../src/store/store.ts'
 import { type Cell, TABLES } from '../src/store/tables.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
@@ -511,7 +510,7 @@ for (const kind of STORE_KINDS) {
 
   // No older schema has ever been spread over a cluster.
   describe(`a store in ${kind.name} of an older schema`, { skip: kind.name === 'citus' }, () => {
-    const versions = migrationsOf(kind).length
+    const versions = kind.migrations.length
     for (let version = 0; version <= versions; version++) {
       test(`version ${version} is brought up to date, and equals a new one`, async (t) => {
         const fresh = kind.create(t)
@@ -592,13 +591,9 @@ async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promi
   return clone
 }
 
-function migrationsOf(kind: StoreKind): readonly string[] {
-  return kind.name === 'sqlite' ? SQLITE_MIGRATIONS : POSTGRES_MIGRATIONS
-}
-
 /** Makes a store as the program made it whose newest schema was `version`, with the rows of another one. */
 async function makeOldStore(kind: StoreKind, store: string, version: number, rowsOf: string | null) {
-  const migrations = migrationsOf(kind).slice(0, version)
+  const migrations = kind.migrations.slice(0, version)
   if (kind.name === 'sqlite') {
     const database = new DatabaseSync(store, { defensive: false })
     database.exec('pragma journal_mode = wal')
