@@ -22,7 +22,7 @@ export class BatchWriter {
   #batch = createBatch()
   #weight = 0
   #startedAt = 0
-  /** The last commit that has been begun; what it fails of, whoever comes next is told. */
+  /** The last commit that has been begun. If it fails, whoever comes next gets its error. */
   #underWay: Promise<void> = Promise.resolve()
 
   constructor(writer: Writer, onCommit: (coverage: Coverage) => void) {
