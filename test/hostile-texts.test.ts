@@ -12,7 +12,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
@@ -134,3 +134,42 @@ test('what is printable stays as it is', () => {
   assert.equal(printable('Größe 1 – 日本 🙂'), 'Größe 1 – 日本 🙂')
   assert.equal(printable(HOSTILE), ESCAPED)
 })
+
+for (const kind of STORE_KINDS) {
+  test(`hashes of several lines or none, with quotes or without, stand in pages and cursors as they are (${kind.name})`, async (t) => {
+    const texts = ['\n', 'a\n', 'a\nb', '\n\n', '"', '\\n', '\u2028é\u{1f600}', '[]', 'cafe', 'CAFE']
+    const blocks = texts.map((hash, index) => {
+      const height = 7 + index
+      const contents = [
+        { kind: 148, body: message({ 1: height, 2: height, 3: 'BABE' }) },
+        checkpoint({ hash, blockHash: texts.at(-1 - index)!, atBlock: height }),
+        { kind: 149, body: message({ 1: height }) },
+      ]
+      return frame(
+        contents.map(({ kind, body }, event) => busEvent({ id: `${height}-${event + 1}`, kind }, body)),
+      )
+    })
+    const path = join(temporaryFolder(t), 'some.evts')
+    writeFileSync(path, Buffer.concat(blocks))
+    const store = kind.create(t)
+    await ingestWhole(store, path)
+    const base = await serve(t, store)
+    type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
+    const pageOf = async (more: string) =>
+      (JSON.parse((await send(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).text) as Body)
+        .checkpoints.edges
+    const expected = texts.map((hash, index) => [hash, texts.at(-1 - index)])
+    const edges = await pageOf('')
+    assert.deepEqual(
+      edges.map(({ node: { hash, blockHash } }) => [hash, blockHash]),
+      expected,
+    )
+    for (const [index, { cursor }] of edges.entries()) {
+      const rest = await pageOf(`&pagination.first=2&pagination.after=${cursor}`)
+      assert.deepEqual(
+        rest.map(({ node: { hash, blockHash } }) => [hash, blockHash]),
+        expected.slice(index + 1, index + 3),
+      )
+    }
+  })
+}

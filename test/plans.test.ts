@@ -30,9 +30,6 @@ import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const LIMIT = 100
 
-/** What a page's statement joins with: one row, read from small tables however it is read. */
-const STATE = 'select 1 as one'
-
 /** A page whose plan is looked at. `marketId` and `partyId` are filled in from the data. */
 type PlannedPage = {
   name: string
@@ -200,7 +197,11 @@ async function checkPostgresPlans(store: string): Promise<void> {
     for (const page of PAGES) {
       for (const descending of [true, false]) {
         const scans = scansOf(queryOf(page, facts, descending))
-        const { text, values } = columnsStatement(scans, LIMIT + 1, STATE)
+        const { text, values } = columnsStatement(scans, {
+          limit: LIMIT + 1,
+          withState: false,
+          hashes: 'as lines',
+        })
         const explained = await client.query(
           `explain (analyze, format json) ${text}`,
           values.map((value) => value.toString()),

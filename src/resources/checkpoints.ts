@@ -25,8 +25,8 @@ export const checkpoints = defineResource({
     table: 'checkpoints',
     columns: [
       { name: 'at_block', type: 'int64' },
-      { name: 'hash', type: 'text' },
-      { name: 'block_hash', type: 'text' },
+      { name: 'hash', type: 'hash' },
+      { name: 'block_hash', type: 'hash' },
     ],
     arrivals: 'all rows',
   },

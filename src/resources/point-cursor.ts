@@ -45,13 +45,15 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
   const time = String(row[0])
   const seq = String(row[1])
   const source = Number(row[2])
-  const head = `${headOf(marketId!)}${checkOf(time, seq, source)}`
+  const head = headOf(marketId!)
   // Of 19 digits: from FIRST_IN_SECONDS on.
   if (time.length === 19 && time.endsWith('000000000') && !time.startsWith('-')) {
-    return `${head}${time.slice(0, -9)}${LETTERS[source]}${seq}`
+    const seconds = time.slice(0, -9)
+    const check = checkOfResidues((Number(seconds) % MODULUS) * MODULUS_OF_LAST, seq, source)
+    return `${head}${check}${seconds}${LETTERS[source]}${seq}`
   }
   const hex = BigInt.asUintN(64, BigInt(time)).toString(16).padStart(16, '0')
-  return `${head}${hex}${LETTERS[source]!.toLowerCase()}${seq}`
+  return `${head}${checkOf(time, seq, source)}${hex}${LETTERS[source]!.toLowerCase()}${seq}`
 }
 
 /**
@@ -91,7 +93,20 @@ function readPoint(text: string): Key | null {
 
 /** Four digits that follow from a key; `timestamp` and `seq` are decimal digits. */
 function checkOf(timestamp: string, seq: string, source: number): number {
-  return 1000 + ((residueOf(timestamp) * 7 + residueOf(seq) * 31 + source * 13) % MODULUS)
+  return checkOfResidues(residueOf(timestamp), seq, source)
+}
+
+let lastSeq = ''
+let lastResidue = 0
+
+/** @param time a number that leaves the same as the timestamp when it is divided by the modulus */
+function checkOfResidues(time: number, seq: string, source: number): number {
+  // Rows of one funding period follow on each other.
+  if (seq !== lastSeq) {
+    lastResidue = residueOf(seq)
+    lastSeq = seq
+  }
+  return 1000 + ((time * 7 + lastResidue * 31 + source * 13) % MODULUS)
 }
 
 /** So many digits are exact as a number; of longer ones the last are taken apart from the others. */

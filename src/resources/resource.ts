@@ -1,5 +1,5 @@
 import type { CursorCodec } from './cursor.ts'
-import { type Field, nodeWriter } from './field.ts'
+import { edgesWriter, type Field, nodeWriter } from './field.ts'
 
 /** How a key column is compared, and written in a cursor. */
 export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
@@ -45,9 +45,9 @@ export type KeyColumn = {
 /**
  * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
  * ones; texts on one line that are never empty (numbers, ids, JSON), digits among them as the table holds them
- * (store/tables.ts); any texts.
+ * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; any texts.
  */
-export type RowColumn = { name: string; type: 'int64' | 'small' | 'digits' | 'line' | 'text' }
+export type RowColumn = { name: string; type: 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'text' }
 
 /** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
 export type Storage = {
@@ -133,6 +133,8 @@ export type Resource = Description & {
   kebabName: string
   /** Writes a row as the API's JSON. */
   node: (row: Row, selection: Selection) => string
+  /** Writes rows as the API's edges, with commas between them. */
+  edges: (rows: readonly Row[], selection: Selection) => string
 }
 
 /**
@@ -141,7 +143,7 @@ export type Resource = Description & {
  * @throws {TypeError} for a description that names a column which rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, fields, storage } = description
+  const { name, key, fields, storage, cursor } = description
   const columns = storage.columns.map((column) => column.name)
   for (const [index, { column }] of key.entries()) {
     if (columns[index] !== column) throw new TypeError(`${name}: a row begins with its key, ${column} here`)
@@ -150,6 +152,7 @@ export function defineResource(description: Description): Resource {
     ...description,
     kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     node: nodeWriter(fields, columns),
+    edges: edgesWriter(fields, columns, cursor.encode),
   }
 }
 

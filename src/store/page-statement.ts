@@ -9,6 +9,7 @@ import {
   type Selection,
   scopeOf,
 } from '../resources/resource.ts'
+import { READ_STATE } from './changes.ts'
 
 /** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'
@@ -76,17 +77,19 @@ export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'se
   return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
 }
 
+/** How columns of hashes are read: those of which one is not on one line can be read as JSON alone. */
+export type Hashes = 'as lines' | 'as JSON'
+
 /**
  * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
- * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each; of columns that hold any text as a
- * list of JSON, or null where there are no rows. An empty line stands for null.
+ * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null; those of
+ * columns that hold any text stand as a list of JSON, which costs the server twice as much. Null where there are no rows.
  */
-export function columnsText(scan: Scan, slots: Slots): string {
-  const texts = openColumns(scan).map(({ name, type }) =>
-    type === 'text'
-      ? `cast(json_agg(${name}) as text)`
-      : `string_agg(coalesce(cast(${name} as text), ''), E'\\n')`,
-  )
+function columnsText(scan: Scan, slots: Slots, hashes: Hashes): string {
+  const texts = openColumns(scan).map(({ name, type }) => {
+    if (type === 'text' || (type === 'hash' && hashes === 'as JSON')) return `cast(json_agg(${name}) as text)`
+    return `string_agg(${type === 'hash' ? name : `coalesce(cast(${name} as text), '')`}, E'\\n')`
+  })
   const names = scan.resource.storage.columns.map(({ name }) => name).join(', ')
   return `select ${texts.map((text, index) => `${text} as column_${index}`).join(', ')}, count(*) as rows
     from (${rowsText(scan, slots, 'bounded', names)}) as page`
@@ -188,7 +191,7 @@ function edgeParts(resource: Resource, known: Readonly<Record<string, string>>):
 
 /** A bare placeholder would have SQLite prepare the statement anew for each value. */
 function limitOf(slots: Slots): string {
-  return `limit cast(${slots.add(({ limit }) => BigInt(limit))} as bigint)`
+  return `limit cast(${slots.add('limit', ({ limit }) => BigInt(limit))} as bigint)`
 }
 
 /** The first rows of all runs of a table, in the order of the key. */
@@ -202,22 +205,28 @@ function mergeOf(
 ): string {
   const { table } = scan.resource.storage
   const parts = runs.map((run) => {
-    const part = `select ${columnsOf(run)} from ${table} ${where(scan, slots, run)}`
+    const part = `select ${columnsOf(run)} from ${table} ${where(scan, slots, { run })}`
     return merge === 'lazy' ? part : `(${part} order by ${orderBy(scan, table)} ${limited})`
   })
   return `${parts.join('\nunion all\n')} order by ${orderBy(scan)} ${limited}`
 }
 
 /** The expression for whether a scan holds any row: true or 1. */
-export function existsText(scan: Scan, slots: Slots): string {
-  const runs: readonly (string | undefined)[] = unrestrictedRuns(scan) ?? [undefined]
+function existsText(scan: Scan, slots: Slots, role: Role): string {
+  // The last run first: it is the longest, and nearly always the answer.
+  const runs: readonly (string | undefined)[] = unrestrictedRuns(scan)?.toReversed() ?? [undefined]
   const from = fromClause(scan.resource)
-  return `(${runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, run)})`).join(' or ')})`
+  const parts = runs.map((run) => `exists (select 1 from ${from} ${where(scan, slots, { run, role })})`)
+  return `(${parts.join(' or ')})`
 }
 
 /** The statement for whether a scan holds any row: one row, one column, true or 1. */
 export function existsStatement(scan: Scan): Statement {
-  return templateOf('exists', scan, (slots) => `select ${existsText(scan, slots)}`)({ scan, limit: 0 })
+  return templateOf(
+    'exists',
+    scan,
+    (slots) => `select ${existsText(scan, slots, 'scan')}`,
+  )({ scan, limit: 0 })
 }
 
 /** The statement that gives the span of a selection's rows, where there is a table of them; null otherwise. */
@@ -274,11 +283,15 @@ export function selectionConditions(
   return conditions
 }
 
-function where(scan: Scan, slots: Slots, run?: string): string {
+function where(
+  scan: Scan,
+  slots: Slots,
+  { run, role = 'scan' }: { run?: string | undefined; role?: Role } = {},
+): string {
   const { resource, selection } = scan
   const { storage } = resource
   const conditions = selectionConditions(scan, (name) =>
-    slots.add(({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
+    slots.add(name, ({ scan }) => (name === 'market' ? scan.market! : scan.selection[name]!)),
   )
   if (storage.runs !== undefined) {
     const { filter } = storage.runs
@@ -301,7 +314,7 @@ function where(scan: Scan, slots: Slots, run?: string): string {
     }
     const columns = compared.map(({ column }) => column).join(', ')
     const placeholders = compared
-      .map(({ index }) => slots.add((inputs) => inputs.scan[end]!.key[index]!))
+      .map(({ index }) => slots.add(`${role} ${end} ${index}`, (inputs) => inputs[role]![end]!.key[index]!))
       .join(', ')
     conditions.push(`(${columns}) ${operator}${bound.inclusive ? '=' : ''} (${placeholders})`)
   }
@@ -314,8 +327,11 @@ function orderBy({ resource, descending }: Pick<Scan, 'resource' | 'descending'>
   return resource.key.map(({ column }) => `${prefix}${column}${descending ? ' desc' : ''}`).join(', ')
 }
 
-/** What the values of a statement are taken from. */
-type Inputs = { scan: Scan; limit: number }
+/** What the values of a statement are taken from: a scan, and the one of what stands at or before its cursor. */
+type Inputs = { scan: Scan; limit: number; atOrBefore?: Scan | null }
+
+/** Which of two scans of the same selection a condition is of. */
+type Role = 'scan' | 'atOrBefore'
 
 /** Gives the value of a placeholder. */
 type Slot = (inputs: Inputs) => KeyValue
@@ -329,40 +345,24 @@ export type PageScans = {
 
 /**
  * The statement that answers a page on PostgreSQL: the columns of its first `limit` rows and their number, whether
- * anything stands at or before the cursor, the id of the market whose number is given (null for none), then what
- * `state` gives, unless that is null. One statement is one snapshot.
+ * anything stands at or before the cursor, the id of the market whose number is given (null for none), then how the store
+ * stands, where that is asked for. One statement is one snapshot.
  */
 export function columnsStatement(
   { page, atOrBefore }: PageScans,
-  limit: number,
-  state: string | null,
+  { limit, withState, hashes }: { limit: number; withState: boolean; hashes: Hashes },
 ): Statement {
-  const rows = templateOf('columns', page, (slots) => columnsText(page, slots))({ scan: page, limit })
-  const values = [...rows.values]
-  const shifted = (statement: Statement) => {
-    const text = statement.text.replaceAll(
-      /\$(\d+)/g,
-      (_, number: string) => `$${Number(number) + values.length}`,
-    )
-    values.push(...statement.values)
-    return text
-  }
-  const isAnyAtOrBefore = atOrBefore === null ? 'false' : `(${shifted(existsStatement(atOrBefore))})`
-  const known =
-    page.market === null
-      ? 'null'
-      : `(${shifted({ text: 'select market_id from markets where market = $1', values: [page.market] })})`
-  const shape = `${rows.text}|${isAnyAtOrBefore}|${known}|${state === null}`
-  let text = joined.get(shape)
-  if (text === undefined) {
-    const [columns, from] = state === null ? ['', ''] : [', state.*', ` cross join (${state}) as state`]
-    text = `select page.*, ${isAnyAtOrBefore}, ${known}${columns} from (${rows.text}) as page${from}`
-    joined.set(shape, text)
-  }
-  return { text, values }
+  const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
+  const template = templateOf(`columns ${hashes} ${withState} ${passed}`, page, (slots) => {
+    const columns = columnsText(page, slots, hashes)
+    const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
+    const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
+    const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
+    const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
+    return `select page.*, ${isAnyAtOrBefore}, ${marketId}${state} from (${columns}) as page${from}`
+  })
+  return template({ scan: page, limit, atOrBefore })
 }
-
-const joined = new Map<string, string>()
 
 const templates = new Map<string, (inputs: Inputs) => Statement>()
 
@@ -371,7 +371,7 @@ const templates = new Map<string, (inputs: Inputs) => Statement>()
  *
  * @param kind distinguishes it from the other statements of such a scan
  */
-export function templateOf(
+function templateOf(
   kind: string,
   scan: Scan,
   build: (slots: Slots) => string,
@@ -389,22 +389,24 @@ export function templateOf(
 }
 
 /** What distinguishes the statements of scans. */
-export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
+function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   const { marketId, partyId, source, seq } = selection
   return `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive} ${marketId === undefined} ${partyId === undefined} ${source} ${seq === undefined}`
 }
 
 /** Collects where the values of a statement come from, and numbers their placeholders. */
-export class Slots {
-  readonly list: Slot[]
-  readonly #parts = new Map<string, string>()
+class Slots {
+  readonly list: Slot[] = []
+  readonly #placeholders = new Map<string, string>()
 
-  constructor(list: Slot[] = []) {
-    this.list = list
-  }
-
-  add(slot: Slot): string {
-    return `$${this.list.push(slot)}`
+  /** The placeholder of a value, which is the same wherever a value of that name stands. */
+  add(name: string, slot: Slot): string {
+    let placeholder = this.#placeholders.get(name)
+    if (placeholder === undefined) {
+      placeholder = `$${this.list.push(slot)}`
+      this.#placeholders.set(name, placeholder)
+    }
+    return placeholder
   }
 
   /** The SQL of a part of a row's text: a text that depends on the market in scope is bound, once for all uses. */
@@ -412,11 +414,7 @@ export class Slots {
     if ('sql' in part) return part.sql
     const [one, other] = [part.constant('a'), part.constant('b')]
     if (one === other) return sqlText(one)
-    let known = this.#parts.get(one)
-    if (known === undefined) {
-      known = `cast(${this.add(({ scan }) => part.constant(scan.selection.marketId!))} as text)`
-      this.#parts.set(one, known)
-    }
-    return known
+    const name = `text ${one}`
+    return `cast(${this.add(name, ({ scan }) => part.constant(scan.selection.marketId!))} as text)`
   }
 }

@@ -1,4 +1,4 @@
-import type { Client, ClientConfig } from 'pg'
+import type { Client, ClientConfig, QueryResult } from 'pg'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
@@ -99,8 +99,7 @@ export async function rowsOf(
     name = `lyra_${names.size}`
     names.set(text, name)
   }
-  const { rows } = await client.query({ name, text, values: values.map(encode), rowMode: 'array' })
-  return rows as Row[]
+  return takeRows(await client.query({ name, text, values: values.map(encode), rowMode: 'array' }))
 }
 
 /** As {@link rowsOf}, of a statement that hardly comes again: it is not kept prepared. */
@@ -109,8 +108,17 @@ export async function rowsOnce(
   text: string,
   values: readonly Parameter[],
 ): Promise<Row[]> {
-  const { rows } = await client.query({ text, values: values.map(encode), rowMode: 'array' })
-  return rows as Row[]
+  return takeRows(await client.query({ text, values: values.map(encode), rowMode: 'array' }))
+}
+
+/**
+ * Takes the rows out of an answer: the collector of young objects reaches answers that are done with through other objects
+ * of the driver, and would keep their texts until the whole heap is collected.
+ */
+function takeRows(answer: QueryResult): Row[] {
+  const { rows } = answer
+  answer.rows = []
+  return rows
 }
 
 function encode(value: Parameter): unknown {

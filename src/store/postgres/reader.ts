@@ -12,6 +12,7 @@ import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
   fixedValue,
+  type Hashes,
   marketStatement,
   openColumns,
   type PageScans,
@@ -168,6 +169,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readState(client)) })
   if (selectsNothing(selection)) return nothing()
+  let hashes: Hashes = 'as lines'
   for (;;) {
     const market = await marketOf(client, resource, selection, markets)
     if (market === undefined) return nothing()
@@ -178,14 +180,19 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       if (found === undefined) return nothing()
       span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
     }
-    const found = await rowsAndState(client, pageScans(query, span, market), limit + 1, markets)
+    const scans = pageScans(query, span, market)
+    const found = await rowsAndState(client, scans, { limit: limit + 1, hashes }, markets)
     const columns = openColumns(query)
     const [count, hasRowsAtOrBefore, marketId, ...state] = found.slice(columns.length)
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.numbers.delete(scopeOf(resource, selection)!)
       continue
     }
-    const read = rowsOfColumns(query, columns, found as (string | null)[], Number(count))
+    const read = rowsOfColumns(query, columns, found as (string | null)[], Number(count), hashes)
+    if (read === null) {
+      hashes = 'as JSON'
+      continue
+    }
     return {
       ...cutRows(read, limit),
       edges: null,
@@ -202,13 +209,13 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
 async function rowsAndState(
   client: Queryable,
   scans: PageScans,
-  limit: number,
+  asked: { limit: number; hashes: Hashes },
   { spread }: Markets,
 ): Promise<Row> {
-  if (!spread) return (await rows(client, columnsStatement(scans, limit, READ_STATE)))[0]!
+  if (!spread) return (await rows(client, columnsStatement(scans, { ...asked, withState: true })))[0]!
   const [[state], [found]] = await Promise.all([
     rowsOf(client, READ_STATE),
-    rows(client, columnsStatement(scans, limit, null)),
+    rows(client, columnsStatement(scans, { ...asked, withState: false })),
   ])
   return [...found!, ...state!]
 }
@@ -231,24 +238,29 @@ async function marketOf(
   return BigInt(found[0]!)
 }
 
-/** Rows from the texts of their open columns: see columnsText in ../page-statement.ts. */
+/**
+ * Rows from the texts of their open columns: see columnsText in ../page-statement.ts. Null where a hash is not on one
+ * line.
+ */
 function rowsOfColumns(
   { resource, selection }: PageQuery,
   open: readonly RowColumn[],
   texts: readonly (string | null)[],
   count: number,
-): Row[] {
+  hashes: Hashes,
+): Row[] | null {
   if (count === 0) return []
-  const columns = resource.storage.columns.map((column): readonly (string | number | null)[] => {
+  const columns: (readonly (string | number | null)[])[] = []
+  for (const column of resource.storage.columns) {
     const { name, type } = column
     const fixed = fixedValue(resource, selection, name)
-    if (fixed !== undefined) return Array(count).fill(type === 'small' ? Number(fixed) : String(fixed))
-    const text = texts[open.indexOf(column)]!
-    if (type === 'text') return JSON.parse(text) as (string | null)[]
-    const values = text.split('\n')
-    if (type === 'small') return values.map(Number)
-    return hasEmptyLine(text) ? values.map((value) => (value === '' ? null : value)) : values
-  })
+    const values =
+      fixed === undefined
+        ? valuesOf(texts[open.indexOf(column)]!, type, hashes)
+        : Array(count).fill(type === 'small' ? Number(fixed) : String(fixed))
+    if (values.length > count) return null
+    columns.push(values)
+  }
   const rows: Row[] = []
   for (let index = 0; index < count; index++) {
     const row = new Array<string | number | null>(columns.length)
@@ -256,6 +268,14 @@ function rowsOfColumns(
     rows.push(row)
   }
   return rows
+}
+
+function valuesOf(text: string, type: RowColumn['type'], hashes: Hashes): (string | number | null)[] {
+  if (type === 'text' || (type === 'hash' && hashes === 'as JSON')) return JSON.parse(text)
+  const values = text.split('\n')
+  if (type === 'small') return values.map(Number)
+  if (type === 'hash' || !hasEmptyLine(text)) return values
+  return values.map((value) => (value === '' ? null : value))
 }
 
 function hasEmptyLine(text: string): boolean {
