@@ -22,11 +22,12 @@ import {
   type Statement,
 } from '../src/store/page-statement.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import { readerConfig } from '../src/store/postgres/connection.ts'
+import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
 import { pageScans } from '../src/store/scan.ts'
+import { READ_LAST_TIME } from '../src/store/write-series.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const LIMIT = 100
 
@@ -148,6 +149,24 @@ describe('the plans of pages', () => {
       else await checkPostgresPlans(store)
     })
   }
+
+  // SQLite plans anew for each statement that it prepares, and has no other index to choose.
+  for (const kind of STORE_KINDS.filter(({ name }) => name === 'postgres')) {
+    test('a writer that began with empty tables does not read all points', async (t) => {
+      const store = kind.create(t)
+      await (await openStore(store).openWriter()).close()
+      const client = new Client(writerConfig(parsePostgresAddress(store)))
+      await client.connect()
+      t.after(() => client.end())
+      await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIME}`)
+      // As often as the server plans anew, before it keeps one plan.
+      for (let turn = 0; turn < 10; turn++) await client.query('execute last_time (1, 2)')
+      await fill(t, store)
+      const explained = await client.query('explain (analyze, format json) execute last_time (1, 2)')
+      const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
+      checkNode(plan, JSON.stringify(plan, null, 1))
+    })
+  }
 })
 
 function checkSqlitePlans(path: string): void {
@@ -191,7 +210,8 @@ async function checkPostgresPlans(store: string): Promise<void> {
   await client.connect()
   try {
     // As the server does by itself within a minute.
-    await client.query('set default_transaction_read_only = off; analyze')
+    await client.query('set default_transaction_read_only = off')
+    await client.query('vacuum (analyze)')
     const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {
@@ -202,10 +222,11 @@ async function checkPostgresPlans(store: string): Promise<void> {
           withState: false,
           hashes: 'as lines',
         })
-        const explained = await client.query(
-          `explain (analyze, format json) ${text}`,
-          values.map((value) => value.toString()),
-        )
+        // As readers run it: by a plan for any values.
+        await client.query(`prepare page as ${text}`)
+        const literals = values.map((value) => `'${value}'`).join(', ')
+        const explained = await client.query(`explain (analyze, format json) execute page (${literals})`)
+        await client.query('deallocate page')
         const [{ Plan: plan }] = explained.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }]
         const where = `${page.name}, ${descending ? 'newest' : 'oldest'} first:\n${JSON.stringify(plan, null, 1)}`
         checkNode(plan, where)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Block } from '../blocks/block.ts'
 import type { Coverage } from '../domain/coverage.ts'
 import { type Batch, batchRows, createBatch } from '../projections/batch.ts'
@@ -24,6 +25,7 @@ export class BatchWriter {
   #startedAt = 0
   /** The last commit that has been begun. If it fails, whoever comes next gets its error. */
   #underWay: Promise<void> = Promise.resolve()
+  #isUnderWay = false
 
   constructor(writer: Writer, onCommit: (coverage: Coverage) => void) {
     this.#writer = writer
@@ -57,10 +59,11 @@ export class BatchWriter {
 
   /**
    * Begins to commit what has been gathered, if that is due; `coverage` is what the store holds with it. Waits for the
-   * commit before alone.
+   * commit before alone. To be called often: what a database answers meanwhile is taken up here.
    */
   async commitIfDue(coverage: Coverage | null): Promise<void> {
     if (this.isDue && coverage !== null) await this.#begin(coverage)
+    if (this.#isUnderWay) await nextTurn()
   }
 
   /** Commits what has been gathered; `coverage` is what the store holds with it. */
@@ -85,7 +88,10 @@ export class BatchWriter {
     const batch = this.#batch
     this.#batch = createBatch()
     this.#weight = 0
-    this.#underWay = this.#write(batch, coverage)
+    this.#isUnderWay = true
+    this.#underWay = this.#write(batch, coverage).finally(() => {
+      this.#isUnderWay = false
+    })
     this.#underWay.catch(() => {})
   }
 

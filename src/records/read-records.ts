@@ -6,6 +6,9 @@ import { EventStreamError, type Place } from './place.ts'
 import { readAhead } from './read-ahead.ts'
 import { RecordFramer, type RecordSink } from './record-framer.ts'
 
+/** A commit that is under way goes on after every piece. */
+const PIECE_BYTES = 64 * 1024
+
 export type ReadRecordsOptions = {
   /** The file; `-` for standard input. */
   path: string
@@ -14,7 +17,7 @@ export type ReadRecordsOptions = {
   sink: RecordSink
   log: Logger
   signal?: AbortSignal | undefined
-  /** Called after every chunk of the file; reading waits for it. */
+  /** Called after every piece of the file, some milliseconds' work; reading waits for it. */
   onChunk: () => Promise<void> | void
 }
 
@@ -44,8 +47,10 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
   const framer = new RecordFramer(path, options.sink)
   try {
     for await (const chunk of readAhead(path, progress, signal)) {
-      framer.push(chunk)
-      await onChunk()
+      for (let at = 0; at < chunk.length && !signal?.aborted; at += PIECE_BYTES) {
+        framer.push(chunk.subarray(at, at + PIECE_BYTES))
+        await onChunk()
+      }
       if (signal?.aborted) break
     }
   } catch (error) {

@@ -34,10 +34,11 @@ export type SeriesAt = { position: Position; series: Series | null; tooShort: In
 /** Buckets that a range may touch where the request names their interval. */
 export const MAX_BUCKETS = 2_001n
 
+const END =
+  'select timestamp from funding_period_data_points where market = $1 and source = $2 order by timestamp'
+
 /** The first and the last time of the points of a market and source. */
-const READ_ENDS = `
-  select cast((select min(timestamp) from funding_period_data_points where market = $1 and source = $2) as text),
-    cast((select max(timestamp) from funding_period_data_points where market = $1 and source = $2) as text)`
+const READ_ENDS = `select cast((${END} limit 1) as text), cast((${END} desc limit 1) as text)`
 
 /** Points that are read at a time: those of a few seconds may be any number. */
 const POINTS_AT_A_TIME = 20_000

@@ -19,7 +19,7 @@ import {
   undoImportedRows,
   withoutExactCopies,
 } from './replace-imports.ts'
-import type { Steps } from './steps.ts'
+import { type Steps, sideBySide } from './steps.ts'
 import { TABLES, type Table, tableOf } from './tables.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
@@ -29,6 +29,9 @@ import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
  */
 
 const POINTS = 'funding_period_data_points'
+
+/** Series that are written side by side: what is read for them is in memory together. */
+const RUNS_AT_A_TIME = 32
 
 /** A subquery among `values` is none that a cluster takes. */
 const INSERT_MARKET = `
@@ -175,13 +178,15 @@ function* writePoints(
     yield { table: tableOf('funding_period_imported_spans'), rows: spans.imported, countsNew: false }
   }
   yield* deleteImportedSpans(hadImports, replacedImports, imported)
-  for (const [index, [key, { run, points }]] of [...runs].entries()) {
+  const series = [...runs].map(([key, { run, points }], index) => {
     const times = gone.get(key)?.times ?? []
     const [[found = null] = []] = lasts[index]!
     const before = found === null ? times : [BigInt(found), ...times]
     const last = before.length === 0 ? null : before.reduce((a, b) => (a > b ? a : b))
-    yield* writeSeries(run, { last, points, gone: times })
-  }
+    return writeSeries(run, { last, points, gone: times })
+  })
+  for (let at = 0; at < series.length; at += RUNS_AT_A_TIME)
+    yield* sideBySide(series.slice(at, at + RUNS_AT_A_TIME))
 }
 
 /** The points of one source of a market: as rows, and as series take them. */

@@ -59,9 +59,13 @@ const SERIES = tableOf('funding_period_series')
 /** Of earlier points so many buckets are made at a time: what is read for them is kept in memory. */
 const BUCKETS_AT_A_TIME = 500
 
-/** The time of a run's last point; a row of null where there is none. */
+/**
+ * The time of a run's last point; no row where there is none. Not as the greatest one: PostgreSQL would read them all while
+ * it has no statistics of the table, as in the first minute of an ingestion.
+ */
 export const READ_LAST_TIME = `
-  select cast(max(timestamp) as text) from funding_period_data_points where market = $1 and source = $2`
+  select cast(timestamp as text) from funding_period_data_points where market = $1 and source = $2
+  order by funding_period_data_points.timestamp desc limit 1`
 
 const READ_POINTS = `
   select cast(timestamp as text), cast(price as text), cast(twap as text) from funding_period_data_points

@@ -17,7 +17,7 @@ const WRITE_TIMEOUT_MS = 120_000
  * the first one. A merge with a condition's rows would begin with the first of them, however deep the page lies.
  */
 const WALK_SETTINGS = [
-  ...['bitmapscan', 'seqscan', 'hashjoin', 'mergejoin'].map((name) => `enable_${name}=off`),
+  ...['bitmapscan', 'seqscan', 'hashjoin', 'mergejoin', 'material'].map((name) => `enable_${name}=off`),
   'jit=off',
 ]
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
@@ -12,6 +13,9 @@ const FEW_ROWS = 500
 
 /** Statements that are sent before the first of them is answered: a round trip for each would take longer than they do. */
 const SENT_AHEAD = 500
+
+/** Rows that a statement takes while the next ones are put together. */
+const ROWS_AT_A_TIME = 4_000
 
 /**
  * Runs steps of writing, within the caller's transaction: rows of a table by one statement.
@@ -40,16 +44,18 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
     return results
   }
   const { table, countsNew, besideImports } = step
-  const rows = mergeRows(table, step.rows)
+  const rows = countsNew ? step.rows : mergeRows(table, step.rows)
   if (rows.length === 0) return []
+  if (countsNew && !isSpread) {
+    const counts = await insertNew(client, table, rows)
+    if (counts !== null) return [counts]
+  }
   const insert =
     isSpread && rows.length <= FEW_ROWS ? insertOfValues(table, rows) : insertOfArrays(table, rows)
   if (!countsNew) {
     await upsert(client, insert, table, besideImports)
     return []
   }
-  if (!isSpread && (await insertNew(client, insert)))
-    return [countBySeq(rows.map(([market, , , seq]) => [market!, seq!]))]
   const counts = await countNew(client, insert)
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
   if (inserted < rows.length) await upsert(client, insert, table, besideImports)
@@ -88,7 +94,19 @@ function insertOfArrays(table: Table, rows: readonly BatchRow[]): Insert {
 
 /** A column of rows as the text of an array: the driver's own takes several times as long. */
 function arrayText(rows: readonly BatchRow[], index: number): string {
-  return `{${rows.map((row) => elementText(row[index]!)).join(',')}}`
+  let text = ''
+  let last: BatchCell | undefined
+  let lastText = ''
+  for (const row of rows) {
+    const cell = row[index]!
+    // Markets, periods and blocks mostly are those of the row before.
+    if (cell !== last) {
+      last = cell
+      lastText = elementText(cell)
+    }
+    text += text === '' ? lastText : `,${lastText}`
+  }
+  return `{${text}}`
 }
 
 /** Texts that stand in an array as they are; the word that stands for null is none of them. */
@@ -130,26 +148,51 @@ async function upsert(
   await run(client, { text: `${text} ${conflict}`, values: [...values, `{${ranges.join(',')}}`], isFixed })
 }
 
-/** Inserts rows that nearly always are new, which then takes half the time; false, and nothing is written, where one is not. */
-async function insertNew(client: Queryable, { text, values }: Insert): Promise<boolean> {
+/**
+ * Inserts rows that nearly always are new, which then takes half the time, and returns how many they are, by market and
+ * seq; null, and nothing is written, where one is not new. The server takes some while the next are put together.
+ */
+async function insertNew(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[] | null> {
+  const sent: Promise<unknown>[] = [client.query('savepoint before_rows')]
+  for (let at = 0; at < rows.length; at += ROWS_AT_A_TIME) {
+    const { text, values } = insertOfArrays(table, rows.slice(at, at + ROWS_AT_A_TIME))
+    const written = rowsOf(client, text, values)
+    // It is waited for below.
+    written.catch(() => {})
+    sent.push(written)
+    await nextTurn()
+  }
+  const counts = countBySeq(rows, ([market, , , seq]) => [market, seq])
   try {
-    await Promise.all([client.query('savepoint before_rows'), rowsOf(client, text, values)])
+    await Promise.all(sent)
   } catch (error) {
     if (!isDuplicateKey(error)) throw error
     await client.query('rollback to savepoint before_rows')
-    return false
+    return null
   }
   await client.query('release savepoint before_rows')
-  return true
+  return counts
 }
 
-/** How many rows there are, by market and seq, of their markets and seqs. */
-function countBySeq(rows: readonly (readonly unknown[])[]): Row[] {
-  const counts = new Map<string, [market: string, seq: string, count: number]>()
-  for (const [market, seq] of rows) {
-    const known = counts.get(`${market} ${seq}`)
-    if (known === undefined) counts.set(`${market} ${seq}`, [String(market), String(seq), 1])
-    else known[2]++
+/** How many rows there are, by market and seq. */
+function countBySeq<Given>(
+  rows: readonly Given[],
+  keyOf: (row: Given) => readonly [market: unknown, seq: unknown],
+): Row[] {
+  type Count = [market: string, seq: string, count: number]
+  const counts = new Map<string, Count>()
+  let last: readonly unknown[] = []
+  let count: Count | undefined
+  for (const row of rows) {
+    const [market, seq] = keyOf(row)
+    // Rows of one period mostly follow on each other.
+    if (count === undefined || market !== last[0] || seq !== last[1]) {
+      last = [market, seq]
+      const key = `${market} ${seq}`
+      count = counts.get(key) ?? [String(market), String(seq), 0]
+      counts.set(key, count)
+    }
+    count[2]++
   }
   return [...counts.values()]
 }
@@ -166,7 +209,7 @@ async function countNew(client: Queryable, { text, values, isFixed }: Insert): P
     )
   }
   // A cluster takes no such insert within another statement.
-  return countBySeq(await rowsOnce(client, inserted, values))
+  return countBySeq(await rowsOnce(client, inserted, values), ([market, seq]) => [market, seq])
 }
 
 function textOf(cell: BatchCell): string | null {
