@@ -115,7 +115,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         await sleep(700)
         await crash(server)
       }
-      await service.printed(/ingestion ended/)
+      assert.equal((await service.printed(/ingestion (ended|stopped: .*)/))[1], 'ended')
     } finally {
       asking = false
     }
@@ -184,7 +184,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         await sleep(20)
         found = await query(server.url, `select pid ${waiting}`)
       }
-      assert.equal(found.length, count)
+      assert.ok(found.length >= count, `${found.length} connections wait`)
       return found
     }
     const holder = new Client({ connectionString: server.url })
@@ -199,10 +199,13 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     askAtOnce(12)
     // Each has been waited for at least once when its process is found, for longer than is late.
     let first = await untilWaiting(1)
+    // One more at most, where the machine stood still between two of them.
+    assert.ok(first.length <= 2, `${first.length} connections wait`)
     for (const connections of [2, 3, 4, 4]) {
       askAtOnce(1)
       first = await untilWaiting(connections)
     }
+    assert.equal(first.length, 4)
     const [{ count }] = (await query(
       server.url,
       "select count(*)::int as count from pg_stat_activity where application_name = 'lyra'",
@@ -259,7 +262,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     // What was committed before can be read; nothing may be there yet.
     assert.ok([200, 503].includes((await send(base!, '/api/v2/checkpoints')).status))
     disk.resize(512 * MB)
-    await service.printed(/ingestion ended/)
+    assert.equal((await service.printed(/ingestion (ended|stopped: .*)/))[1], 'ended')
     service.child.kill('SIGTERM')
     await service.outcome
     assert.deepEqual(await digestStore(name), expected)

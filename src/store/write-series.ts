@@ -57,7 +57,7 @@ export type SeriesChange = {
 const SERIES = tableOf('funding_period_series')
 
 /** Of earlier points so many buckets are made at a time: what is read for them is kept in memory. */
-const BUCKETS_AT_A_TIME = 500
+const BUCKETS_AT_A_TIME = 100
 
 /**
  * The time of a run's last point; no row where there is none. Not as the greatest one: PostgreSQL would read them all while

@@ -153,13 +153,16 @@ async function upsert(
  * seq; null, and nothing is written, where one is not new. The server takes some while the next are put together.
  */
 async function insertNew(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[] | null> {
-  const sent: Promise<unknown>[] = [client.query('savepoint before_rows')]
+  const sent: Promise<unknown>[] = []
+  const send = (answer: Promise<unknown>) => {
+    // A fault is met below, where all are waited for.
+    answer.catch(() => {})
+    sent.push(answer)
+  }
+  send(client.query('savepoint before_rows'))
   for (let at = 0; at < rows.length; at += ROWS_AT_A_TIME) {
     const { text, values } = insertOfArrays(table, rows.slice(at, at + ROWS_AT_A_TIME))
-    const written = rowsOf(client, text, values)
-    // It is waited for below.
-    written.catch(() => {})
-    sent.push(written)
+    send(rowsOf(client, text, values))
     await nextTurn()
   }
   const counts = countBySeq(rows, ([market, , , seq]) => [market, seq])
