@@ -157,8 +157,9 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
       }
     } finally {
       pace.end()
-      await opened?.close()
+      // Before it is closed: who asks for one export after another is not to wait for a database that takes its time.
       end(ownStop)
+      await opened?.close()
     }
     return reply
   }
