@@ -80,29 +80,7 @@ export function nodeWriter(
   columns: readonly string[],
 ): (row: Row, selection: Selection) => string {
   const write = writerOf(objectParts(fields, columns))
-  return (row, { marketId }) => write([row], marketId ?? '')
-}
-
-/**
- * Makes the writer of a resource's edges: the nodes of rows, each with its row's cursor, and commas between them.
- *
- * @param columns the names of a row's columns, in their order
- * @param cursorOf gives the cursor of a row of a market in scope
- */
-export function edgesWriter(
-  fields: readonly Field[],
-  columns: readonly string[],
-  cursorOf: (scope: string, row: Row) => string,
-): (rows: readonly Row[], selection: Selection) => string {
-  const parts = [
-    constant('{"node":'),
-    ...objectParts(fields, columns),
-    constant(',"cursor":"'),
-    { value: (row: Row, scope: string) => cursorOf(scope, row) },
-    constant('"}'),
-  ]
-  const write = writerOf(parts, ',')
-  return (rows, { marketId }) => write(rows, marketId ?? '')
+  return (row, { marketId }) => write(row, marketId ?? '')
 }
 
 function objectParts(fields: readonly Field[], columns: readonly string[]): TextPart[] {
@@ -119,7 +97,7 @@ function objectParts(fields: readonly Field[], columns: readonly string[]): Text
     }
     const write = writerOf(own)
     const none = field.ifNull === 'null' ? `${head}null` : ''
-    parts.push({ value: (row, scope) => (row[at] === null ? none : write([row], scope)) })
+    parts.push({ value: (row, scope) => (row[at] === null ? none : write(row, scope)) })
   }
   parts.push(constant('}'))
   return parts
@@ -136,41 +114,28 @@ function valueParts({ column, form }: Field, columns: readonly string[], at: num
   return [constant('"'), { value }, constant('"')]
 }
 
-/**
- * Joins the parts of each row, with a separator between two rows. The texts between two values are put together once for
- * each scope, and pages have one: fewer pieces of text are made then.
- */
-function writerOf(
-  parts: readonly TextPart[],
-  separator = '',
-): (rows: readonly Row[], scope: string) => string {
+/** Joins parts: the texts between two values are put together once for each scope, and pages have one. */
+function writerOf(parts: readonly TextPart[]): ValueText {
   const merged = mergedParts(parts)
   const values = merged.flatMap((part) => ('value' in part ? [part.value] : []))
   let textsScope: string | null = null
-  /** What stands before each value of a row, and after the last. */
+  /** What stands before each value, and after the last. */
   let texts: string[] = []
-  /** What stands between the last value of a row and the first one of the next. */
-  let between = ''
-  const takeScope = (scope: string) => {
-    texts = ['']
+  const textsOf = (scope: string) => {
+    const found = ['']
     for (const part of merged) {
-      if ('value' in part) texts.push('')
-      else texts[texts.length - 1] += part.constant(scope)
+      if ('value' in part) found.push('')
+      else found[found.length - 1] += part.constant(scope)
     }
-    between = `${texts.at(-1)}${separator}${texts[0]}`
-    textsScope = scope
+    return found
   }
-  return (rows, scope) => {
-    if (rows.length === 0) return ''
-    if (scope !== textsScope) takeScope(scope)
-    let text = ''
-    let before = texts[0]!
-    for (const row of rows) {
-      for (let index = 0; index < values.length; index++) {
-        text += (index === 0 ? before : texts[index]!) + values[index]!(row, scope)
-      }
-      before = between
+  return (row, scope) => {
+    if (scope !== textsScope) {
+      texts = textsOf(scope)
+      textsScope = scope
     }
+    let text = ''
+    for (let index = 0; index < values.length; index++) text += texts[index]! + values[index]!(row, scope)
     return text + texts[values.length]!
   }
 }

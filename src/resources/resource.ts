@@ -1,5 +1,5 @@
 import type { CursorCodec } from './cursor.ts'
-import { edgesWriter, type Field, nodeWriter } from './field.ts'
+import { type Field, nodeWriter } from './field.ts'
 
 /** How a key column is compared, and written in a cursor. */
 export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
@@ -133,8 +133,6 @@ export type Resource = Description & {
   kebabName: string
   /** Writes a row as the API's JSON. */
   node: (row: Row, selection: Selection) => string
-  /** Writes rows as the API's edges, with commas between them. */
-  edges: (rows: readonly Row[], selection: Selection) => string
 }
 
 /**
@@ -143,7 +141,7 @@ export type Resource = Description & {
  * @throws {TypeError} for a description that names a column which rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, fields, storage, cursor } = description
+  const { name, key, fields, storage } = description
   const columns = storage.columns.map((column) => column.name)
   for (const [index, { column }] of key.entries()) {
     if (columns[index] !== column) throw new TypeError(`${name}: a row begins with its key, ${column} here`)
@@ -152,7 +150,6 @@ export function defineResource(description: Description): Resource {
     ...description,
     kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     node: nodeWriter(fields, columns),
-    edges: edgesWriter(fields, columns, cursor.encode),
   }
 }
 

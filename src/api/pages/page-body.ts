@@ -1,5 +1,4 @@
 import { encodeCursor } from '../../resources/cursor.ts'
-import type { Row } from '../../resources/resource.ts'
 import { cursorsOf, type WrittenEdges } from '../../store/edges.ts'
 import type { Page } from '../../store/page.ts'
 import type { PageRequest } from './page-request.ts'
@@ -27,11 +26,8 @@ export function pageBody(
   const tailOf = ({ startCursor, endCursor }: EndCursors) =>
     `],"pageInfo":{"hasNextPage":${hasNextPage},"hasPreviousPage":${hasPreviousPage},"startCursor":"${startCursor}","endCursor":"${endCursor}"}}}`
   if (page.edges !== null) return enclose(page.edges, head, tailOf(cursorsOf(page.edges)))
-  const rows = backward ? page.rows.toReversed() : page.rows
-  const { resource, selection } = query
-  const cursorOf = (row: Row | undefined) => (row === undefined ? '' : encodeCursor(resource, selection, row))
-  const tail = tailOf({ startCursor: cursorOf(rows[0]), endCursor: cursorOf(rows.at(-1)) })
-  return bytesOf(head + resource.edges(rows, selection) + tail, take)
+  const { text, ...cursors } = edgesText(request, page)
+  return bytesOf(head + text + tailOf(cursors), take)
 }
 
 function bytesOf(text: string, take: TakeMemory): Buffer {
@@ -49,4 +45,19 @@ function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string
   bytes.write(head, start - head.length, 'latin1')
   bytes.write(tail, end, 'latin1')
   return bytes.subarray(start - head.length, end + tail.length)
+}
+
+function edgesText({ query, backward }: PageRequest, page: Page): EndCursors & { text: string } {
+  const { resource, selection } = query
+  const rows = backward ? page.rows.toReversed() : page.rows
+  let text = ''
+  let startCursor = ''
+  let endCursor = ''
+  for (const row of rows) {
+    endCursor = encodeCursor(resource, selection, row)
+    if (text === '') startCursor = endCursor
+    else text += ','
+    text += `{"node":${resource.node(row, selection)},"cursor":"${endCursor}"}`
+  }
+  return { text, startCursor, endCursor }
 }
