@@ -8,7 +8,7 @@ import type { FromReadingThread, ReadFailure, ReadingTask, ToReadingThread } fro
 /** Smaller files are read sooner than a thread has started. */
 const MIN_BYTES = 4 * 1024 * 1024
 
-/** Blocks that go to and fro between the threads: what is read ahead at most. */
+/** Blocks that both threads share, each in the hands of one: what is read ahead at most. */
 const BLOCKS = 4
 const BLOCK_BYTES = 1024 * 1024
 
@@ -35,13 +35,14 @@ async function* readInThread(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   progress.isCutShort = false
-  const task: ReadingTask = { path, blocks: BLOCKS, blockBytes: BLOCK_BYTES }
+  const blocks = Array.from({ length: BLOCKS }, () => new SharedArrayBuffer(BLOCK_BYTES))
+  const task: ReadingTask = { path, blocks }
   const worker = new Worker(moduleBeside(import.meta.url, 'reading-thread'), {
     workerData: task,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const send = (message: ToReadingThread, bytes: ArrayBuffer[] = []) => worker.postMessage(message, bytes)
+  const send = (message: ToReadingThread) => worker.postMessage(message)
   const arrived: FromReadingThread[] = []
   let wake = () => {}
   const arrive = (message: FromReadingThread) => {
@@ -71,8 +72,8 @@ async function* readInThread(
         progress.isCutShort = message.isCutShort
         return
       }
-      yield Buffer.from(message.block, 0, message.length)
-      send({ type: 'free', block: message.block }, [message.block])
+      yield Buffer.from(blocks[message.block]!, 0, message.length)
+      send({ type: 'free', block: message.block })
     }
   } finally {
     signal?.removeEventListener('abort', stop)

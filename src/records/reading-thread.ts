@@ -1,13 +1,13 @@
-// Reads one event file into blocks of bytes that it is given back when they are done with; read-ahead.ts starts it.
+// Reads one event file into blocks of bytes that it shares with its reader (read-ahead.ts), which says when one is free.
 import { parentPort, workerData } from 'node:worker_threads'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 
 /** What a reading thread is started with. */
-export type ReadingTask = { path: string; blocks: number; blockBytes: number }
+export type ReadingTask = { path: string; blocks: readonly SharedArrayBuffer[] }
 
-/** Messages to this thread. */
-export type ToReadingThread = { type: 'free'; block: ArrayBuffer } | { type: 'stop' }
+/** Messages to this thread; `block` is the number of one of the blocks. */
+export type ToReadingThread = { type: 'free'; block: number } | { type: 'stop' }
 
 /** Why a file could not be read to its end. */
 export type ReadFailure = {
@@ -20,13 +20,13 @@ export type ReadFailure = {
 
 /** What it says. `bytesRead` counts the bytes of the file as stored. */
 export type FromReadingThread =
-  | { type: 'read'; block: ArrayBuffer; length: number; bytesRead: number }
+  | { type: 'read'; block: number; length: number; bytesRead: number }
   | { type: 'ended'; bytesRead: number; isCutShort: boolean }
   | { type: 'failed'; failure: ReadFailure }
 
 const port = parentPort!
-const { path, blocks, blockBytes } = workerData as ReadingTask
-const free: ArrayBuffer[] = Array.from({ length: blocks }, () => new ArrayBuffer(blockBytes))
+const { path, blocks } = workerData as ReadingTask
+const free = [...blocks.keys()]
 const stopped = new AbortController()
 let wake = () => {}
 
@@ -36,28 +36,25 @@ port.on('message', (message: ToReadingThread) => {
   wake()
 })
 
-const say = (message: FromReadingThread, bytes: ArrayBuffer[] = []) => port.postMessage(message, bytes)
+const say = (message: FromReadingThread) => port.postMessage(message)
 
-/** A block to be written to; null once none is wanted any more. */
-async function nextBlock(): Promise<Buffer | null> {
+/** The number of a block to be written to; null once none is wanted any more. */
+async function nextBlock(): Promise<number | null> {
   while (free.length === 0 && !stopped.signal.aborted) {
     await new Promise<void>((resolve) => {
       wake = resolve
     })
   }
-  return stopped.signal.aborted ? null : Buffer.from(free.pop()!)
+  return stopped.signal.aborted ? null : free.pop()!
 }
 
 async function read(): Promise<void> {
   const progress: ReadProgress = { bytesRead: 0 }
-  let block: Buffer | null = null
+  let block: number | null = null
   let length = 0
   const sayRead = () => {
-    const { buffer } = block!
+    say({ type: 'read', block: block!, length, bytesRead: progress.bytesRead })
     block = null
-    say({ type: 'read', block: buffer as ArrayBuffer, length, bytesRead: progress.bytesRead }, [
-      buffer as ArrayBuffer,
-    ])
     length = 0
   }
   try {
@@ -66,10 +63,11 @@ async function read(): Promise<void> {
       while (from < chunk.length) {
         block ??= await nextBlock()
         if (block === null) return
-        const copied = chunk.copy(block, length, from)
+        const bytes = Buffer.from(blocks[block]!)
+        const copied = chunk.copy(bytes, length, from)
         from += copied
         length += copied
-        if (length === block.length) sayRead()
+        if (length === bytes.length) sayRead()
       }
     }
   } finally {
