@@ -47,10 +47,10 @@ describe('batches', () => {
   test('are gathered while the one before is committed, one commit at a time', async () => {
     const { batches, commits, committed, add } = createBatches()
     add()
-    await batches.commitIfDue(coverageUpTo(1n))
+    await batches.commitIfDue({ coverage: coverageUpTo(1n) })
     assert.equal(batches.isDue, false)
     add()
-    const second = batches.commitIfDue(coverageUpTo(2n))
+    const second = batches.commitIfDue({ coverage: coverageUpTo(2n) })
     assert.equal(await isSettled(second), false)
     assert.deepEqual([commits.length, committed], [1, []])
     commits[0]!.end()
@@ -63,13 +63,33 @@ describe('batches', () => {
     assert.deepEqual([committed, batches.committedBlocks], [[1n, 2n], 2])
   })
 
+  test('ask for what the store holds only when they are due: a store may have very many gaps', async () => {
+    const { batches, commits, add } = createBatches()
+    let asked = 0
+    const held = {
+      get coverage() {
+        asked++
+        return coverageUpTo(1n)
+      },
+    }
+    await batches.commitIfDue(held)
+    assert.equal(asked, 0)
+    add()
+    await batches.commitIfDue(held)
+    assert.equal(asked, 1)
+    await batches.commitIfDue(held)
+    assert.equal(asked, 1)
+    commits[0]!.end()
+    await batches.settle()
+  })
+
   test('are not committed any more once one has failed', async () => {
     const { batches, commits, committed, add } = createBatches()
     add()
-    await batches.commitIfDue(coverageUpTo(1n))
+    await batches.commitIfDue({ coverage: coverageUpTo(1n) })
     commits[0]!.fail(new Error('the disk is full'))
     add()
-    await assert.rejects(batches.commitIfDue(coverageUpTo(2n)), /the disk is full/)
+    await assert.rejects(batches.commitIfDue({ coverage: coverageUpTo(2n) }), /the disk is full/)
     await assert.rejects(batches.commit(coverageUpTo(2n)), /the disk is full/)
     await assert.rejects(batches.settle(), /the disk is full/)
     assert.deepEqual([commits.length, committed, batches.committedBlocks], [1, [], 0])

@@ -114,7 +114,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           }
           held.add(block, lacking, part.name)
           batches.change(0, (batch) => writeBlock(batch, block, rows, tally))
-          await batches.commitIfDue(held.coverage)
+          await batches.commitIfDue(held)
         }
         showProgress(blocks.at(-1)?.height ?? lowest)
       }

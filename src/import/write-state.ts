@@ -52,7 +52,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
         const [time] = row.times
         if (keep(row) && !Number.isNaN(time)) tally.found(resource, nanoseconds(time!))
       }
-      await batches.commitIfDue(writing.held.coverage)
+      await batches.commitIfDue(writing.held)
       writing.onProgress()
     }
   }

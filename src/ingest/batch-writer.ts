@@ -58,11 +58,13 @@ export class BatchWriter {
   }
 
   /**
-   * Begins to commit what has been gathered, if that is due; `coverage` is what the store holds with it. Waits for the
-   * commit before alone. To be called often: what a database answers meanwhile is taken up here.
+   * Begins to commit what has been gathered, if that is due; what the store holds with it is asked for only then, since
+   * it may be a list of very many gaps. Waits for the commit before alone. To be called often: what a database answers
+   * meanwhile is taken up here.
    */
-  async commitIfDue(coverage: Coverage | null): Promise<void> {
-    if (this.isDue && coverage !== null) await this.#begin(coverage)
+  async commitIfDue(held: { readonly coverage: Coverage | null }): Promise<void> {
+    const coverage = this.isDue ? held.coverage : null
+    if (coverage !== null) await this.#begin(coverage)
     if (this.#isUnderWay) await nextTurn()
   }
 

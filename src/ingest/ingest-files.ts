@@ -79,7 +79,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
       log,
       signal,
       onChunk: async () => {
-        await batches.commitIfDue(assembler.coverage)
+        await batches.commitIfDue(assembler)
         options.onProgress?.({
           source: path,
           bytesRead: reading.bytesRead,
