@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { chownSync, createWriteStream, mkdirSync, readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -219,6 +221,41 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       assert.deepEqual(rows, expected.rows.slice(0, index + 1))
       assert.deepEqual([position, more], [expected.position, true])
     }
+  })
+
+  test('all of its connections cut, each noticed when it is used next: readers get answers from new ones', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    const address = new URL(name)
+    /** Connections that go away with the next byte that is sent on them. */
+    const doomed = new Set<Socket>()
+    const open = new Set<Socket>()
+    const proxy = createServer((socket) => {
+      const upstream = connect(server.port, '127.0.0.1')
+      open.add(socket)
+      const end = () => {
+        open.delete(socket)
+        upstream.destroy()
+        socket.destroy()
+      }
+      for (const one of [socket, upstream]) one.on('error', end).on('close', end)
+      socket.on('data', (bytes) => (doomed.has(socket) ? socket.resetAndDestroy() : upstream.write(bytes)))
+      upstream.on('data', (bytes) => socket.write(bytes))
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    address.port = String((proxy.address() as AddressInfo).port)
+    t.after(() => {
+      for (const socket of open) socket.destroy()
+      proxy.close()
+    })
+    const reader = await openStore(address.href).openReader()
+    t.after(() => reader.close())
+    const expected = await reader.coverage()
+    await Promise.all(Array.from({ length: 6 }, () => reader.coverage()))
+    assert.ok(open.size >= 5, `${open.size} connections`)
+    for (const socket of open) doomed.add(socket)
+    assert.deepEqual(await reader.coverage(), expected)
   })
 
   test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {

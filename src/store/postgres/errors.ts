@@ -43,6 +43,17 @@ const NETWORK = [
 /** What the driver says of a connection that is gone, for which it has no code. */
 const LOST = /connection terminated|timeout expired|query read timeout|connection error|not queryable/i
 
+/** Of these, and of codes, what says that a connection that was open is so no more: `57P01` and `57P02` come with the end of a process. */
+const CUT = /connection terminated|connection error|not queryable/i
+const CUT_CODES = [
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  '57P01',
+  '57P02',
+]
+
 const CAUSES: Record<string, string> = {
   '28': 'the server refuses this user or password',
   '3D': 'there is no such database',
@@ -70,6 +81,15 @@ export function isConnectionLost(error: unknown): boolean {
   // A coordinator reports so that its connection to a worker is lost.
   if (severity === 'ERROR') return false
   return NETWORK.includes(code) || code.startsWith('08') || code.startsWith('57P')
+}
+
+/**
+ * Whether a connection has been cut that was good before: others that are open may have been, too, and show it only when
+ * they are used. None that time out, or are refused, count.
+ */
+export function isConnectionCut(error: unknown): boolean {
+  const { code, message } = error as PostgresError
+  return isConnectionLost(error) && (code === undefined ? CUT.test(message) : CUT_CODES.includes(code))
 }
 
 /** Tries again where the connection is cut in the middle of the work; a server that is not there is reported at once. */

@@ -34,7 +34,7 @@ import { asUnavailable, type GapSummary, type Holdings, type HoldingsQuery, type
 import type { PostgresAddress } from './address.ts'
 import { isSpread } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
-import { explainPostgresError, isConnectionLost } from './errors.ts'
+import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
 import { createSharedConnections } from './shared-connections.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
@@ -44,6 +44,9 @@ const MAX_CONNECTIONS = 10
 
 /** Those of them that pages share: a statement that follows another one finds the server's process awake. */
 const SHARED_CONNECTIONS = 4
+
+/** For how long connections that are cut are passed over. */
+const MAX_RETRYING_MS = 1_000
 
 /** A page of more rows would keep those after it waiting. */
 const MAX_SHARING_ROWS = 1_000
@@ -68,15 +71,18 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
-  /** Runs work on a connection; once more on a new one where that one proves lost. */
+  /** Runs work on a connection; again on another one where that one proves lost, until it is a new one. */
   async function retried<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work().catch((error: unknown) => {
-        if (isConnectionLost(error)) return work()
-        throw error
-      })
-    } catch (error) {
-      throw asUnavailable(explainPostgresError(address.name, error))
+    const startedAt = performance.now()
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        // All that are open may have been cut together. A server that hangs is not waited for again and again.
+        const isQuick = performance.now() - startedAt < MAX_RETRYING_MS
+        const most = isConnectionCut(error) && isQuick ? MAX_CONNECTIONS : isConnectionLost(error) ? 1 : 0
+        if (attempt > most) throw asUnavailable(explainPostgresError(address.name, error))
+      }
     }
   }
 
