@@ -85,6 +85,14 @@ async function benchAgainstLimits(): Promise<void> {
     postgres: benchPostgres,
   }
   const only = values.only?.split(',')
+  const unknown = only?.filter((name) => !Object.hasOwn(parts, name)) ?? []
+  if (unknown.length > 0) {
+    console.error(
+      `bench: there is no part ${unknown.join(', ')}; --only takes some of ${Object.keys(parts).join(', ')}`,
+    )
+    process.exitCode = 2
+    return
+  }
   for (const [name, bench] of Object.entries(parts)) {
     if (only === undefined || only.includes(name)) await bench(add)
   }
