@@ -448,7 +448,7 @@ export class BlockAssembler {
     const open = this.#open
     if (index === null || open === null || open.class === 'held') return
     if (open.only !== null && !open.only.has(this.#envelope.kind)) return
-    const event = decodeEvent(this.#envelope, (reason) => this.#leaveOut(reason, place))
+    const event = decodeEvent(this.#envelope, this.#leaveOut)
     if (event === null) return
     open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
     if (open.weight > MAX_BLOCK_WEIGHT) {
@@ -465,7 +465,9 @@ export class BlockAssembler {
     return this.#blockOne?.block.lastIndex ?? 0
   }
 
-  #leaveOut(reason: LeftOutReason, place: Place): void {
+  /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
+  readonly #leaveOut = (reason: LeftOutReason): void => {
+    const place = this.#lastPlace!
     if (this.#options.strict) {
       throw new StrictError(
         `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be left out`,

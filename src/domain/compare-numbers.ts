@@ -1,6 +1,3 @@
-/** A whole number without sign, as prices mostly are. */
-const WHOLE = /^[1-9]\d*$/
-
 const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
 /**
@@ -10,7 +7,7 @@ const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
  */
 export function compareNumbers(a: string, b: string): number {
   if (a === b) return 0
-  if (WHOLE.test(a) && WHOLE.test(b)) return a.length === b.length ? (a < b ? -1 : 1) : a.length - b.length
+  if (isWhole(a) && isWhole(b)) return a.length === b.length ? (a < b ? -1 : 1) : a.length - b.length
   const [x, y] = [partsOf(a), partsOf(b)]
   if (x.sign !== y.sign) return x.sign - y.sign
   if (x.sign === 0) return 0
@@ -18,6 +15,22 @@ export function compareNumbers(a: string, b: string): number {
   const width = Math.max(x.digits.length, y.digits.length)
   const [left, right] = [x.digits.padEnd(width, '0'), y.digits.padEnd(width, '0')]
   return left === right ? 0 : left < right ? -x.sign : x.sign
+}
+
+const DIGIT_0 = 0x30
+
+/** Whether a text is a whole number of 1 or more without sign, as prices mostly are. */
+function isWhole(text: string): boolean {
+  return text.charCodeAt(0) !== DIGIT_0 && isDigits(text)
+}
+
+/** Whether a text is one digit or more, and nothing else. */
+export function isDigits(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - DIGIT_0
+    if (digit < 0 || digit > 9) return false
+  }
+  return text.length > 0
 }
 
 /** A number as 0.DIGITS times 10 to the power of the exponent; the first digit is not 0, or there is none. */

@@ -18,17 +18,27 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Dat
  */
 export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
   const length = expected.byteLength
-  if (end - start !== length) return false
+  return end - start === length && equalBytesAt(expected, 0, length, bytes, start)
+}
+
+/** As {@link equalBytes}, of `length` bytes from `from` on of the expected ones and from `start` on of the others. */
+export function equalBytesAt(
+  expected: DataView,
+  from: number,
+  length: number,
+  bytes: Uint8Array,
+  start: number,
+): boolean {
   if (bytes !== viewed) {
     viewed = bytes
     view = viewOf(bytes)
   }
   let at = 0
   for (; at + WORD_BYTES <= length; at += WORD_BYTES) {
-    if (expected.getBigUint64(at) !== view.getBigUint64(start + at)) return false
+    if (expected.getBigUint64(from + at) !== view.getBigUint64(start + at)) return false
   }
   for (; at < length; at++) {
-    if (expected.getUint8(at) !== view.getUint8(start + at)) return false
+    if (expected.getUint8(from + at) !== view.getUint8(start + at)) return false
   }
   return true
 }

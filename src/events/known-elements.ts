@@ -1,28 +1,39 @@
-import { copyBytes, equalBytes } from './equal-bytes.ts'
+import { equalBytesAt } from './equal-bytes.ts'
 
-/** Elements remembered; the memory that they take is at most this times {@link MAX_BYTES}. */
+/** Elements remembered; the memory that they take is this times {@link MAX_BYTES}. */
 const PLACES = 4096
 
 /** Longer ones are not remembered; real ones have 100 to 250 bytes. */
-const MAX_BYTES = 1024
+const MAX_BYTES = 512
 
 /**
  * Remembers list elements by market and position in its lists: of those of the next event of the market 60 to 99
  * in 100 are the same, and need not be checked again.
  */
 export class KnownElements {
-  readonly #known: (DataView | null)[] = new Array(PLACES).fill(null)
+  /** Of the element at a place; 0 where there is none. */
+  readonly #lengths = new Uint16Array(PLACES)
+  /** A place has {@link MAX_BYTES} of it. In one piece: a copy of its own for each would be most of what is collected. */
+  readonly #bytes = new Uint8Array(PLACES * MAX_BYTES)
+  readonly #view = new DataView(this.#bytes.buffer)
 
   /** Whether `bytes[start..end)` is the element that was remembered last for a market and position. */
   has(marketId: string, position: number, bytes: Buffer, start: number, end: number): boolean {
-    const known = this.#known[placeOf(marketId, position)]!
-    return known !== null && equalBytes(known, bytes, start, end)
+    const place = placeOf(marketId, position)
+    const length = this.#lengths[place]!
+    return (
+      length > 0 &&
+      length === end - start &&
+      equalBytesAt(this.#view, place * MAX_BYTES, length, bytes, start)
+    )
   }
 
   /** Remembers `bytes[start..end)`, in the place of what stood there. */
   add(marketId: string, position: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > MAX_BYTES) return
-    this.#known[placeOf(marketId, position)] = copyBytes(bytes, start, end)
+    const place = placeOf(marketId, position)
+    this.#lengths[place] = end - start
+    bytes.copy(this.#bytes, place * MAX_BYTES, start, end)
   }
 }
 

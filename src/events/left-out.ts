@@ -1,3 +1,5 @@
+import { isDigits } from '../domain/compare-numbers.ts'
+
 /** Why an event, or an element of one of its lists, is left out (docs/events.md, invalid events). */
 export const LEFT_OUT_REASONS = [
   'invalid market ID',
@@ -42,7 +44,7 @@ export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** Whether a text is a decimal number that is short enough to be kept. */
 export function isKeptNumber(text: string): boolean {
-  return text.length <= MAX_NUMBER_LENGTH && DECIMAL.test(text)
+  return text.length <= MAX_NUMBER_LENGTH && (isDigits(text) || DECIMAL.test(text))
 }
 
 /** PostgreSQL's texts hold no NUL; both stores keep the same. */

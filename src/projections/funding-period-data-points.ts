@@ -8,6 +8,13 @@ export function projectFundingPeriodDataPoint(
   { height, eventIndex }: StreamPlace,
 ): void {
   put(batch, 'funding_period_data_points', [
-    ...[marketId, source, timestamp, seq, price, twap, height, eventIndex],
+    marketId,
+    source,
+    timestamp,
+    seq,
+    price,
+    twap,
+    height,
+    eventIndex,
   ])
 }

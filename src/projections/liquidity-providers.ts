@@ -14,7 +14,11 @@ export function projectLiquidityProvision(
 export function projectMarketData(batch: Batch, event: MarketDataEvent, place: StreamPlace): void {
   const known = batch.liquidityProviderLists.get(event.marketId)
   if (known === undefined || isNotOlder(place, known)) {
-    batch.liquidityProviderLists.set(event.marketId, { event, ...place })
+    batch.liquidityProviderLists.set(event.marketId, {
+      event,
+      height: place.height,
+      eventIndex: place.eventIndex,
+    })
   }
 }
 

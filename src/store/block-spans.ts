@@ -26,12 +26,14 @@ export function spansOf(points: readonly BatchRow[], { newPoints, isImported }: 
   const blocks = new Spans()
   const imported = [new Spans(), new Spans(), new Spans()]
   for (const row of points) {
-    const [market, source, timestamp, seq, , , height] = row as readonly bigint[]
-    periods.add(market!, seq!, timestamp!)
+    const market = row[0] as bigint
+    const timestamp = row[2] as bigint
+    const height = row[6] as bigint
+    periods.add(market, row[3] as bigint, timestamp)
     // Of a point whose block an import does not know there is none.
     if (height === 0n) continue
-    const spans = isImported(height!) ? imported[Number(source)]! : blocks
-    spans.add(market!, height! / BLOCKS_OF_SPAN, timestamp!)
+    const spans = isImported(height) ? imported[Number(row[1])]! : blocks
+    spans.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }
   return {
     periods: periods.all.map(({ market, of, first, last }) => [

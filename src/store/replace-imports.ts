@@ -120,7 +120,7 @@ export function* withoutExactCopies(points: readonly BatchRow[]): Steps<readonly
   return points.filter((point) => !copies.has(point))
 }
 
-const isUnplaced = ([, , , , , , height]: BatchRow) => height === 0n
+const isUnplaced = (row: BatchRow) => row[6] === 0n
 
 function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void {
   if (points.length === 0) return

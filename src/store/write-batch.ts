@@ -8,6 +8,7 @@ import {
   type StreamPlace,
 } from '../projections/batch.ts'
 import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
+import type { Row } from '../resources/resource.ts'
 import { spansOf } from './block-spans.ts'
 import { FIND_MARKET } from './page-statement.ts'
 import {
@@ -124,14 +125,14 @@ function agedText({ name }: Table): string {
 
 /** Rows of a table that names markets by their numbers, with these in the place of the markets' ids. */
 function* numbered(rows: readonly BatchRow[], markets: MarketNumbers): Steps<BatchRow[]> {
-  const unknown = [...new Set(rows.map(([marketId]) => marketId as string))].filter((id) => !markets.has(id))
+  const unknown = [...new Set(rows.map((row) => row[0] as string))].filter((id) => !markets.has(id))
   if (unknown.length > 0) {
     // One after another: each takes the next number.
     for (const id of unknown) yield { each: INSERT_MARKET, values: [[id]] }
     const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
     for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
   }
-  return rows.map(([marketId, ...others]): BatchRow => [markets.get(marketId as string)!, ...others])
+  return rows.map((row): BatchRow => row.with(0, markets.get(row[0] as string)!))
 }
 
 /** Writes data points, their spans and series; those that an import brought for blocks that come now go before. */
@@ -143,18 +144,13 @@ function* writePoints(
 ): Steps {
   const gone: GonePoints = new Map()
   const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
-  const heightOf = ([, , , , , , height]: BatchRow) => height as bigint
+  const heightOf = (row: BatchRow) => row[6] as bigint
   const heldUpTo = before?.height ?? -1n
   const history = given.filter((point) => heightOf(point) <= heldUpTo)
   if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
   if (gone.size > 0) yield* shrinkSpans(gone)
   const points = yield* withoutExactCopies(given)
-  const runs = new Map(
-    [...Map.groupBy(points, ([market, source]) => `${market} ${source}`)].map(([key, rows]) => [
-      key,
-      runOf(rows),
-    ]),
-  )
+  const runs = runsOf(points)
   // In the order of the key: neighbours are written to the same page.
   const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
   for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
@@ -190,31 +186,61 @@ function* writePoints(
 }
 
 /** The points of one source of a market: as rows, and as series take them. */
-type PointRun = { run: SeriesRun; points: SeriesPoint[]; rows: BatchRow[] }
+type PointRun = { run: SeriesRun; points: readonly SeriesPoint[]; rows: readonly BatchRow[] }
 
 const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
   Number(a.market - b.market) || Number(a.source - b.source)
 
-/** Points of one source of a market in the order of the key, of each key the newest. */
-function runOf(rows: readonly BatchRow[]): PointRun {
-  const placed = rows.map((row) => {
-    const [, , timestamp, seq, price, twap, height, eventIndex] = row
-    return {
-      ...{ timestamp: timestamp as bigint, seq: seq as bigint, price: price as string, twap: twap as string },
-      ...{ height: height as bigint, eventIndex: Number(eventIndex), row },
+/** Points by their run, `${market} ${source}`. */
+function runsOf(rows: readonly BatchRow[]): Map<string, PointRun> {
+  const byMarket = new Map<BatchCell, BatchRow[][]>()
+  for (const row of rows) {
+    let bySource = byMarket.get(row[0]!)
+    if (bySource === undefined) {
+      bySource = []
+      byMarket.set(row[0]!, bySource)
     }
-  })
-  placed.sort((a, b) => {
-    if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
-    if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
-    return isNotOlder(a, b) ? 1 : -1
-  })
-  const [market, source] = rows[0] as readonly bigint[]
-  const points = placed.filter((point, index) => {
-    const next = placed[index + 1]
-    return next === undefined || next.timestamp !== point.timestamp || next.seq !== point.seq
-  })
-  return { run: { market: market!, source: source! }, points, rows: points.map(({ row }) => row) }
+    const run = bySource[Number(row[1])]
+    if (run === undefined) bySource[Number(row[1])] = [row]
+    else run.push(row)
+  }
+  const runs = new Map<string, PointRun>()
+  for (const [market, bySource] of byMarket) {
+    for (const [source, some] of bySource.entries()) {
+      if (some !== undefined) runs.set(`${market} ${source}`, runOf(some))
+    }
+  }
+  return runs
+}
+
+/** Points of one source of a market in the order of the key, of each key the newest. */
+function runOf(given: readonly BatchRow[]): PointRun {
+  // Those of a stream mostly are in order.
+  const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
+  const rows = isInOrder ? given : sortedRun(given)
+  const points = rows.map((row) => ({
+    timestamp: row[2] as bigint,
+    seq: row[3] as bigint,
+    price: row[4] as string,
+    twap: row[5] as string,
+  }))
+  return { run: { market: rows[0]![0] as bigint, source: rows[0]![1] as bigint }, points, rows }
+}
+
+/** Compares points of one run by time and seq. */
+function compareKeys(a: BatchRow, b: BatchRow): number {
+  for (const at of [2, 3] as const) {
+    const one = a[at] as bigint
+    const other = b[at] as bigint
+    if (one !== other) return one < other ? -1 : 1
+  }
+  return 0
+}
+
+function sortedRun(given: readonly BatchRow[]): BatchRow[] {
+  const placeOf = (row: BatchRow) => ({ height: row[6] as bigint, eventIndex: Number(row[7]) })
+  const rows = given.toSorted((a, b) => compareKeys(a, b) || (isNotOlder(placeOf(a), placeOf(b)) ? 1 : -1))
+  return rows.filter((row, index) => index === rows.length - 1 || compareKeys(row, rows[index + 1]!) !== 0)
 }
 
 function* writeProvisions(table: Table, rows: readonly BatchRow[]): Steps<Shown> {
@@ -283,6 +309,31 @@ function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): S
 
 const placeCells = ({ height, eventIndex }: StreamPlace): BatchCell[] => [height, BigInt(eventIndex)]
 
+/** How many rows of a table there are, by market and seq: `[market, seq, count]`. */
+export function countBySeq({ columns }: Table, rows: readonly BatchRow[]): Row[] {
+  const at = (name: string) => columns.findIndex((column) => column.name === name)
+  return countPairs(rows, at('market'), at('seq'))
+}
+
+/** How many rows there are of each pair of cells, beside the pair as text. */
+export function countPairs(rows: readonly (readonly unknown[])[], firstAt: number, secondAt: number): Row[] {
+  type Count = [first: string, second: string, count: number]
+  const counts = new Map<string, Count>()
+  let last: readonly unknown[] | undefined
+  let count: Count | undefined
+  for (const row of rows) {
+    // Those of one pair mostly follow on each other.
+    if (count === undefined || row[firstAt] !== last![firstAt] || row[secondAt] !== last![secondAt]) {
+      const key = `${row[firstAt]} ${row[secondAt]}`
+      count = counts.get(key) ?? [String(row[firstAt]), String(row[secondAt]), 0]
+      counts.set(key, count)
+      last = row
+    }
+    count[2]++
+  }
+  return [...counts.values()]
+}
+
 /** The key of a table's row, as text. */
 export function keyText({ keyLength }: Table, row: BatchRow): string {
   return row.slice(0, keyLength).join(' ')
@@ -310,22 +361,11 @@ function isKeyAfter({ keyLength }: Table, row: BatchRow, other: BatchRow): boole
 }
 
 function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
-  const { columns } = table
-  const at = (name: string) => columns.findIndex((column) => column.name === name)
-  const placeOf = (row: BatchRow, height: string, index: string): StreamPlace => ({
-    height: row[at(height)] as bigint,
-    eventIndex: Number(row[at(index)]),
-  })
-  const isNewer =
-    at('event_index') < 0 ||
-    isNotOlder(placeOf(given, 'height', 'event_index'), placeOf(known, 'height', 'event_index'))
-  const isEarlier =
-    at('start_index') >= 0 &&
-    isEarlierStart(
-      placeOf(given, 'start_height', 'start_index'),
-      placeOf(known, 'start_height', 'start_index'),
-    )
-  return columns.map(({ merge }, index) => {
+  const { last, start, isNewerAll } = mergePlanOf(table)
+  const isNewer = last === null || isNotOlder(placeAt(given, last), placeAt(known, last))
+  if (isNewerAll) return isNewer ? given : known
+  const isEarlier = start !== null && isEarlierStart(placeAt(given, start), placeAt(known, start))
+  return table.columns.map(({ merge }, index) => {
     const [a, b] = [known[index]!, given[index]!]
     switch (merge) {
       case 'newer':
@@ -342,6 +382,32 @@ function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
         return merge satisfies never
     }
   })
+}
+
+/** Where a table's columns have a place in the stream: its height, and the event. */
+type PlaceColumns = readonly [height: number, index: number]
+
+/** The place that a row was last changed at, and that of its start; null where the table has none. */
+type MergePlan = { last: PlaceColumns | null; start: PlaceColumns | null; isNewerAll: boolean }
+
+const mergePlans = new Map<Table, MergePlan>()
+
+function mergePlanOf(table: Table): MergePlan {
+  const known = mergePlans.get(table)
+  if (known !== undefined) return known
+  const { columns } = table
+  const at = (name: string) => columns.findIndex((column) => column.name === name)
+  const plan: MergePlan = {
+    last: at('event_index') < 0 ? null : [at('height'), at('event_index')],
+    start: at('start_index') < 0 ? null : [at('start_height'), at('start_index')],
+    isNewerAll: columns.every(({ merge }) => merge === 'newer'),
+  }
+  mergePlans.set(table, plan)
+  return plan
+}
+
+function placeAt(row: BatchRow, [height, index]: PlaceColumns): StreamPlace {
+  return { height: row[height] as bigint, eventIndex: Number(row[index]) }
 }
 
 /** Whether a period's start comes from an earlier event than another one; one of height 0 from an event that is not known. */

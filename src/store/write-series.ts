@@ -97,8 +97,7 @@ export function* writeSeries(run: SeriesRun, { last, points, gone = [] }: Series
     }
   }
   if (newest === null) return
-  let changed = new Set<bigint>()
-  for (const { timestamp } of points) changed.add(indexAt(timestamp, BASE.nanoseconds))
+  let changed = new Set(runsByIndex(points).map(({ index }) => index))
   for (const timestamp of gone) changed.add(indexAt(timestamp, BASE.nanoseconds))
   const byLevel = new Map<Level, Set<bigint>>()
   for (const level of LEVELS) {
@@ -175,13 +174,27 @@ function newBuckets(indexes: readonly bigint[], points: readonly SeriesPoint[]):
   const buckets = new Map<bigint, Bucket>()
   if (indexes.length === 0) return buckets
   const wanted = new Set(indexes)
-  for (const point of withoutCopies(points)) {
-    const index = indexAt(point.timestamp, BASE.nanoseconds)
-    const bucket = buckets.get(index)
-    if (bucket !== undefined) joinPoint(bucket, point)
-    else if (wanted.has(index)) buckets.set(index, bucketOf(point))
+  for (const { index, from, to } of runsByIndex(points)) {
+    if (wanted.has(index)) buckets.set(index, bucketOfPoints(withoutCopies(points.slice(from, to)))!)
   }
   return buckets
+}
+
+/** Where in points in the order of time those of each of the shortest buckets stand: `points[from..to)`. */
+function runsByIndex(points: readonly SeriesPoint[]): { index: bigint; from: number; to: number }[] {
+  const runs: { index: bigint; from: number; to: number }[] = []
+  let end: bigint | null = null
+  for (let at = 0; at < points.length; at++) {
+    const { timestamp } = points[at]!
+    // Divided once a bucket.
+    if (end === null || timestamp >= end) {
+      const index = indexAt(timestamp, BASE.nanoseconds)
+      end = (index + 1n) * BASE.nanoseconds
+      runs.push({ index, from: at, to: at })
+    }
+    runs.at(-1)!.to = at + 1
+  }
+  return runs
 }
 
 function bucketOfPoints(points: Iterable<Pick<SeriesPoint, 'price' | 'twap'>>): Bucket | null {

@@ -68,10 +68,19 @@ export function writerConfig({ config, schema }: PostgresAddress): ClientConfig 
   }
 }
 
+/** The driver; loaded with the first connection, since most stores need none. */
+let driver: typeof import('pg') | null = null
+
+/** The driver that a connection has been opened with. */
+export function openedDriver(): typeof import('pg') {
+  if (driver === null) throw new TypeError('no connection has been opened')
+  return driver
+}
+
 /** Opens a connection that stays open. */
 export async function connect(config: ClientConfig): Promise<Client> {
-  const { Client } = await import('pg')
-  const client = new Client(config)
+  driver ??= await import('pg')
+  const client = new driver.Client(config)
   // A connection lost while nothing is asked is noticed by the next question.
   client.on('error', () => {})
   try {

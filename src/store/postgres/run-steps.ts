@@ -4,8 +4,9 @@ import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { type ColumnType, onConflict, type Table } from '../tables.ts'
-import { mergeRows } from '../write-batch.ts'
+import { countBySeq, countPairs, mergeRows } from '../write-batch.ts'
 import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
+import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
 
 /** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
@@ -149,7 +150,7 @@ async function upsert(
 }
 
 /**
- * Inserts rows that nearly always are new, which then takes half the time, and returns how many they are, by market and
+ * Inserts rows that nearly always are new, and returns how many they are, by market and
  * seq; null, and nothing is written, where one is not new. The server takes some while the next are put together.
  */
 async function insertNew(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[] | null> {
@@ -161,11 +162,10 @@ async function insertNew(client: Queryable, table: Table, rows: readonly BatchRo
   }
   send(client.query('savepoint before_rows'))
   for (let at = 0; at < rows.length; at += ROWS_AT_A_TIME) {
-    const { text, values } = insertOfArrays(table, rows.slice(at, at + ROWS_AT_A_TIME))
-    send(rowsOf(client, text, values))
+    send(copyRows(client, table, rows.slice(at, at + ROWS_AT_A_TIME)))
     await nextTurn()
   }
-  const counts = countBySeq(rows, ([market, , , seq]) => [market, seq])
+  const counts = countBySeq(table, rows)
   try {
     await Promise.all(sent)
   } catch (error) {
@@ -175,29 +175,6 @@ async function insertNew(client: Queryable, table: Table, rows: readonly BatchRo
   }
   await client.query('release savepoint before_rows')
   return counts
-}
-
-/** How many rows there are, by market and seq. */
-function countBySeq<Given>(
-  rows: readonly Given[],
-  keyOf: (row: Given) => readonly [market: unknown, seq: unknown],
-): Row[] {
-  type Count = [market: string, seq: string, count: number]
-  const counts = new Map<string, Count>()
-  let last: readonly unknown[] = []
-  let count: Count | undefined
-  for (const row of rows) {
-    const [market, seq] = keyOf(row)
-    // Rows of one period mostly follow on each other.
-    if (count === undefined || market !== last[0] || seq !== last[1]) {
-      last = [market, seq]
-      const key = `${market} ${seq}`
-      count = counts.get(key) ?? [String(market), String(seq), 0]
-      counts.set(key, count)
-    }
-    count[2]++
-  }
-  return [...counts.values()]
 }
 
 /** Inserts rows that mostly are new, and returns how many are, by market and seq. */
@@ -212,7 +189,7 @@ async function countNew(client: Queryable, { text, values, isFixed }: Insert): P
     )
   }
   // A cluster takes no such insert within another statement.
-  return countBySeq(await rowsOnce(client, inserted, values), ([market, seq]) => [market, seq])
+  return countPairs(await rowsOnce(client, inserted, values), 0, 1)
 }
 
 function textOf(cell: BatchCell): string | null {

@@ -2,9 +2,10 @@ import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, type Table } from '../tables.ts'
+import { countBySeq, mergeRows } from '../write-batch.ts'
 import type { Connection } from './connection.ts'
 
-/** Runs steps of writing, row by row, within the caller's transaction. */
+/** Runs steps of writing within the caller's transaction, row by row: of rows of one key the one that stands in the end. */
 export function runSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
   let step = steps.next()
   while (!step.done) step = steps.next(runStep(connection, step.value))
@@ -15,29 +16,20 @@ function runStep(connection: Connection, step: WriteStep): Row[][] {
   if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
   const { table, rows, countsNew } = step
   const insert = insertOf(table, step.besideImports !== undefined)
-  const digitsAt = table.columns.flatMap(({ type }, index) => (type === 'digits' ? [index] : []))
-  const valuesOf = (row: BatchRow) => {
-    const values = row.map(bound)
-    for (const at of digitsAt) values[at] = heldDigits(values[at] as string)
-    return values
-  }
+  const isDigits = table.columns.map(({ type }) => type === 'digits')
+  const valuesOf = (row: BatchRow) =>
+    row.map((cell, at) => (isDigits[at] ? heldDigits(cell as string) : bound(cell)))
   if (!countsNew) {
-    for (const row of rows) connection.run(insert.orUpdate, valuesOf(row))
+    for (const row of mergeRows(table, rows)) connection.run(insert.orUpdate, valuesOf(row))
     return []
   }
-  const counts = new Map<string, [market: string, seq: string, count: number]>()
-  const seqAt = table.columns.findIndex(({ name }) => name === 'seq')
-  for (const row of rows) {
+  const inserted = rows.filter((row) => {
     const values = valuesOf(row)
-    if (connection.run(insert.orNothing, values) === 0) connection.run(insert.orUpdate, values)
-    else {
-      const key = `${row[0]} ${row[seqAt]}`
-      const known = counts.get(key)
-      if (known === undefined) counts.set(key, [String(row[0]), String(row[seqAt]), 1])
-      else known[2]++
-    }
-  }
-  return [[...counts.values()]]
+    const isNew = connection.run(insert.orNothing, values) > 0
+    if (!isNew) connection.run(insert.orUpdate, values)
+    return isNew
+  })
+  return [countBySeq(table, inserted)]
 }
 
 type Inserts = { orUpdate: string; orNothing: string }

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Client, ClientConfig } from 'pg'
+import type { BatchRow } from '../src/projections/batch.ts'
+import { connect } from '../src/store/postgres/connection.ts'
+import { copyRows } from '../src/store/postgres/copy-rows.ts'
+import type { Table } from '../src/store/tables.ts'
+import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
+import { skip } from './fixtures/shared.ts'
+
+const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
+const isInstalled = postgresProgram('initdb') !== null
+
+const COPIED: Table = {
+  name: 'copied',
+  columns: [
+    { name: 'id', type: 'integer', merge: 'newer' },
+    { name: 'words', type: 'text', merge: 'newer' },
+    { name: 'flag', type: 'boolean', merge: 'newer' },
+  ],
+  keyLength: 1,
+}
+
+describe('Rows that are copied', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+  let server: PostgresServer
+  let client: Client
+
+  before(async () => {
+    if (!isInstalled) return
+    server = (await startPostgresServer())!
+    const config: ClientConfig & { pipeline: boolean } = { connectionString: server.url, pipeline: true }
+    client = await connect(config)
+    await client.query('create table copied (id bigint primary key, words text, flag boolean)')
+  })
+  after(async () => {
+    await client?.end()
+    server?.remove()
+  })
+
+  const held = async () =>
+    (await client.query({ text: 'select id, words, flag from copied order by id', rowMode: 'array' })).rows
+
+  test('stand as they are, whatever their texts hold', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const texts = [
+      ...['', ' ', '\\', '\\N', '\\.', '\t', 'a\tb\nc\r\nd\\t', '"quoted", {braced}', 'null', 'NULL'],
+      ...[
+        'é',
+        '漢字',
+        '😀 and more',
+        'plain then é',
+        `${'x'.repeat(70_000)}é`,
+        '-12.50e+3',
+        '007',
+        '\u0001\u007f\b\f\v',
+      ],
+    ]
+    const rows = texts.map((words, id): BatchRow => [BigInt(id), words, id % 2 === 0])
+    const last: BatchRow = [(1n << 63n) - 1n, null, null]
+    await client.query('truncate copied')
+    await copyRows(client, COPIED, [...rows, last])
+    const asRead = [...rows, last].map(([id, ...others]) => [String(id), ...others])
+    assert.deepEqual(await held(), asRead)
+  })
+
+  test('are all refused where one is there already, and the statements sent behind them go on', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    await client.query('truncate copied')
+    await client.query("insert into copied values (5000, 'before', true)")
+    // More than the server has read when it finds the one.
+    const rows = Array.from({ length: 100_000 }, (_, id): BatchRow => [BigInt(id), 'x'.repeat(50), false])
+    const outcomes = await Promise.allSettled([
+      client.query('begin'),
+      client.query('savepoint before_rows'),
+      copyRows(client, COPIED, rows),
+      copyRows(client, COPIED, [[200_000n, 'behind', false]]),
+      client.query('rollback to savepoint before_rows'),
+      client.query("insert into copied values (300000, 'after', false)"),
+      client.query('commit'),
+    ])
+    const codes = outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? null : (outcome.reason as { code: string }).code,
+    )
+    // In progress: a transaction that has failed takes no more; both copies are refused, each once.
+    assert.deepEqual(codes.toSorted(), ['23505', '25P02', null, null, null, null, null].toSorted())
+    assert.deepEqual(await held(), [
+      ['5000', 'before', true],
+      ['300000', 'after', false],
+    ])
+  })
+
+  test('are refused where there is no such table, and the connection stays good', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const rows = Array.from({ length: 50_000 }, (_, id): BatchRow => [BigInt(id), 'x'.repeat(100), false])
+    await assert.rejects(copyRows(client, { ...COPIED, name: 'missing' }, rows), { code: '42P01' })
+    assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }])
+  })
+})
