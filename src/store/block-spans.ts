@@ -1,4 +1,5 @@
 import type { BatchRow } from '../projections/batch.ts'
+import { POINT } from './tables.ts'
 
 /** Blocks that share one row of `funding_period_block_spans`. */
 export const BLOCKS_OF_SPAN = 64n
@@ -26,13 +27,13 @@ export function spansOf(points: readonly BatchRow[], { newPoints, isImported }: 
   const blocks = new Spans()
   const imported = [new Spans(), new Spans(), new Spans()]
   for (const row of points) {
-    const market = row[0] as bigint
-    const timestamp = row[2] as bigint
-    const height = row[6] as bigint
-    periods.add(market, row[3] as bigint, timestamp)
+    const market = row[POINT.market] as bigint
+    const timestamp = row[POINT.timestamp] as bigint
+    const height = row[POINT.height] as bigint
+    periods.add(market, row[POINT.seq] as bigint, timestamp)
     // Of a point whose block an import does not know there is none.
     if (height === 0n) continue
-    const spans = isImported(height) ? imported[Number(row[1])]! : blocks
+    const spans = isImported(height) ? imported[Number(row[POINT.source])]! : blocks
     spans.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }
   return {

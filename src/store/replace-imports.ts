@@ -6,6 +6,7 @@ import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
 import { deleteEmptySpan, holdSpans, READ_MARKETS, shrinkSpan } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
+import { POINT } from './tables.ts'
 import type { SeriesRun } from './write-series.ts'
 
 /*
@@ -120,7 +121,7 @@ export function* withoutExactCopies(points: readonly BatchRow[]): Steps<readonly
   return points.filter((point) => !copies.has(point))
 }
 
-const isUnplaced = (row: BatchRow) => row[6] === 0n
+const isUnplaced = (row: BatchRow) => row[POINT.height] === 0n
 
 function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void {
   if (points.length === 0) return

@@ -29,6 +29,15 @@ export type Table = {
   spread?: 'market' | 'market_id' | 'everywhere'
 }
 
+/**
+ * Where the row of a data point has its cells. Points are many: their rows are read by these numbers, since taking a row
+ * apart by name leaves something to collect for each.
+ */
+export const POINT = {
+  ...{ market: 0, source: 1, timestamp: 2, seq: 3 },
+  ...{ price: 4, twap: 5, height: 6, eventIndex: 7 },
+} as const
+
 /** A value of any column, as text; null where there is none. */
 export type Cell = string | null
 

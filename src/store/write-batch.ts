@@ -21,7 +21,7 @@ import {
   withoutExactCopies,
 } from './replace-imports.ts'
 import { type Steps, sideBySide } from './steps.ts'
-import { TABLES, type Table, tableOf } from './tables.ts'
+import { POINT, TABLES, type Table, tableOf } from './tables.ts'
 import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
 
 /*
@@ -144,7 +144,7 @@ function* writePoints(
 ): Steps {
   const gone: GonePoints = new Map()
   const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
-  const heightOf = (row: BatchRow) => row[6] as bigint
+  const heightOf = (row: BatchRow) => row[POINT.height] as bigint
   const heldUpTo = before?.height ?? -1n
   const history = given.filter((point) => heightOf(point) <= heldUpTo)
   if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
@@ -195,13 +195,15 @@ const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
 function runsOf(rows: readonly BatchRow[]): Map<string, PointRun> {
   const byMarket = new Map<BatchCell, BatchRow[][]>()
   for (const row of rows) {
-    let bySource = byMarket.get(row[0]!)
+    const market = row[POINT.market]!
+    const source = Number(row[POINT.source])
+    let bySource = byMarket.get(market)
     if (bySource === undefined) {
       bySource = []
-      byMarket.set(row[0]!, bySource)
+      byMarket.set(market, bySource)
     }
-    const run = bySource[Number(row[1])]
-    if (run === undefined) bySource[Number(row[1])] = [row]
+    const run = bySource[source]
+    if (run === undefined) bySource[source] = [row]
     else run.push(row)
   }
   const runs = new Map<string, PointRun>()
@@ -219,17 +221,18 @@ function runOf(given: readonly BatchRow[]): PointRun {
   const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
   const rows = isInOrder ? given : sortedRun(given)
   const points = rows.map((row) => ({
-    timestamp: row[2] as bigint,
-    seq: row[3] as bigint,
-    price: row[4] as string,
-    twap: row[5] as string,
+    timestamp: row[POINT.timestamp] as bigint,
+    seq: row[POINT.seq] as bigint,
+    price: row[POINT.price] as string,
+    twap: row[POINT.twap] as string,
   }))
-  return { run: { market: rows[0]![0] as bigint, source: rows[0]![1] as bigint }, points, rows }
+  const [market, source] = rows[0] as readonly bigint[]
+  return { run: { market: market!, source: source! }, points, rows }
 }
 
 /** Compares points of one run by time and seq. */
 function compareKeys(a: BatchRow, b: BatchRow): number {
-  for (const at of [2, 3] as const) {
+  for (const at of [POINT.timestamp, POINT.seq]) {
     const one = a[at] as bigint
     const other = b[at] as bigint
     if (one !== other) return one < other ? -1 : 1
@@ -238,7 +241,10 @@ function compareKeys(a: BatchRow, b: BatchRow): number {
 }
 
 function sortedRun(given: readonly BatchRow[]): BatchRow[] {
-  const placeOf = (row: BatchRow) => ({ height: row[6] as bigint, eventIndex: Number(row[7]) })
+  const placeOf = (row: BatchRow) => ({
+    height: row[POINT.height] as bigint,
+    eventIndex: Number(row[POINT.eventIndex]),
+  })
   const rows = given.toSorted((a, b) => compareKeys(a, b) || (isNotOlder(placeOf(a), placeOf(b)) ? 1 : -1))
   return rows.filter((row, index) => index === rows.length - 1 || compareKeys(row, rows[index + 1]!) !== 0)
 }
