@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/tables.ts'
+import { type ColumnType, POINT, TABLES, type Table, tableOf } from '../src/store/tables.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -151,4 +151,13 @@ test('the tables that resources stand in or are made of are described', () => {
     if (storage.span !== undefined) tableOf(storage.span.table)
     if (storage.arrivals === 'block spans') assert.equal(storage.table, 'funding_period_data_points')
   }
+})
+
+test('the cells of a data point stand where its table has their columns', () => {
+  const names = tableOf('funding_period_data_points').columns.map(({ name }) => name)
+  const places = Object.keys(POINT).map((cell) =>
+    cell.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  )
+  assert.deepEqual(places, names)
+  assert.deepEqual(Object.values(POINT), [...names.keys()])
 })

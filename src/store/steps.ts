@@ -9,8 +9,8 @@ export type WriteStep =
       table: Table
       rows: readonly BatchRow[]
       /**
-       * Asks for the number of rows that were not there, by market and seq: `[market, seq, count]`. No two rows have the
-       * same key then.
+       * Asks for the number of rows that were not there, of data points, by market and seq: `[market, seq, count]`. No two
+       * rows have the same key then.
        */
       countsNew: boolean
       /**

@@ -315,13 +315,7 @@ function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): S
 
 const placeCells = ({ height, eventIndex }: StreamPlace): BatchCell[] => [height, BigInt(eventIndex)]
 
-/** How many rows of a table there are, by market and seq: `[market, seq, count]`. */
-export function countBySeq({ columns }: Table, rows: readonly BatchRow[]): Row[] {
-  const at = (name: string) => columns.findIndex((column) => column.name === name)
-  return countPairs(rows, at('market'), at('seq'))
-}
-
-/** How many rows there are of each pair of cells, beside the pair as text. */
+/** How many rows there are of each pair of cells, after the pair as text: `[market, seq, count]`. */
 export function countPairs(rows: readonly (readonly unknown[])[], firstAt: number, secondAt: number): Row[] {
   type Count = [first: string, second: string, count: number]
   const counts = new Map<string, Count>()

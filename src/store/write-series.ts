@@ -97,7 +97,8 @@ export function* writeSeries(run: SeriesRun, { last, points, gone = [] }: Series
     }
   }
   if (newest === null) return
-  let changed = new Set(runsByIndex(points).map(({ index }) => index))
+  const byIndex = pointsByIndex(points)
+  let changed = new Set(byIndex.keys())
   for (const timestamp of gone) changed.add(indexAt(timestamp, BASE.nanoseconds))
   const byLevel = new Map<Level, Set<bigint>>()
   for (const level of LEVELS) {
@@ -107,7 +108,7 @@ export function* writeSeries(run: SeriesRun, { last, points, gone = [] }: Series
     const closed = indexAt(newest, nanoseconds)
     changed = new Set([...changed].filter((index) => index < closed).sort((a, b) => (a < b ? -1 : 1)))
     byLevel.set(level, changed)
-    if (of === null) yield* writeFromPoints(run, [...changed], last, points)
+    if (of === null) yield* writeFromPoints(run, [...changed], last, byIndex)
     else yield* writeFromBuckets(run, level, of, [...changed])
   }
 }
@@ -135,11 +136,11 @@ function* writeFromPoints(
   run: SeriesRun,
   indexes: readonly bigint[],
   last: bigint | null,
-  points: readonly SeriesPoint[],
+  byIndex: PointsByIndex,
 ): Steps {
   const { nanoseconds } = BASE
   const isNew = (index: bigint) => last === null || index > indexAt(last, nanoseconds)
-  yield* writeBuckets(run, BASE, newBuckets(indexes.filter(isNew), points), [])
+  yield* writeBuckets(run, BASE, newBuckets(indexes.filter(isNew), byIndex), [])
   const others = indexes.filter((index) => !isNew(index))
   for (let at = 0; at < others.length; at += BUCKETS_AT_A_TIME) {
     const some = others.slice(at, at + BUCKETS_AT_A_TIME)
@@ -170,31 +171,33 @@ function* writeFromPoints(
   }
 }
 
-function newBuckets(indexes: readonly bigint[], points: readonly SeriesPoint[]): Map<bigint, Bucket> {
+function newBuckets(indexes: readonly bigint[], byIndex: PointsByIndex): Map<bigint, Bucket> {
   const buckets = new Map<bigint, Bucket>()
-  if (indexes.length === 0) return buckets
-  const wanted = new Set(indexes)
-  for (const { index, from, to } of runsByIndex(points)) {
-    if (wanted.has(index)) buckets.set(index, bucketOfPoints(withoutCopies(points.slice(from, to)))!)
+  for (const index of indexes) {
+    const bucket = bucketOfPoints(withoutCopies(byIndex.get(index) ?? []))
+    if (bucket !== null) buckets.set(index, bucket)
   }
   return buckets
 }
 
-/** Where in points in the order of time those of each of the shortest buckets stand: `points[from..to)`. */
-function runsByIndex(points: readonly SeriesPoint[]): { index: bigint; from: number; to: number }[] {
-  const runs: { index: bigint; from: number; to: number }[] = []
+/** The points of each of the shortest buckets. */
+type PointsByIndex = ReadonlyMap<bigint, readonly SeriesPoint[]>
+
+/** `points` are in the order of time: one division for each bucket is enough. */
+function pointsByIndex(points: readonly SeriesPoint[]): PointsByIndex {
+  const byIndex = new Map<bigint, SeriesPoint[]>()
+  let some: SeriesPoint[] = []
   let end: bigint | null = null
-  for (let at = 0; at < points.length; at++) {
-    const { timestamp } = points[at]!
-    // Divided once a bucket.
-    if (end === null || timestamp >= end) {
-      const index = indexAt(timestamp, BASE.nanoseconds)
+  for (const point of points) {
+    if (end === null || point.timestamp >= end) {
+      const index = indexAt(point.timestamp, BASE.nanoseconds)
       end = (index + 1n) * BASE.nanoseconds
-      runs.push({ index, from: at, to: at })
+      some = []
+      byIndex.set(index, some)
     }
-    runs.at(-1)!.to = at + 1
+    some.push(point)
   }
-  return runs
+  return byIndex
 }
 
 function bucketOfPoints(points: Iterable<Pick<SeriesPoint, 'price' | 'twap'>>): Bucket | null {

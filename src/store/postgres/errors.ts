@@ -40,11 +40,13 @@ const NETWORK = [
   'ERR_SOCKET_CLOSED',
 ]
 
-/** What the driver says of a connection that is gone, for which it has no code. */
-const LOST = /connection terminated|timeout expired|query read timeout|connection error|not queryable/i
-
-/** Of these, and of codes, what says that a connection that was open is so no more: `57P01` and `57P02` come with the end of a process. */
+/** What the driver says of a connection that was open and is so no more, where it has no code. */
 const CUT = /connection terminated|connection error|not queryable/i
+
+/** As {@link CUT}, and what it says of one that takes too long. */
+const LOST = new RegExp(`${CUT.source}|timeout expired|query read timeout`, 'i')
+
+/** Codes that say the same as {@link CUT}: `57P01` and `57P02` come when the server ends a process. */
 const CUT_CODES = [
   'ECONNRESET',
   'EPIPE',

@@ -3,8 +3,8 @@ import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
-import { type ColumnType, onConflict, type Table } from '../tables.ts'
-import { countBySeq, countPairs, mergeRows } from '../write-batch.ts'
+import { type ColumnType, onConflict, POINT, type Table } from '../tables.ts'
+import { countPairs, mergeRows } from '../write-batch.ts'
 import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
@@ -150,8 +150,8 @@ async function upsert(
 }
 
 /**
- * Inserts rows that nearly always are new, and returns how many they are, by market and
- * seq; null, and nothing is written, where one is not new. The server takes some while the next are put together.
+ * Inserts rows that nearly always are new, and returns how many they are, by market and seq; null, and nothing is written,
+ * where one is not new. The server takes some while the next are put together.
  */
 async function insertNew(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[] | null> {
   const sent: Promise<unknown>[] = []
@@ -165,7 +165,7 @@ async function insertNew(client: Queryable, table: Table, rows: readonly BatchRo
     send(copyRows(client, table, rows.slice(at, at + ROWS_AT_A_TIME)))
     await nextTurn()
   }
-  const counts = countBySeq(table, rows)
+  const counts = countPairs(rows, POINT.market, POINT.seq)
   try {
     await Promise.all(sent)
   } catch (error) {

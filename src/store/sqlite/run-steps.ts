@@ -1,8 +1,8 @@
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Steps, WriteStep } from '../steps.ts'
-import { onConflict, type Table } from '../tables.ts'
-import { countBySeq, mergeRows } from '../write-batch.ts'
+import { onConflict, POINT, type Table } from '../tables.ts'
+import { countPairs, mergeRows } from '../write-batch.ts'
 import type { Connection } from './connection.ts'
 
 /** Runs steps of writing within the caller's transaction, row by row: of rows of one key the one that stands in the end. */
@@ -29,7 +29,7 @@ function runStep(connection: Connection, step: WriteStep): Row[][] {
     if (!isNew) connection.run(insert.orUpdate, values)
     return isNew
   })
-  return [countBySeq(table, inserted)]
+  return [countPairs(inserted, POINT.market, POINT.seq)]
 }
 
 type Inserts = { orUpdate: string; orNothing: string }
