@@ -44,8 +44,9 @@ export type KeyColumn = {
 
 /**
  * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
- * ones; texts on one line that are never empty (numbers, ids, JSON), digits among them as the table holds them
- * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; any texts.
+ * ones; short texts on one line that are never empty (numbers, ids), digits among them as the table holds them
+ * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; any texts of any
+ * length.
  */
 export type RowColumn = { name: string; type: 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'text' }
 

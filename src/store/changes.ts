@@ -28,6 +28,9 @@ export const EVERY_CHANGE = null
 const STATE = `cast(changes.version as text), cast(mark as text),
     cast(stream.height as text), cast(stream.timestamp as text)`
 
+/** How many columns that is. */
+export const STATE_COLUMNS = 4
+
 /** One row for each commit from one on, with the position as of now and what the commit has changed. */
 export const READ_CHANGES = `
   select ${STATE}, scopes

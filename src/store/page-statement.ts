@@ -9,7 +9,7 @@ import {
   type Selection,
   scopeOf,
 } from '../resources/resource.ts'
-import { READ_STATE } from './changes.ts'
+import { READ_STATE, STATE_COLUMNS } from './changes.ts'
 
 /** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'
@@ -56,8 +56,8 @@ export function fromClause({ storage }: Resource): string {
 export function pageStatement(scan: Scan, limit: number, merge: Merge): Statement {
   return templateOf(`rows ${merge}`, scan, (slots) => {
     const { resource } = scan
-    const names = resource.storage.columns.map(({ name }) => name).join(', ')
-    return `select ${columnList(resource)} from (${rowsText(scan, slots, merge, names)}) as page
+    const rows = rowsText(scan, slots, merge, columnNames(resource))
+    return `select ${columnList(resource)} from (${rows}) as page
       order by ${orderBy(scan, 'page')}`
   })({ scan, limit })
 }
@@ -77,23 +77,29 @@ export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'se
   return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
 }
 
-/** How columns of hashes are read: those of which one is not on one line can be read as JSON alone. */
-export type Hashes = 'as lines' | 'as JSON'
+/**
+ * Whether a resource's rows are short, so that a page's are best read as texts of its columns ({@link columnsStatement}).
+ * For long ones the server would take memory from the system and give it back for each page.
+ */
+export function hasShortRows({ storage }: Resource): boolean {
+  return storage.columns.every(({ type }) => type !== 'text')
+}
 
 /**
  * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
- * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null; those of
- * columns that hold any text stand as a list of JSON, which costs the server twice as much. Null where there are no rows.
+ * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null. Null
+ * where there are no rows.
  */
-function columnsText(scan: Scan, slots: Slots, hashes: Hashes): string {
-  const texts = openColumns(scan).map(({ name, type }) => {
-    if (type === 'text' || (type === 'hash' && hashes === 'as JSON')) return `cast(json_agg(${name}) as text)`
-    return `string_agg(${type === 'hash' ? name : `coalesce(cast(${name} as text), '')`}, E'\\n')`
+function columnsText(scan: Scan, slots: Slots): string {
+  const texts = openColumns(scan).map(({ name, type }, index) => {
+    const text = type === 'hash' ? name : `coalesce(cast(${name} as text), '')`
+    return `string_agg(${text}, E'\\n') as column_${index}`
   })
-  const names = scan.resource.storage.columns.map(({ name }) => name).join(', ')
-  return `select ${texts.map((text, index) => `${text} as column_${index}`).join(', ')}, count(*) as rows
-    from (${rowsText(scan, slots, 'bounded', names)}) as page`
+  const names = columnNames(scan.resource)
+  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, 'bounded', names)}) as page`
 }
+
+const columnNames = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
 
 /** The select of a scan's first rows, in its direction. */
 function rowsText(scan: Scan, slots: Slots, merge: Merge, names: string): string {
@@ -336,7 +342,7 @@ type Role = 'scan' | 'atOrBefore'
 /** Gives the value of a placeholder. */
 type Slot = (inputs: Inputs) => KeyValue
 
-/** A page's statements on PostgreSQL, in one: see {@link columnsText}. */
+/** What a page's statement on PostgreSQL reads. */
 export type PageScans = {
   page: Scan
   /** What stands at or before the cursor; null without one. */
@@ -344,24 +350,49 @@ export type PageScans = {
 }
 
 /**
- * The statement that answers a page on PostgreSQL: the columns of its first `limit` rows and their number, whether
- * anything stands at or before the cursor, the id of the market whose number is given (null for none), then how the store
- * stands, where that is asked for. One statement is one snapshot.
+ * The statement that answers a page of short rows on PostgreSQL, by one row: the columns of its first `limit` rows and
+ * their number, then the facts (see {@link factsText}), then how the store stands, where that is asked for. One statement
+ * is one snapshot.
  */
 export function columnsStatement(
   { page, atOrBefore }: PageScans,
-  { limit, withState, hashes }: { limit: number; withState: boolean; hashes: Hashes },
+  { limit, withState }: { limit: number; withState: boolean },
 ): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
-  const template = templateOf(`columns ${hashes} ${withState} ${passed}`, page, (slots) => {
-    const columns = columnsText(page, slots, hashes)
-    const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
-    const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
-    const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
+  const template = templateOf(`columns ${withState} ${passed}`, page, (slots) => {
     const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
-    return `select page.*, ${isAnyAtOrBefore}, ${marketId}${state} from (${columns}) as page${from}`
+    return `select page.*, ${factsText(page, atOrBefore, slots)}${state}
+      from (${columnsText(page, slots)}) as page${from}`
   })
   return template({ scan: page, limit, atOrBefore })
+}
+
+/**
+ * The statement that answers a page of any rows on PostgreSQL: a row of nothing but the facts (see {@link factsText}) and
+ * how the store stands, and the page's first `limit` rows, in their order, with nothing there.
+ */
+export function rowsStatement({ page, atOrBefore }: PageScans, limit: number): Statement {
+  const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
+  const template = templateOf(`rows and state ${passed}`, page, (slots) => {
+    const nothing = (count: number) => Array(count).fill('null').join(', ')
+    const names = columnNames(page.resource)
+    return `select ${nothing(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}, state.*
+      from (${READ_STATE}) as state
+      union all
+      select page.*, ${nothing(FACTS + STATE_COLUMNS)} from (${rowsText(page, slots, 'bounded', names)}) as page`
+  })
+  return template({ scan: page, limit, atOrBefore })
+}
+
+/** How many facts there are. */
+export const FACTS = 2
+
+/** Whether anything stands at or before the cursor, and the id of the market whose number is given (null for none). */
+function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
+  const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
+  const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
+  const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
+  return `${isAnyAtOrBefore}, ${marketId}`
 }
 
 const templates = new Map<string, (inputs: Inputs) => Statement>()

@@ -1,10 +1,10 @@
-import type { Client, ClientConfig, QueryResult } from 'pg'
+import type { Client, ClientConfig } from 'pg'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
 
-/** A value that a statement takes: integers of any size, texts, and columns of them. */
-export type Parameter = KeyValue | null | readonly (string | null)[]
+/** A value that a statement takes: an integer of any size, or a text. */
+export type Parameter = KeyValue | null
 
 /** How long a statement of a reader may take, on the server and until the answer is here. */
 const READ_TIMEOUT_MS = 5_000
@@ -68,18 +68,18 @@ export function writerConfig({ config, schema }: PostgresAddress): ClientConfig 
   }
 }
 
-/** The driver; loaded with the first connection, since most stores need none. */
-let driver: typeof import('pg') | null = null
+/** The driver, and what is made of it; loaded with the first connection, since most stores need none. */
+let driver: (typeof import('pg') & typeof import('./prepared-read.ts')) | null = null
 
 /** The driver that a connection has been opened with. */
-export function openedDriver(): typeof import('pg') {
+export function openedDriver(): NonNullable<typeof driver> {
   if (driver === null) throw new TypeError('no connection has been opened')
   return driver
 }
 
 /** Opens a connection that stays open. */
 export async function connect(config: ClientConfig): Promise<Client> {
-  driver ??= await import('pg')
+  driver ??= { ...(await import('pg')), ...(await import('./prepared-read.ts')) }
   const client = new driver.Client(config)
   // A connection lost while nothing is asked is noticed by the next question.
   client.on('error', () => {})
@@ -108,7 +108,11 @@ export async function rowsOf(
     name = `lyra_${names.size}`
     names.set(text, name)
   }
-  return takeRows(await client.query({ name, text, values: values.map(encode), rowMode: 'array' }))
+  const { PreparedRead } = openedDriver()
+  return new Promise((resolve, reject) => {
+    const statement = { name, text, values: values.map(encode) }
+    client.query(new PreparedRead(statement, (error, rows) => (error ? reject(error) : resolve(rows))))
+  })
 }
 
 /** As {@link rowsOf}, of a statement that hardly comes again: it is not kept prepared. */
@@ -117,21 +121,12 @@ export async function rowsOnce(
   text: string,
   values: readonly Parameter[],
 ): Promise<Row[]> {
-  return takeRows(await client.query({ text, values: values.map(encode), rowMode: 'array' }))
-}
-
-/**
- * Takes the rows out of an answer: the collector of young objects reaches answers that are done with through other objects
- * of the driver, and would keep their texts until the whole heap is collected.
- */
-function takeRows(answer: QueryResult): Row[] {
-  const { rows } = answer
-  answer.rows = []
+  const { rows } = await client.query({ text, values: values.map(encode), rowMode: 'array' })
   return rows
 }
 
-function encode(value: Parameter): unknown {
-  return typeof value === 'bigint' ? value.toString() : value
+function encode(value: Parameter): string | null {
+  return value === null ? null : String(value)
 }
 
 /** Notes what a transaction changes, after its other statements: others that do so wait until it has ended. */

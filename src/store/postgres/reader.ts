@@ -11,11 +11,13 @@ import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
+  FACTS,
   fixedValue,
-  type Hashes,
+  hasShortRows,
   marketStatement,
   openColumns,
   type PageScans,
+  rowsStatement,
   type Statement,
   spanStatement,
 } from '../page-statement.ts'
@@ -175,7 +177,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readState(client)) })
   if (selectsNothing(selection)) return nothing()
-  let hashes: Hashes = 'as lines'
+  let asColumns = hasShortRows(resource)
   for (;;) {
     const market = await marketOf(client, resource, selection, markets)
     if (market === undefined) return nothing()
@@ -187,20 +189,20 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
     }
     const scans = pageScans(query, span, market)
-    const found = await rowsAndState(client, scans, { limit: limit + 1, hashes }, markets)
-    const columns = openColumns(query)
-    const [count, hasRowsAtOrBefore, marketId, ...state] = found.slice(columns.length)
+    const found = asColumns
+      ? await readColumns(client, query, scans, markets)
+      : await readRows(client, query, scans)
+    const [hasRowsAtOrBefore, marketId, ...state] = found.facts
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.numbers.delete(scopeOf(resource, selection)!)
       continue
     }
-    const read = rowsOfColumns(query, columns, found as (string | null)[], Number(count), hashes)
-    if (read === null) {
-      hashes = 'as JSON'
+    if (found.rows === null) {
+      asColumns = false
       continue
     }
     return {
-      ...cutRows(read, limit),
+      ...cutRows(found.rows, limit),
       edges: null,
       hasRowsAtOrBefore: (hasRowsAtOrBefore as unknown) === true,
       ...stateOf(state),
@@ -208,22 +210,40 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   }
 }
 
+/** The rows of a page and one more, and what else its statement says. */
+type Found = { rows: Row[]; facts: Row }
+
+/** A page's rows as they are; behind their columns stand those of the facts, empty. */
+async function readRows(client: Queryable, { resource, limit }: PageQuery, scans: PageScans): Promise<Found> {
+  const found = await rows(client, rowsStatement(scans, limit + 1))
+  const columns = resource.storage.columns.length
+  // The version is a fact that is never null.
+  const at = found.findIndex((row) => row[columns + FACTS] !== null)
+  const [facts] = found.splice(at, 1)
+  return { rows: found, facts: facts!.slice(columns) }
+}
+
 /**
- * The row of a page's statement. On a cluster the coordinator says first how the store stands, and the market's machine
- * then what it holds: rows may be newer than that, never older.
+ * A page's rows from their columns; null where they have to be read as they are. On a cluster the coordinator says first
+ * how the store stands, and the market's machine then what it holds: rows may be newer than that, never older.
  */
-async function rowsAndState(
+async function readColumns(
   client: Queryable,
+  query: PageQuery,
   scans: PageScans,
-  asked: { limit: number; hashes: Hashes },
   { spread }: Markets,
-): Promise<Row> {
-  if (!spread) return (await rows(client, columnsStatement(scans, { ...asked, withState: true })))[0]!
+): Promise<Found | { rows: null; facts: Row }> {
+  const statement = columnsStatement(scans, { limit: query.limit + 1, withState: !spread })
   const [[state], [found]] = await Promise.all([
-    rowsOf(client, READ_STATE),
-    rows(client, columnsStatement(scans, { ...asked, withState: false })),
+    spread ? rowsOf(client, READ_STATE) : [[]],
+    rows(client, statement),
   ])
-  return [...found!, ...state!]
+  const columns = openColumns(query)
+  const [count, ...facts] = found!.slice(columns.length)
+  return {
+    rows: rowsOfColumns(query, columns, found as (string | null)[], Number(count)),
+    facts: [...facts, ...state!],
+  }
 }
 
 /** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
@@ -253,7 +273,6 @@ function rowsOfColumns(
   open: readonly RowColumn[],
   texts: readonly (string | null)[],
   count: number,
-  hashes: Hashes,
 ): Row[] | null {
   if (count === 0) return []
   const columns: (readonly (string | number | null)[])[] = []
@@ -262,7 +281,7 @@ function rowsOfColumns(
     const fixed = fixedValue(resource, selection, name)
     const values =
       fixed === undefined
-        ? valuesOf(texts[open.indexOf(column)]!, type, hashes)
+        ? valuesOf(texts[open.indexOf(column)]!, type)
         : Array(count).fill(type === 'small' ? Number(fixed) : String(fixed))
     if (values.length > count) return null
     columns.push(values)
@@ -276,8 +295,7 @@ function rowsOfColumns(
   return rows
 }
 
-function valuesOf(text: string, type: RowColumn['type'], hashes: Hashes): (string | number | null)[] {
-  if (type === 'text' || (type === 'hash' && hashes === 'as JSON')) return JSON.parse(text)
+function valuesOf(text: string, type: RowColumn['type']): (string | number | null)[] {
   const values = text.split('\n')
   if (type === 'small') return values.map(Number)
   if (type === 'hash' || !hasEmptyLine(text)) return values

@@ -94,7 +94,7 @@ function insertOfArrays(table: Table, rows: readonly BatchRow[]): Insert {
 }
 
 /** A column of rows as the text of an array: the driver's own takes several times as long. */
-function arrayText(rows: readonly BatchRow[], index: number): string {
+export function arrayText(rows: readonly BatchRow[], index: number): string {
   let text = ''
   let last: BatchCell | undefined
   let lastText = ''

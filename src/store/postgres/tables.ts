@@ -12,7 +12,7 @@ import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
-import { COLUMN_TYPES } from './run-steps.ts'
+import { arrayText, COLUMN_TYPES } from './run-steps.ts'
 
 /** Reads the tables of a store in one snapshot, which lasts until it is closed. */
 export async function openPostgresTableReader(address: PostgresAddress): Promise<TableReader> {
@@ -39,7 +39,7 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
         await rowsOf(
           client,
           `insert into ${table.name} (${names}) select ${casts} from unnest(${arrays}) as row (${names})`,
-          table.columns.map((_, index) => rows.map((row) => row[index]!)),
+          table.columns.map((_, index) => arrayText(rows, index)),
         )
         if (spread) {
           await commitEverywhere(client)

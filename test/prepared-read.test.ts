@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Client } from 'pg'
+import { connect, rowsOf } from '../src/store/postgres/connection.ts'
+import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
+import { skip } from './fixtures/shared.ts'
+
+const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
+const isInstalled = postgresProgram('initdb') !== null
+
+const VALUES = `
+  select $1::bigint, $2::text, cast($3 as smallint), $2 is null as is_null, ''::text, $1::bigint / $3::bigint
+  from generate_series(1, 2)`
+
+describe('Prepared reads', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+  let server: PostgresServer
+  const clients: Client[] = []
+
+  before(async () => {
+    if (isInstalled) server = (await startPostgresServer())!
+  })
+  after(async () => {
+    await Promise.all(clients.map((client) => client.end()))
+    server?.remove()
+  })
+
+  async function open(): Promise<{ client: Client; described: () => number }> {
+    const client = await connect({ connectionString: server.url, pipeline: true } as object)
+    clients.push(client)
+    let count = 0
+    client.connection.on('rowDescription', () => count++)
+    return { client, described: () => count }
+  }
+
+  test('give the same rows each time, and have their columns described once a connection', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const row = ['9223372036854775807', 'é\n"', 2, false, '', '4611686018427387903']
+    for (const { client, described } of [await open(), await open()]) {
+      for (let run = 0; run < 3; run++) {
+        assert.deepEqual(await rowsOf(client, VALUES, [2n ** 63n - 1n, 'é\n"', 2n]), [row, row])
+        assert.equal(described(), 1)
+      }
+      assert.deepEqual(
+        await rowsOf(client, VALUES, [0n, null, 1n]),
+        Array(2).fill(['0', null, 1, true, '', '0']),
+      )
+      assert.deepEqual(await rowsOf(client, 'select 1 where false'), [])
+    }
+  })
+
+  test('are answered each by its own rows where many are sent ahead', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { client } = await open()
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        index % 2 === 0
+          ? rowsOf(client, 'select $1::text, $2::integer', [`row ${index}`, BigInt(index)])
+          : rowsOf(client, 'select $1::integer', [BigInt(index)]),
+      ),
+    )
+    assert.deepEqual(
+      answers,
+      answers.map((_, index) => [index % 2 === 0 ? [`row ${index}`, index] : [index]]),
+    )
+  })
+
+  test('of which one fails say so, and those behind it are answered', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const { client } = await open()
+    const quotient = 'select 6 / $1::integer'
+    const isReadOf = (message: RegExp) => (result: PromiseSettledResult<unknown>) =>
+      result.status === 'rejected' && message.test((result.reason as Error).message)
+    const failed = await Promise.allSettled([
+      rowsOf(client, quotient, [0n]),
+      rowsOf(client, quotient, ['x']),
+      rowsOf(client, 'select nothing from nowhere'),
+    ])
+    assert.ok(isReadOf(/division by zero/)(failed[0]))
+    assert.ok(isReadOf(/invalid input syntax/)(failed[1]))
+    assert.ok(isReadOf(/does not exist/)(failed[2]))
+    const both = await Promise.allSettled([rowsOf(client, quotient, [0n]), rowsOf(client, quotient, [3n])])
+    assert.ok(isReadOf(/division by zero/)(both[0]))
+    assert.deepEqual(both[1], { status: 'fulfilled', value: [[2]] })
+  })
+})
