@@ -23,6 +23,9 @@ const FIRST_IN_SECONDS = 1_000_000_000n * SECOND
 /** A prime: a changed digit, wherever it stands, changes the check. */
 const MODULUS = 8999
 
+/** Every check: to make a text of a number takes as long as the rest of a cursor. */
+const CHECKS = Array.from({ length: MODULUS }, (_, residue) => String(1000 + residue))
+
 /** The cursors of data points. */
 export const pointCursor: CursorCodec = {
   encode: encodePoint,
@@ -48,9 +51,7 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
   const head = headOf(marketId!)
   // Of 19 digits: from FIRST_IN_SECONDS on.
   if (time.length === 19 && time.endsWith('000000000') && !time.startsWith('-')) {
-    const seconds = time.slice(0, -9)
-    const check = checkOfResidues((Number(seconds) % MODULUS) * MODULUS_OF_LAST, seq, source)
-    return `${head}${check}${seconds}${LETTERS[source]}${seq}`
+    return `${head}${checkOf(time, seq, source)}${time.slice(0, -9)}${LETTERS[source]}${seq}`
   }
   const hex = BigInt.asUintN(64, BigInt(time)).toString(16).padStart(16, '0')
   return `${head}${checkOf(time, seq, source)}${hex}${LETTERS[source]!.toLowerCase()}${seq}`
@@ -85,39 +86,38 @@ function readPoint(text: string): Key | null {
   const seq = BigInt(digits!)
   const key: KeyValue[] = [timestamp, seq, source]
   if (timestamp > MAX_INT64 || seq > MAX_INT64) return null
-  if (Number(check) !== checkOf(String(timestamp), digits!, Number(source))) return null
+  if (check !== checkOf(String(timestamp), digits!, Number(source))) return null
   // Whatever does not come out the same again (another spelling of the same time) is not a cursor of ours.
   const isInSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
   return isInSeconds === (seconds !== undefined) ? key : null
 }
 
-/** Four digits that follow from a key; `timestamp` and `seq` are decimal digits. */
-function checkOf(timestamp: string, seq: string, source: number): number {
-  return checkOfResidues(residueOf(timestamp), seq, source)
-}
-
 let lastSeq = ''
 let lastResidue = 0
 
-/** @param time a number that leaves the same as the timestamp when it is divided by the modulus */
-function checkOfResidues(time: number, seq: string, source: number): number {
+/** Four digits that follow from a key; `timestamp` and `seq` are decimal digits. */
+function checkOf(timestamp: string, seq: string, source: number): string {
   // Rows of one funding period follow on each other.
   if (seq !== lastSeq) {
     lastResidue = residueOf(seq)
     lastSeq = seq
   }
-  return 1000 + ((time * 7 + lastResidue * 31 + source * 13) % MODULUS)
+  return CHECKS[(residueOf(timestamp) * 7 + lastResidue * 31 + source * 13) % MODULUS]!
 }
 
-/** So many digits are exact as a number; of longer ones the last are taken apart from the others. */
-const EXACT_DIGITS = 15
-const LAST_DIGITS = 9
-const MODULUS_OF_LAST = 10 ** LAST_DIGITS % MODULUS
+/** A number and a further digit stay within 31 bits up to here. */
+const MAX_REMAINDER = 100_000_000
 
-/** What an integer of 64 bits, in decimal digits, leaves when it is divided by the modulus; 0 or more. */
+const ZERO = 0x30
+
+/** What an integer of any size, in decimal digits, leaves when it is divided by the modulus; 0 or more. */
 function residueOf(digits: string): number {
-  if (digits.startsWith('-')) return (MODULUS - residueOf(digits.slice(1))) % MODULUS
-  if (digits.length <= EXACT_DIGITS) return Number(digits) % MODULUS
-  const [first, last] = [Number(digits.slice(0, -LAST_DIGITS)), Number(digits.slice(-LAST_DIGITS))]
-  return ((first % MODULUS) * MODULUS_OF_LAST + last) % MODULUS
+  const isNegative = digits.startsWith('-')
+  let residue = 0
+  for (let at = isNegative ? 1 : 0; at < digits.length; at++) {
+    residue = residue * 10 + digits.charCodeAt(at) - ZERO
+    if (residue > MAX_REMAINDER) residue %= MODULUS
+  }
+  residue %= MODULUS
+  return isNegative && residue > 0 ? MODULUS - residue : residue
 }
