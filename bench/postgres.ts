@@ -18,7 +18,7 @@ import { checkpointsSelect, POINTS_BEFORE, pointsSelect, providersSelect } from 
 
 const run = promisify(execFile)
 const CONNECTIONS = 16
-const ROUNDS = 3
+const ROUNDS = 5
 const TABLE = 'lyra.funding_period_data_points'
 
 /**

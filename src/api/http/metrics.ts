@@ -13,6 +13,8 @@ export type Metrics = {
   registry: Registry
   requestSeconds: Histogram<'route' | 'method' | 'status'>
   grpcSeconds: Histogram<'method' | 'code'>
+  /** Counts a page that was made, and its seconds. */
+  pageMade(route: string, status: number, seconds: number): void
   /** Counts a page that was answered from memory, and its seconds. */
   pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
@@ -116,20 +118,24 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
   })
   for (const reason of LEFT_OUT_REASONS) eventsLeftOut.inc({ reason }, 0)
   const getAnswers = new Map<string, Histogram.Internal<'route' | 'method' | 'status'>>()
+  const pageAnswered = (route: string, status: number, seconds: number) => {
+    const labels = `${status} ${route}`
+    let answers = getAnswers.get(labels)
+    if (answers === undefined) {
+      answers = requestSeconds.labels({ route, method: 'GET', status: String(status) })
+      getAnswers.set(labels, answers)
+    }
+    answers.observe(seconds)
+  }
   return {
     registry,
     showLive: live,
     requestSeconds,
     grpcSeconds,
+    pageMade: pageAnswered,
     pageFromMemory: (route, status, seconds) => {
       pagesFromMemory.inc()
-      const labels = `${status} ${route}`
-      let answers = getAnswers.get(labels)
-      if (answers === undefined) {
-        answers = requestSeconds.labels({ route, method: 'GET', status: String(status) })
-        getAnswers.set(labels, answers)
-      }
-      answers.observe(seconds)
+      pageAnswered(route, status, seconds)
     },
     eventsLeftOut,
     recordsIngested: new Counter({

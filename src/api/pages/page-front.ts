@@ -153,10 +153,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
         const status = await sendMade(request, response, page, { route, limits })
-        metrics.requestSeconds.observe(
-          { route, method: 'GET', status: String(status) },
-          (performance.now() - startedAt) / 1000,
-        )
+        metrics.pageMade(route, status, (performance.now() - startedAt) / 1000)
       },
       addressOf(request),
       request.socket,

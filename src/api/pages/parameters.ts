@@ -148,12 +148,11 @@ export function parameterReader(parameters: readonly Parameter[]): ParameterRead
 }
 
 function parseValue({ name, type }: Parameter, values: string[]): ParameterValue {
-  const field = snakeCase(name.slice(name.lastIndexOf('.') + 1))
   const [text] = values
   if (values.length > 1) {
     const shown = values.slice(0, 4).map(quoted).join(', ')
     throw invalidParameter(
-      `too many values for field "${field}": ${name} is given ${values.length} times (${shown}), allowed is once`,
+      `too many values for field "${fieldOf(name)}": ${name} is given ${values.length} times (${shown}), allowed is once`,
     )
   }
   const value = type.parse(text!)
@@ -161,10 +160,15 @@ function parseValue({ name, type }: Parameter, values: string[]): ParameterValue
     const meant = type.meant?.(text!) ?? null
     const hint = meant === null ? '' : `; ${quoted(text!)} is ${meant}`
     throw invalidParameter(
-      `parsing field "${field}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}${hint}`,
+      `parsing field "${fieldOf(name)}": ${name} is ${quoted(text!)}, allowed is ${type.allowed}${hint}`,
     )
   }
   return value
+}
+
+/** What errors call a parameter: the last part of its name, in snake case. */
+function fieldOf(name: string): string {
+  return snakeCase(name.slice(name.lastIndexOf('.') + 1))
 }
 
 /** Every mix of camel and snake case of the parts of a name. */
