@@ -1,21 +1,30 @@
 import { type Connection, Query, types } from 'pg'
 import type { Row } from '../../resources/resource.ts'
 
-/** What the driver's connection has for prepared statements; its types leave it out, or ask for more. */
-type PreparingConnection = Connection & {
-  parse(statement: { name: string; text: string }): void
+/** What the driver sends a prepared statement with; its types leave it out, or ask for more. */
+type Sending = {
   bind(portal: { statement: string; values: readonly (string | null)[] }): void
-  describe(portal: { type: 'P' }): void
   execute(portal: object): void
-  /** By name, those that are sent and that the server has not yet taken. */
-  submittedNamedStatements: Record<string, string>
+  sync(): void
 }
+
+/** The driver's own way to send a prepared statement: parsed, where it has not been, and described. */
+const { prepare } = Query.prototype as unknown as { prepare(this: Query, connection: Connection): void }
 
 /** Makes a value of the text that the server sends for it. */
 type ReadText = (text: string) => Row[number]
 
 /** How the columns of statements are read, by their names: on one connection they stay as they are. */
-const knownColumns = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
+const columnsByConnection = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
+
+function columnsOn(connection: Connection): Map<string, readonly ReadText[]> {
+  let known = columnsByConnection.get(connection)
+  if (known === undefined) {
+    known = new Map()
+    columnsByConnection.set(connection, known)
+  }
+  return known
+}
 
 /**
  * A prepared statement that gives rows as arrays of their columns. Its columns are described once a connection; the
@@ -23,11 +32,9 @@ const knownColumns = new WeakMap<Connection, Map<string, readonly ReadText[]>>()
  */
 export class PreparedRead extends Query {
   declare readonly name: string
-  declare readonly text: string
   declare readonly values: readonly (string | null)[]
-  /** Whether the statement has been sent on a connection. */
-  declare readonly hasBeenParsed: (connection: Connection) => boolean
-  #known: Map<string, readonly ReadText[]> | undefined
+  /** Those of the connection that it is sent on. */
+  #known: Map<string, readonly ReadText[]> | null = null
   #columns: readonly ReadText[] | undefined
   #rows: Row[] = []
 
@@ -46,20 +53,14 @@ export class PreparedRead extends Query {
   }
 
   /** Called by the driver to send the statement, all parts at once. */
-  prepare(connection: PreparingConnection): void {
-    const { name, text, values } = this
-    this.#known = knownColumns.get(connection)
-    if (this.#known === undefined) {
-      this.#known = new Map()
-      knownColumns.set(connection, this.#known)
+  prepare(connection: Connection & Sending): void {
+    this.#known = columnsOn(connection)
+    this.#columns = this.#known.get(this.name)
+    if (this.#columns === undefined) {
+      prepare.call(this, connection)
+      return
     }
-    this.#columns = this.#known.get(name)
-    if (!this.hasBeenParsed(connection)) {
-      connection.parse({ name, text })
-      connection.submittedNamedStatements[name] = text
-    }
-    connection.bind({ statement: name, values })
-    if (this.#columns === undefined) connection.describe({ type: 'P' })
+    connection.bind({ statement: this.name, values: this.values })
     connection.execute({})
     connection.sync()
   }
