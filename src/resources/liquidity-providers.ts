@@ -26,8 +26,8 @@ export const liquidityProviders = defineResource({
     columns: [
       { name: 'market_id', type: 'line' },
       { name: 'party_id', type: 'line' },
-      { name: 'fee_share', type: 'text' },
-      { name: 'sla', type: 'text' },
+      { name: 'fee_share', type: 'json' },
+      { name: 'sla', type: 'json' },
     ],
     // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
     condition: `exists (

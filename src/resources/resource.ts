@@ -45,10 +45,13 @@ export type KeyColumn = {
 /**
  * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
  * ones; short texts on one line that are never empty (numbers, ids), digits among them as the table holds them
- * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; any texts of any
- * length.
+ * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; JSON that is
+ * answered, on one long line; any texts.
  */
-export type RowColumn = { name: string; type: 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'text' }
+export type RowColumn = {
+  name: string
+  type: 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'json' | 'text'
+}
 
 /** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
 export type Storage = {

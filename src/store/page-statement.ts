@@ -78,11 +78,13 @@ export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'se
 }
 
 /**
- * Whether a resource's rows are short, so that a page's are best read as texts of its columns ({@link columnsStatement}).
- * For long ones the server would take memory from the system and give it back for each page.
+ * Whether a page of a resource is to be read as texts of its columns ({@link columnsStatement}), or as rows
+ * ({@link rowsStatement}). For long rows the server would take memory from the system and give it back for each page; on
+ * a cluster they are read as texts all the same, in a form that each of its machines answers whole. Any texts may have
+ * several lines.
  */
-export function hasShortRows({ storage }: Resource): boolean {
-  return storage.columns.every(({ type }) => type !== 'text')
+export function isReadAsColumns({ storage }: Resource, isSpread: boolean): boolean {
+  return storage.columns.every(({ type }) => type !== 'text' && (isSpread || type !== 'json'))
 }
 
 /**
@@ -349,15 +351,14 @@ export type PageScans = {
   atOrBefore: Scan | null
 }
 
+/** What a page's statement on PostgreSQL is to give: so many rows, and how the store stands, or not. */
+type Asked = { limit: number; withState: boolean }
+
 /**
- * The statement that answers a page of short rows on PostgreSQL, by one row: the columns of its first `limit` rows and
- * their number, then the facts (see {@link factsText}), then how the store stands, where that is asked for. One statement
- * is one snapshot.
+ * The statement that answers a page on PostgreSQL by one row: the columns of its first `limit` rows and their number, then
+ * the facts (see {@link factsText}), then how the store stands. One statement is one snapshot.
  */
-export function columnsStatement(
-  { page, atOrBefore }: PageScans,
-  { limit, withState }: { limit: number; withState: boolean },
-): Statement {
+export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
   const template = templateOf(`columns ${withState} ${passed}`, page, (slots) => {
     const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
@@ -368,24 +369,26 @@ export function columnsStatement(
 }
 
 /**
- * The statement that answers a page of any rows on PostgreSQL: a row of nothing but the facts (see {@link factsText}) and
- * how the store stands, and the page's first `limit` rows, in their order, with nothing there.
+ * The statement that answers a page on PostgreSQL by its first `limit` rows, in their order, each with nulls behind its
+ * columns, and one row that has nothing but what stands there: the facts (see {@link factsText}), then how the store
+ * stands. One statement is one snapshot.
  */
-export function rowsStatement({ page, atOrBefore }: PageScans, limit: number): Statement {
+export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
-  const template = templateOf(`rows and state ${passed}`, page, (slots) => {
-    const nothing = (count: number) => Array(count).fill('null').join(', ')
+  const template = templateOf(`rows and facts ${withState} ${passed}`, page, (slots) => {
+    const nulls = (count: number) => Array(count).fill('null').join(', ')
     const names = columnNames(page.resource)
-    return `select ${nothing(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}, state.*
-      from (${READ_STATE}) as state
+    const [state, from] = withState ? [', state.*', `from (${READ_STATE}) as state`] : ['', '']
+    return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}${state} ${from}
       union all
-      select page.*, ${nothing(FACTS + STATE_COLUMNS)} from (${rowsText(page, slots, 'bounded', names)}) as page`
+      select page.*, ${nulls(FACTS + (withState ? STATE_COLUMNS : 0))}
+      from (${rowsText(page, slots, 'bounded', names)}) as page`
   })
   return template({ scan: page, limit, atOrBefore })
 }
 
 /** How many facts there are. */
-export const FACTS = 2
+const FACTS = 2
 
 /** Whether anything stands at or before the cursor, and the id of the market whose number is given (null for none). */
 function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {

@@ -11,9 +11,8 @@ import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
 import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
-  FACTS,
   fixedValue,
-  hasShortRows,
+  isReadAsColumns,
   marketStatement,
   openColumns,
   type PageScans,
@@ -177,7 +176,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readState(client)) })
   if (selectsNothing(selection)) return nothing()
-  let asColumns = hasShortRows(resource)
+  let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
     const market = await marketOf(client, resource, selection, markets)
     if (market === undefined) return nothing()
@@ -191,7 +190,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
     const scans = pageScans(query, span, market)
     const found = asColumns
       ? await readColumns(client, query, scans, markets)
-      : await readRows(client, query, scans)
+      : await readRows(client, query, scans, markets)
     const [hasRowsAtOrBefore, marketId, ...state] = found.facts
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.numbers.delete(scopeOf(resource, selection)!)
@@ -214,19 +213,22 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
 type Found = { rows: Row[]; facts: Row }
 
 /** A page's rows as they are; behind their columns stand those of the facts, empty. */
-async function readRows(client: Queryable, { resource, limit }: PageQuery, scans: PageScans): Promise<Found> {
-  const found = await rows(client, rowsStatement(scans, limit + 1))
+async function readRows(
+  client: Queryable,
+  { resource, limit }: PageQuery,
+  scans: PageScans,
+  { spread }: Markets,
+): Promise<Found> {
+  const statement = rowsStatement(scans, { limit: limit + 1, withState: !spread })
+  const [state, found] = await withStateApart(client, statement, spread)
   const columns = resource.storage.columns.length
-  // The version is a fact that is never null.
-  const at = found.findIndex((row) => row[columns + FACTS] !== null)
+  // The first fact is never null.
+  const at = found.findIndex((row) => row[columns] !== null)
   const [facts] = found.splice(at, 1)
-  return { rows: found, facts: facts!.slice(columns) }
+  return { rows: found, facts: [...facts!.slice(columns), ...state] }
 }
 
-/**
- * A page's rows from their columns; null where they have to be read as they are. On a cluster the coordinator says first
- * how the store stands, and the market's machine then what it holds: rows may be newer than that, never older.
- */
+/** A page's rows from their columns; null where they have to be read as they are. */
 async function readColumns(
   client: Queryable,
   query: PageQuery,
@@ -234,16 +236,29 @@ async function readColumns(
   { spread }: Markets,
 ): Promise<Found | { rows: null; facts: Row }> {
   const statement = columnsStatement(scans, { limit: query.limit + 1, withState: !spread })
-  const [[state], [found]] = await Promise.all([
-    spread ? rowsOf(client, READ_STATE) : [[]],
-    rows(client, statement),
-  ])
+  const [state, [found]] = await withStateApart(client, statement, spread)
   const columns = openColumns(query)
   const [count, ...facts] = found!.slice(columns.length)
   return {
     rows: rowsOfColumns(query, columns, found as (string | null)[], Number(count)),
-    facts: [...facts, ...state!],
+    facts: [...facts, ...state],
   }
+}
+
+/**
+ * The rows of a statement. On a cluster the coordinator says first how the store stands, and the market's machine then
+ * what it holds: rows may be newer than that, never older.
+ */
+async function withStateApart(
+  client: Queryable,
+  statement: Statement,
+  spread: boolean,
+): Promise<[state: Row, found: Row[]]> {
+  const [[state], found] = await Promise.all([
+    spread ? rowsOf(client, READ_STATE) : [[]],
+    rows(client, statement),
+  ])
+  return [state!, found]
 }
 
 /** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
