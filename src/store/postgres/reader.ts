@@ -15,7 +15,6 @@ import {
   isReadAsColumns,
   marketStatement,
   openColumns,
-  type PageScans,
   rowsStatement,
   type Statement,
   spanStatement,
@@ -188,10 +187,11 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
       span = { first: BigInt(found[0] as string), last: BigInt(found[1] as string) }
     }
     const scans = pageScans(query, span, market)
-    const found = asColumns
-      ? await readColumns(client, query, scans, markets)
-      : await readRows(client, query, scans, markets)
-    const [hasRowsAtOrBefore, marketId, ...state] = found.facts
+    const statementOf = asColumns ? columnsStatement : rowsStatement
+    const statement = statementOf(scans, { limit: limit + 1, withState: !markets.spread })
+    const [apart, answer] = await withStateApart(client, statement, markets.spread)
+    const found = asColumns ? foundInColumns(query, answer) : foundInRows(query, answer)
+    const [hasRowsAtOrBefore, marketId, ...state] = [...found.facts, ...apart]
     if (market !== null && marketId !== scopeOf(resource, selection)) {
       markets.numbers.delete(scopeOf(resource, selection)!)
       continue
@@ -209,40 +209,23 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   }
 }
 
-/** The rows of a page and one more, and what else its statement says. */
-type Found = { rows: Row[]; facts: Row }
+/** The rows of a page and one more, null where they have to be read as they are; and what else its statement says. */
+type Found = { rows: Row[] | null; facts: Row }
 
-/** A page's rows as they are; behind their columns stand those of the facts, empty. */
-async function readRows(
-  client: Queryable,
-  { resource, limit }: PageQuery,
-  scans: PageScans,
-  { spread }: Markets,
-): Promise<Found> {
-  const statement = rowsStatement(scans, { limit: limit + 1, withState: !spread })
-  const [state, found] = await withStateApart(client, statement, spread)
+/** What a rowsStatement gives; behind the columns of the rows stand those of the facts, empty. */
+function foundInRows({ resource }: PageQuery, answer: Row[]): Found {
   const columns = resource.storage.columns.length
   // The first fact is never null.
-  const at = found.findIndex((row) => row[columns] !== null)
-  const [facts] = found.splice(at, 1)
-  return { rows: found, facts: [...facts!.slice(columns), ...state] }
+  const at = answer.findIndex((row) => row[columns] !== null)
+  const [facts] = answer.splice(at, 1)
+  return { rows: answer, facts: facts!.slice(columns) }
 }
 
-/** A page's rows from their columns; null where they have to be read as they are. */
-async function readColumns(
-  client: Queryable,
-  query: PageQuery,
-  scans: PageScans,
-  { spread }: Markets,
-): Promise<Found | { rows: null; facts: Row }> {
-  const statement = columnsStatement(scans, { limit: query.limit + 1, withState: !spread })
-  const [state, [found]] = await withStateApart(client, statement, spread)
+/** What a columnsStatement gives. */
+function foundInColumns(query: PageQuery, [row]: Row[]): Found {
   const columns = openColumns(query)
-  const [count, ...facts] = found!.slice(columns.length)
-  return {
-    rows: rowsOfColumns(query, columns, found as (string | null)[], Number(count)),
-    facts: [...facts, ...state],
-  }
+  const [count, ...facts] = row!.slice(columns.length)
+  return { rows: rowsOfColumns(query, columns, row as (string | null)[], Number(count)), facts }
 }
 
 /**
