@@ -11,7 +11,7 @@ import { ensureWebBuilt } from './build-web.ts'
 import { describeSkipped } from './skipped-tests.ts'
 
 /** Test files at a time, on two processors: many wait for clocks, kills and browsers. */
-const LANES = 3
+const LANES = 4
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)

@@ -324,9 +324,9 @@ for (const kind of ANY_STORE_KIND) {
           const { value: parameter, place } = resolved<Parameter>(reference)
           if (parameter.in === 'header' || parameter.name === 'pretty') continue
           const schemaPlace = [...(place ?? ['paths', path, 'get', 'parameters', String(index)]), 'schema']
+          const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
           for (const text of texts) {
             const value = typedValue(parameter.schema.type, text)
-            const validate = ajv.compile({ $ref: `${ID}#/${pointer(schemaPlace)}` })
             const allowed = validate(value)
             // That a cursor is one of ours, a pattern cannot say.
             if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue

@@ -71,7 +71,10 @@ for (const kind of STORE_KINDS) {
       if (bytes === null) return
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
-      for (const { offset, height } of begins) {
+      // A new store takes PostgreSQL far longer.
+      const every = kind === STORE_KINDS[0] ? 1 : scaled(6, 1)
+      for (const [index, { offset, height }] of begins.entries()) {
+        if (index % every !== 0) continue
         await inScope(async (scope) => {
           const store = kind.create(scope)
           await ingestWell(scope, store, bytes.subarray(0, offset))
