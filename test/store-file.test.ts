@@ -18,6 +18,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { checkpoints } from '../src/resources/checkpoints.ts'
 import { StoreError } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { checkpoint, fileOf } from './fixtures/event-stream.ts'
@@ -246,6 +247,22 @@ describe('a store file that changes under a service', options, () => {
     assert.equal((await send(base, '/health')).status, 200)
     await ingestWhole(path('lyra.db'), path('more.evts'))
     assert.equal(await heightServed(base), '9')
+  })
+
+  test('a store that is replaced gives no page that is asked for afterwards, however many were before', async (t) => {
+    const { path } = await storeFolder(t)
+    const reader = await openStore(path('lyra.db')).openReader()
+    t.after(() => reader.close())
+    const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
+    const heightAskedAt = async (askedAt: bigint) =>
+      (await reader.page({ ...list, askedAt })).position?.height
+    const before = process.hrtime.bigint()
+    assert.equal(await heightAskedAt(before), '6')
+    renameSync(path('other.db'), path('lyra.db'))
+    assert.equal(await heightAskedAt(before), '6', 'the file has been looked at since this was asked for')
+    const after = process.hrtime.bigint()
+    assert.equal(await heightAskedAt(after), '22')
+    assert.equal(await heightAskedAt(before), '22')
   })
 
   const replacements: [what: string, replace: (from: string, to: string) => void][] = [

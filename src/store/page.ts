@@ -17,6 +17,11 @@ export type PageQuery = {
    * the other way round.
    */
   edges?: 'as read' | 'reversed'
+  /**
+   * When it was asked for, by `process.hrtime`, which all threads share: what has been seen of the store's file since
+   * then need not be looked at again.
+   */
+  askedAt?: bigint
 }
 
 /** What one snapshot of the store answers to a {@link PageQuery}. */

@@ -10,7 +10,7 @@ import type { QueryPairs } from '../http/query-string.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { Pages } from '../pages/make-page.ts'
-import type { PageCache } from '../pages/page-cache.ts'
+import { type PageCache, scopeOfPage } from '../pages/page-cache.ts'
 import { isLong, pageRequest } from '../pages/page-request.ts'
 import { parameterReader, parametersOf } from '../pages/parameters.ts'
 import { type Method, methodsOf, TRADING_DATA } from '../protos.ts'
@@ -72,10 +72,17 @@ function listMethod(resource: Resource, method: Method, options: ListMethodsOpti
         if (call.cancelled) return null
         const page = await pages.make(asked, 'protobuf')
         if (page === null) throw emptyStore()
-        const { body, position, version, scope, release } = page
+        const { body, position, version, release } = page
         call.sendMetadata(withPosition(headers, position))
         const route = `${TRADING_DATA}/${resource.grpcMethod}`
-        void cache?.put(key, { route, body, tag: '', isGzipped: false, scope, version })
+        void cache?.put(key, {
+          route,
+          body,
+          tag: '',
+          isGzipped: false,
+          scope: scopeOfPage(asked.query),
+          version,
+        })
         // The library copies it into the frame of the message.
         const message = release === undefined ? body : Buffer.from(body)
         release?.()

@@ -35,11 +35,11 @@ export async function sendJson(
   request: FastifyRequest,
   reply: FastifyReply,
   json: string | Buffer,
-  checkSum?: string,
+  checkSum: string | null = null,
 ): Promise<SentBody | null> {
   const plain = bodyOf(request, json)
   const isGzipped = acceptsGzip(request.raw)
-  const sum = plain === json && checkSum !== undefined ? checkSum : checkSumOf(plain)
+  const sum = plain === json && checkSum !== null ? checkSum : checkSumOf(plain)
   const tag = `"${sum}${isGzipped ? '-gzip' : ''}"`
   addVary(reply, 'Accept-Encoding')
   reply.header('cache-control', CACHE_CONTROL).header('etag', tag)

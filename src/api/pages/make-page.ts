@@ -11,16 +11,17 @@ import { BufferPool } from './buffer-pool.ts'
 import { coverageBody } from './coverage-body.ts'
 import { createKeptEstimates } from './kept-estimates.ts'
 import { pageBody } from './page-body.ts'
-import { type PageScope, scopeOfPage } from './page-cache.ts'
 import type { PageRequest } from './page-request.ts'
 import { seriesBody } from './series-body.ts'
 
-/** A page as it is answered, and what of the store it shows. */
+/** The check sum of more is not to take the time of the thread that serves: of so much it takes some 15 us. */
+const SUMMED_BYTES = 64 * 1024
+
+/** A page as it is answered, and how the store stood then. */
 export type MadePage = {
   body: Buffer
-  /** Of a page of JSON; empty otherwise. */
-  checkSum: string
-  scope: PageScope
+  /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: who sends it makes it. */
+  checkSum: string | null
   position: Position
   version: StoreVersion
   /** Lets the memory of `body` be used for another page: it must not be read after that. */
@@ -85,15 +86,15 @@ export async function makePage(
           release = () => buffers.give(block)
           return Buffer.from(block, 0, bytes)
         })
-  const made = { scope: scopeOfPage(query), position, version }
   if (form === 'json') {
-    return { ...made, body: json, checkSum: checkSumOf(json), ...(release === undefined ? {} : { release }) }
+    const checkSum = json.length > SUMMED_BYTES ? checkSumOf(json) : null
+    return { body: json, checkSum, position, version, ...(release === undefined ? {} : { release }) }
   }
   // Loaded where it is asked for: most services speak no gRPC.
   const { pageMessage } = await import('./page-message.ts')
   const body = pageMessage(query.resource, json)
   release?.()
-  return { ...made, body, checkSum: '' }
+  return { body, checkSum: null, position, version }
 }
 
 /** A request for a page of market summaries, as it can be sent between threads. */

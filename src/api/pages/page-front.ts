@@ -11,10 +11,17 @@ import type { CountRequest } from '../http/rate-limit.ts'
 import { checkHead } from '../http/request-head.ts'
 import { requestId } from '../http/request-id.ts'
 import { SAFE_HEADERS } from '../http/safe-headers.ts'
-import { acceptsGzip, CACHE_CONTROL, compressed, JSON_TYPE, matchesTag } from '../http/send-json.ts'
+import {
+  acceptsGzip,
+  CACHE_CONTROL,
+  checkSumOf,
+  compressed,
+  JSON_TYPE,
+  matchesTag,
+} from '../http/send-json.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { MadePage, Pages } from './make-page.ts'
-import { type CheckedPage, type KeptPage, type PageCache, pageKey } from './page-cache.ts'
+import { type CheckedPage, type KeptPage, type PageCache, pageKey, scopeOfPage } from './page-cache.ts'
 import { isLong, type PageRequest, pageRequest } from './page-request.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 
@@ -124,17 +131,19 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   async function sendMade(
     request: IncomingMessage,
     response: ServerResponse,
-    { body: json, checkSum, scope, position, version, release }: MadePage,
-    { route, limits }: { route: string; limits: Record<string, string> },
+    { body: json, checkSum, position, version, release }: MadePage,
+    { asked, route, limits }: Found & { limits: Record<string, string> },
   ): Promise<200 | 304> {
     const isGzipped = acceptsGzip(request)
-    const tag = `"${checkSum}${isGzipped ? '-gzip' : ''}"`
+    const tag = `"${checkSum ?? checkSumOf(json)}${isGzipped ? '-gzip' : ''}"`
     const body =
       isGzipped && !matchesTag(request.headers['if-none-match'], tag) ? await compressed(json) : json
     const answer = { route, body, tag, isGzipped }
     const status = send(request, response, answer, position, limits)
     // Not waited for: the answer is sent, and others wait for the turn.
-    if (status === 200) void cache?.put(pageKey(request), { ...answer, scope, version })
+    if (status === 200) {
+      void cache?.put(pageKey(request), { ...answer, scope: scopeOfPage(asked.query), version })
+    }
     if (status === 200 && body === json && release !== undefined) response.once('close', release)
     else release?.()
     return status
@@ -143,8 +152,9 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   async function make(
     request: IncomingMessage,
     response: ServerResponse,
-    { asked, route, limits }: { asked: PageRequest; route: string; limits: Record<string, string> },
+    found: Found & { limits: Record<string, string> },
   ): Promise<void> {
+    const { asked, route } = found
     const startedAt = performance.now()
     const inTurn = isLong(asked) ? turns.long : turns.usual
     await inTurn(
@@ -152,7 +162,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
         if (request.socket.destroyed) return
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
-        const status = await sendMade(request, response, page, { route, limits })
+        const status = await sendMade(request, response, page, found)
         metrics.pageMade(route, status, (performance.now() - startedAt) / 1000)
       },
       addressOf(request),

@@ -6,7 +6,7 @@ import { parseQuery, queryOf } from '../http/query-string.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { Pages } from './make-page.ts'
-import { type PageCache, pageKey } from './page-cache.ts'
+import { type PageCache, pageKey, scopeOfPage } from './page-cache.ts'
 import { isLong, pageRequest } from './page-request.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 
@@ -31,12 +31,17 @@ export function pageHandler(resource: Resource, { pages, turns, cache, addressOf
         if (request.raw.socket.destroyed) return reply.hijack()
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
-        const { body: json, checkSum, scope, position, version, release } = page
+        const { body: json, checkSum, position, version, release } = page
         reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
         const sent = await sendJson(request, reply, json, checkSum)
         if (sent !== null && cache !== null && request.method === 'GET') {
           // Not waited for: the answer is sent, and others wait for the turn.
-          void cache.put(pageKey(request.raw), { ...sent, scope, route: resource.path, version })
+          void cache.put(pageKey(request.raw), {
+            ...sent,
+            scope: scopeOfPage(asked.query),
+            route: resource.path,
+            version,
+          })
         }
         if (release === undefined) return
         if (sent?.body === json) reply.raw.once('close', release)

@@ -82,7 +82,8 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
 
   return {
     make: async ({ query: { resource, ...query }, backward }, form) => {
-      const asked = { resource: resource.name, query, backward, form, free: takeFree() }
+      const timed = { ...query, askedAt: process.hrtime.bigint() }
+      const asked = { resource: resource.name, query: timed, backward, form, free: takeFree() }
       const page = await ask<MadePage>(asked)
       return page === null ? null : (madeOf(page) as MadePage)
     },

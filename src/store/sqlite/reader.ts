@@ -53,15 +53,23 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     connection = null
   }
 
-  function current(): Connection {
-    if (connection?.isUnchanged === false) close()
+  /** When the file was last looked at, by `process.hrtime`. */
+  let lookedAt = 0n
+
+  /** @param askedAt when that was asked for which it is needed for; undefined: now */
+  function current(askedAt?: bigint): Connection {
+    // Where many pages are waited for, a look costs a twentieth of one.
+    if (askedAt === undefined || lookedAt <= askedAt) {
+      lookedAt = process.hrtime.bigint()
+      if (connection?.isUnchanged === false) close()
+    }
     connection ??= Connection.openForReading(path)
     return connection
   }
 
-  async function attempt<T>(work: (connection: Connection) => T): Promise<T> {
+  async function attempt<T>(work: (connection: Connection) => T, askedAt?: bigint): Promise<T> {
     try {
-      const from = current()
+      const from = current(askedAt)
       return explained(path, () => work(from))
     } catch (error) {
       if (error instanceof StoreError) close()
@@ -69,14 +77,14 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     }
   }
 
-  function snapshot<T>(read: (connection: Connection) => T): Promise<T> {
-    return attempt((from) => from.transaction('deferred', () => read(from)))
+  function snapshot<T>(read: (connection: Connection) => T, askedAt?: bigint): Promise<T> {
+    return attempt((from) => from.transaction('deferred', () => read(from)), askedAt)
   }
 
   const looks = createLooks()
 
   return {
-    page: (query) => snapshot((from) => readPage(from, query, rests)),
+    page: (query) => snapshot((from) => readPage(from, query, rests), query.askedAt),
     position: () => snapshot(readPosition),
     freshness: (since) => attempt((from) => looks.take(from, since)),
     recentFreshness: (since) => looks.recent(since),
