@@ -264,7 +264,8 @@ for (const kind of STORE_KINDS) {
         await new Promise((resolve) => socket.once('close', resolve).resume())
       }
       // Windows of nothing: answers stay with the service, until they are too many.
-      const message = Buffer.from(`\x0a\x40${MARKET}\x2a\x03\x08\x88\x27`, 'latin1')
+      // Pages of the usual size: long ones, of a thread of low priority, could be refused before they are too many.
+      const message = Buffer.from(`\x0a\x40${MARKET}\x2a\x03\x08\xe8\x07`, 'latin1')
       const request = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
       const sessions = Array.from({ length: 12 }, () =>
         connectHttp2(`http://${grpc}`, { settings: { initialWindowSize: 0 } }),
