@@ -451,6 +451,7 @@ describe('an export', () => {
       ],
       [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
+      [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be restricted by market/],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a cursor/],
     ] as [string[], RegExp][]) {
       const { code, stderr } = await runLyra(t, wrong)

@@ -141,6 +141,7 @@ export function exportCommand(): Command {
 }
 
 async function exportResource(resource: Resource, options: ExportCommandOptions): Promise<void> {
+  refuseForeign(resource, options)
   const log = createLogger(options.logLevel)
   const store = findStore(options.store)
   const query = queryOfOptions(resource, {
@@ -210,29 +211,36 @@ async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promis
   }
 }
 
+/** The options that restrict the rows and are given. */
+function given(options: Partial<Record<Restriction, unknown>>): Restriction[] {
+  return (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
+}
+
+/** Refuses options that the resource does not take, whatever their values are. */
+function refuseForeign(resource: Resource, options: ExportCommandOptions): void {
+  const allowed = restrictionsOf(resource)
+  const foreign = given(options).find((name) => !allowed.includes(name))
+  if (foreign === undefined) return
+  const flags = allowed.map((name) => `--${name}`).join(', ')
+  throw new InvalidSettingError(
+    `${resource.kebabName} cannot be restricted by ${foreign}; ${flags === '' ? `leave --${foreign} out` : `allowed: ${flags}`}`,
+  )
+}
+
 /** The rows that the options ask for, checked as a request to the API is. */
 function queryOfOptions(
   resource: Resource,
   options: Omit<ExportCommandOptions, keyof Times> & Times,
 ): ExportQuery {
-  const { kebabName } = resource
-  const allowed = restrictionsOf(resource)
-  const given = (Object.keys(RESTRICTIONS) as Restriction[]).filter((name) => options[name] !== undefined)
-  const foreign = given.find((name) => !allowed.includes(name))
-  if (foreign !== undefined) {
-    const flags = allowed.map((name) => `--${name}`).join(', ')
-    throw new InvalidSettingError(
-      `${kebabName} cannot be restricted by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'leave it out' : `allowed: ${flags}`}`,
-    )
-  }
+  const restrictions = given(options)
   const { market } = options
   const isOfMarket = resource.scope !== null
   const isOfAll = isOfMarket
     ? market === undefined
     : resource.needsFilter &&
-      !resource.filters.some((filter) => given.some((name) => RESTRICTIONS[name] === filter))
+      !resource.filters.some((filter) => restrictions.some((name) => RESTRICTIONS[name] === filter))
   const pairs = [
-    ...given
+    ...restrictions
       .filter((name) => !(isOfMarket && name === 'market'))
       .map((name) => [RESTRICTIONS[name], `${options[name]}`]),
     ...(options.after === undefined ? [] : [['pagination.after', options.after]]),
