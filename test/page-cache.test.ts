@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { createPageCache, type KeptPage, type PageScope } from '../src/api/pages/page-cache.ts'
 import type { Change } from '../src/store/changes.ts'
@@ -9,7 +11,8 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import type { Reader } from '../src/store/store.ts'
 import { type Answer, send } from './fixtures/http.ts'
-import { LIVE_MARKET, openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -74,6 +77,34 @@ for (const kind of STORE_KINDS) {
       const metrics = (await send(base, '/metrics')).text
       const kept = Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1])
       assert.ok(kept >= TARGETS.length * 7, `${kept} pages from memory`)
+    })
+
+    test('are not made again for each of many who ask for the same at once, as after a block', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const points = Array.from({ length: 1_000 }, (_, n) => ({
+        ...pointAt(1),
+        timestamp: timeOf(1) + BigInt(n),
+      }))
+      await live.commit(1, points)
+      const base = await serve(t, store)
+      const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
+      const fromMemory = async () =>
+        Number(/^lyra_pages_from_memory_total (\d+)/m.exec((await send(base, '/metrics')).text)![1])
+      for (let time = 0; time < 3; time++) await send(base, target)
+      await live.commit(2, [pointAt(2)])
+      const before = await fromMemory()
+      const sockets = Array.from({ length: 100 }, () => openSocket(base))
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      const answers = sockets.map(async (socket) => readAnswers(await buffer(socket)).answers)
+      for (const socket of sockets) socket.write(requestText(`GET ${target}`))
+      for (const [answer] of await Promise.all(answers)) {
+        assert.deepEqual([answer!.status, answer!.headers.get('x-block-height')], [200, ['2']])
+        assert.ok(answer!.body.includes(`"price":"${pointAt(2).price}"`))
+      }
+      const made = sockets.length - ((await fromMemory()) - before)
+      // Some are in the making at a time.
+      assert.ok(made <= 16, `made ${made} times`)
     })
 
     test('are forgotten when rows are pruned', async (t) => {

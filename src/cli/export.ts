@@ -223,7 +223,7 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
   if (foreign === undefined) return
   const flags = allowed.map((name) => `--${name}`).join(', ')
   throw new InvalidSettingError(
-    `${resource.kebabName} cannot be restricted by ${foreign}; ${flags === '' ? `leave --${foreign} out` : `allowed: ${flags}`}`,
+    `${resource.kebabName} cannot be restricted by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'leave it out' : `allowed: ${flags}`}`,
   )
 }
 

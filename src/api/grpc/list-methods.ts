@@ -10,7 +10,7 @@ import type { QueryPairs } from '../http/query-string.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { Pages } from '../pages/make-page.ts'
-import { type PageCache, scopeOfPage } from '../pages/page-cache.ts'
+import { type CheckedPage, keptPage, type PageCache, scopeOfPage } from '../pages/page-cache.ts'
 import { isLong, pageRequest } from '../pages/page-request.ts'
 import { parameterReader, parametersOf } from '../pages/parameters.ts'
 import { type Method, methodsOf, TRADING_DATA } from '../protos.ts'
@@ -57,12 +57,12 @@ function listMethod(resource: Resource, method: Method, options: ListMethodsOpti
     const limits = countRequest(address)
     for (const name in limits) headers.set(name, limits[name]!)
     const key = `grpc ${resource.grpcMethod} ${call.request.toString('latin1')}`
-    const kept = cache?.has(key) ? (cache.checkAtOnce(key) ?? (await cache.check(key))) : null
-    if (kept) {
-      call.sendMetadata(withPosition(headers, kept.at))
-      const { body } = kept.page
+    const sendKept = ({ page: { body }, at }: CheckedPage): Buffer => {
+      call.sendMetadata(withPosition(headers, at))
       return typeof body === 'string' ? Buffer.from(body, 'latin1') : body
     }
+    const kept = await keptPage(cache, key)
+    if (kept !== null) return sendKept(kept)
     const pairs = pairsOf(requestOf(method, call.request))
     const [marketId, values] = takeScope(resource, pairs)
     const asked = pageRequest(resource, marketId, readParameters(values))
@@ -70,6 +70,8 @@ function listMethod(resource: Resource, method: Method, options: ListMethodsOpti
     return inTurn(
       async () => {
         if (call.cancelled) return null
+        const meanwhile = await keptPage(cache, key)
+        if (meanwhile !== null) return sendKept(meanwhile)
         const page = await pages.make(asked, 'protobuf')
         if (page === null) throw emptyStore()
         const { body, position, version, release } = page

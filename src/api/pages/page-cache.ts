@@ -128,6 +128,12 @@ export function createPageCache(reader: Reader, maxBytes: number): PageCache | n
   }
 }
 
+/** The page of a key, where there is one that is what the store would answer. */
+export async function keptPage(cache: PageCache | null, key: string): Promise<CheckedPage | null> {
+  if (cache === null || !cache.has(key)) return null
+  return cache.checkAtOnce(key) ?? cache.check(key)
+}
+
 function copyOf(body: Buffer | string): Buffer | string {
   return body.length > MAX_TEXT_BYTES ? Buffer.from(body as Buffer) : body.toString('latin1')
 }

@@ -21,7 +21,14 @@ import {
 } from '../http/send-json.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { MadePage, Pages } from './make-page.ts'
-import { type CheckedPage, type KeptPage, type PageCache, pageKey, scopeOfPage } from './page-cache.ts'
+import {
+  type CheckedPage,
+  type KeptPage,
+  keptPage,
+  type PageCache,
+  pageKey,
+  scopeOfPage,
+} from './page-cache.ts'
 import { isLong, type PageRequest, pageRequest } from './page-request.ts'
 import { parameterReader, parametersOf } from './parameters.ts'
 
@@ -119,13 +126,10 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     request: IncomingMessage,
     response: ServerResponse,
     { page, at }: CheckedPage,
-    startedAt: number,
-  ): boolean {
-    const limits = admit(request)
-    if (limits === null) return false
+    { limits, startedAt }: { limits: Record<string, string>; startedAt: number },
+  ): void {
     const status = send(request, response, page, at, limits)
     metrics.pageFromMemory(page.route, status, (performance.now() - startedAt) / 1000)
-    return true
   }
 
   async function sendMade(
@@ -154,12 +158,15 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     response: ServerResponse,
     found: Found & { limits: Record<string, string> },
   ): Promise<void> {
-    const { asked, route } = found
+    const { asked, route, limits } = found
     const startedAt = performance.now()
     const inTurn = isLong(asked) ? turns.long : turns.usual
     await inTurn(
       async () => {
         if (request.socket.destroyed) return
+        // Where many ask for the same at once, as after a block, others have had it made meanwhile.
+        const kept = await keptPage(cache, pageKey(request))
+        if (kept !== null) return sendKept(request, response, kept, { limits, startedAt })
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
         const status = await sendMade(request, response, page, found)
@@ -170,32 +177,35 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     )
   }
 
-  /** Makes the page that is asked for; false where the request is not one for here, and nothing has been done. */
-  function makePage(request: IncomingMessage, response: ServerResponse, next: () => void): boolean {
+  /** Makes the page that is asked for; a request that is not one for here is left. */
+  function makePage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { hasTurn, leave }: { hasTurn: boolean; leave: () => void },
+  ): void {
     const found = find(request.url ?? '')
-    if (found === null || !connections.takeTurnAtOnce(request, response)) return false
+    if (found === null || !(hasTurn || connections.takeTurnAtOnce(request, response))) return leave()
     const limits = admit(request)
-    if (limits === null) return false
+    if (limits === null) return leave()
     make(request, response, { ...found, limits }).catch((error: unknown) => {
       options.faults.set(request, { error, limits })
-      next()
+      leave()
     })
-    return true
   }
 
   return (request, response, next) => {
     if (request.method !== 'GET') return next(request, response)
     const leave = () => next(request, response)
     const key = pageKey(request)
-    if (cache === null || !cache.has(key)) {
-      if (!makePage(request, response, leave)) leave()
-      return
-    }
+    if (cache === null || !cache.has(key)) return makePage(request, response, { hasTurn: false, leave })
     // Turns go in the order in which requests come, however they are answered.
     if (!connections.takeTurnAtOnce(request, response)) return leave()
     const startedAt = performance.now()
     const finish = (checked: CheckedPage | null) => {
-      if (checked === null || !sendKept(request, response, checked, startedAt)) leave()
+      if (checked === null) return makePage(request, response, { hasTurn: true, leave })
+      const limits = admit(request)
+      if (limits === null) return leave()
+      sendKept(request, response, checked, { limits, startedAt })
     }
     const checked = cache.checkAtOnce(key)
     if (checked !== null) finish(checked)
