@@ -184,9 +184,12 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     { hasTurn, leave }: { hasTurn: boolean; leave: () => void },
   ): void {
     const found = find(request.url ?? '')
-    if (found === null || !(hasTurn || connections.takeTurnAtOnce(request, response))) return leave()
-    const limits = admit(request)
-    if (limits === null) return leave()
+    const isTaken = found !== null && (hasTurn || connections.takeTurnAtOnce(request, response))
+    const limits = isTaken ? admit(request) : null
+    if (!isTaken || limits === null) {
+      leave()
+      return
+    }
     make(request, response, { ...found, limits }).catch((error: unknown) => {
       options.faults.set(request, { error, limits })
       leave()
