@@ -74,6 +74,26 @@ test('Threads make the pages that are made without them, many at a time', option
   }
 })
 
+test('Pages of few rows are made by one thread, those of many by two', options, async (t) => {
+  const store = kind!.create(t)
+  await ingestWhole(store, SAMPLE)
+  let started = 0
+  const count = () => {
+    started += 1
+  }
+  process.on('worker', count)
+  t.after(() => process.off('worker', count))
+  const threads = startPageThreads(store, SILENT)
+  t.after(() => threads.close())
+  const make = (limit: number, pages: number) =>
+    Promise.all(Array.from({ length: pages }, () => contentOf(threads, points(limit))))
+  await make(100, 10)
+  assert.equal(started, 1)
+  const [first, ...others] = await make(1_000, 7)
+  assert.equal(started, 2)
+  for (const other of others) assert.deepEqual(other, first)
+})
+
 test('Long pages, which are read in pieces, are what they are in one', options, async (t) => {
   const store = kind!.create(t)
   await ingestWhole(store, generatedPoints(t))

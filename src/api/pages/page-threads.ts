@@ -6,6 +6,12 @@ import type { MadePage, MadeReport, PageForm, Pages, ReportRequest } from './mak
 import { isLong, type PageRequest } from './page-request.ts'
 import { startThread } from './thread-calls.ts'
 
+/** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
+const USUAL_THREADS = 2
+
+/** Rows that one of them is asked for before another one is. Of few rows, waking another costs what it gains. */
+const ROWS_AHEAD = 1_000
+
 /** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
 const MAX_FREE_BLOCKS = 8
 
@@ -30,28 +36,53 @@ export type InBlock<Made> = Omit<Made, 'body' | 'release'> & { block: ArrayBuffe
 
 /**
  * Makes the pages of a store that is embedded in threads beside the one that asks, so that nothing else waits for
- * them: one for pages of the usual size, and one for long ones, for which those would have to wait.
+ * them: {@link USUAL_THREADS} for pages of the usual size, and one for long ones, for which those would have to wait. The
+ * first is started at once, the others when they are needed.
  *
  * @param here makes the pages of the usual size instead of a thread, where it is given; its owner closes it
  */
 export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pages | null = null): Pages {
-  const thread = here === null ? startPageThread({ store, isLong: false }, log) : null
-  const usual = here ?? thread!
-  let long: Pages | null = null
-  const longThread = () => {
-    long ??= startPageThread({ store, isLong: true }, log)
-    return long
-  }
+  const usualThreads =
+    here === null
+      ? Array.from({ length: USUAL_THREADS }, (_, index) =>
+          startPageThread({ store, isLong: false }, log, { isLate: index > 0 }),
+        )
+      : []
+  const usual = here ?? sharedAmong(usualThreads)
+  const long = startPageThread({ store, isLong: true }, log, { isLate: true })
   return {
-    make: (asked, form) => (isLong(asked) ? longThread() : usual).make(asked, form),
-    report: (asked) => longThread().report(asked),
+    make: (asked, form) => (isLong(asked) ? long : usual).make(asked, form),
+    report: (asked) => long.report(asked),
     close: async () => {
-      await Promise.all([thread?.close(), long?.close()])
+      await Promise.all([...usualThreads, long].map((thread) => thread.close()))
     },
   }
 }
 
-function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
+/** Has each page made by the first of those who have few rows to read, or else by one of those who have the fewest. */
+function sharedAmong(makers: readonly Pages[]): Pick<Pages, 'make'> {
+  const shares = makers.map((maker) => ({ maker, rows: 0 }))
+  return {
+    make: async (asked, form) => {
+      const { limit } = asked.query
+      const share =
+        shares.find(({ rows }) => rows + limit <= ROWS_AHEAD) ??
+        shares.reduce((least, other) => (other.rows < least.rows ? other : least))
+      share.rows += limit
+      try {
+        return await share.maker.make(asked, form)
+      } finally {
+        share.rows -= limit
+      }
+    },
+  }
+}
+
+function startPageThread(
+  task: PageThreadTask,
+  log: FastifyBaseLogger,
+  { isLate }: { isLate: boolean },
+): Pages {
   /** Blocks that go back with the next question. */
   let free: ArrayBuffer[] = []
   const thread = startThread<AskedPage | AskedReport, InBlock<MadePage> | InBlock<MadeReport> | null>({
@@ -59,6 +90,7 @@ function startPageThread(task: PageThreadTask, log: FastifyBaseLogger): Pages {
     task,
     log,
     what: 'a thread that makes pages',
+    isLate,
   })
 
   function giveBack(block: ArrayBuffer): void {
