@@ -444,6 +444,38 @@ describe('the explorer is right in each state', () => {
     assert.deepEqual(faults, [])
   })
 
+  test('says nothing of funding periods while they are on their way', async (t) => {
+    const setting = await openExplorer(t, RECORDING)
+    if (setting === null) return
+    const { page, faults } = await openPage(setting.browser, setting.base)
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    await page.route(/\/funding-periods\/[0-9a-f]{64}/, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.goto(FUNDING)
+    const spoken = page.locator('.charts [aria-live]')
+    const readout = page.locator('[data-figure="period"]')
+    await page.locator('[data-figure="external-price"]').waitFor()
+    await page.locator('[role="application"]').press('End')
+    await eventually(
+      () => spoken.innerText(),
+      (text) => / UTC; external price /.test(text),
+    )
+    assert.equal(await readout.innerText(), '')
+    letGo()
+    await eventually(
+      () => readout.innerText(),
+      (text) => /^period \d+:/.test(text),
+    )
+    await page.locator('[role="application"]').press('End')
+    await eventually(
+      () => spoken.innerText(),
+      (text) => / UTC, period \d+; external price /.test(text),
+    )
+    assert.deepEqual(faults, [])
+  })
+
   test('is whole at every width, in both themes, and nothing is held against it by axe-core', async (t) => {
     const setting = await openExplorer(t, RECORDING)
     if (setting === null) return
@@ -555,6 +587,7 @@ describe('the explorer is right in each state', () => {
     }
     await page.keyboard.press('+')
     await page.waitForURL(/from=\d+/)
+    await settled(page)
     await page.keyboard.press('End')
     assert.match(
       await page.locator('.charts [aria-live]').innerText(),

@@ -29,7 +29,8 @@ export type FundingData = {
   moments: readonly Moment[]
   /** The length of a bucket, nanoseconds. */
   bucket: bigint
-  periods: readonly Period[]
+  /** Null before they are known. */
+  periods: readonly Period[] | null
   shades: readonly Shade[]
   /** Decimals of prices; 0 where they are not known. */
   decimals: number
@@ -121,7 +122,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
     )
   const background = (labels: boolean) => (chart: uPlot) => {
     if (data === null) return
-    drawBands(chart, data.periods, range, colours, labels)
+    drawBands(chart, data.periods ?? [], range, colours, labels)
     drawShades(chart, data.shades, colours)
   }
 

@@ -68,7 +68,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
     return {
       moments,
       bucket: series.data.bucket,
-      periods: list,
+      periods: periods.data?.list ?? null,
       shades: [...inAuction, ...gaps],
       decimals: unit?.decimals ?? 0,
     }
@@ -83,7 +83,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const follow = (span: string | null) => setParams({ span, from: null, to: null, after: null, before: null })
   const empty =
     data !== null && !series.loading && !data.moments.some((moment) => isWithin(moment, data, range))
-  const reading = data === null ? null : readingAt(data.moments, list, pointed ?? lastIn(data, range))
+  const reading = data === null ? null : readingAt(data.moments, data.periods, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to).slice(0, 16)} UTC`
   return (

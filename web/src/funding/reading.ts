@@ -54,11 +54,19 @@ export type Reading = {
   time: bigint
   moment: Moment | null
   period: Period | null
+  /** Whether the periods are known: they come by an answer of their own. */
+  periodsKnown: boolean
   /** Whether the period is the market's latest. */
   latest: boolean
 }
 
-export function readingAt(moments: readonly Moment[], periods: readonly Period[], time: bigint): Reading {
+/** @param known the periods; null before they are known */
+export function readingAt(
+  moments: readonly Moment[],
+  known: readonly Period[] | null,
+  time: bigint,
+): Reading {
+  const periods = known ?? []
   const index = lastAtOrBefore(periods, time)
   const period = periods[index] ?? null
   const within = period !== null && (period.end === null || time < period.end || index === periods.length - 1)
@@ -66,6 +74,7 @@ export function readingAt(moments: readonly Moment[], periods: readonly Period[]
     time,
     moment: moments[lastAtOrBefore(moments, time)] ?? null,
     period: within ? period : null,
+    periodsKnown: known !== null,
     latest: index === periods.length - 1,
   }
 }

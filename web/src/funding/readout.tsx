@@ -27,7 +27,7 @@ export function Readout({ reading, pointed, unit, interval }: ReadoutProps) {
         <span class="figure-value time-value">{moment === null ? '–' : formatTime(moment.start)}</span>
         <span class="figure-more" data-figure="period">
           {period === null ? (
-            'no funding period'
+            reading?.periodsKnown && 'no funding period'
           ) : (
             <>
               period {`${period.seq}`}:{' '}
@@ -110,14 +110,18 @@ function SourceFigure({ kind, name, bucket, unit }: SourceFigureProps) {
 }
 
 /** A time in words, for who hears the page. */
-export function describeReading({ moment, period, latest }: Reading, unit: Unit | null): string {
+export function describeReading(
+  { moment, period, periodsKnown, latest }: Reading,
+  unit: Unit | null,
+): string {
   if (moment === null) return 'no point'
   const of = (name: string, bucket: Bucket | null) =>
     bucket === null
       ? `no ${name} point`
       : `${name} price ${formatAmountWithUnit(bucket.price.last, unit)}, TWAP ${formatAmountWithUnit(bucket.twap.last, unit)}`
+  const periodName = period === null ? (periodsKnown ? ', no period' : '') : `, period ${period.seq}`
   return [
-    `${formatTime(moment.start)} UTC, ${period === null ? 'no period' : `period ${period.seq}`}`,
+    `${formatTime(moment.start)} UTC${periodName}`,
     of('external', moment.external),
     of('internal', moment.internal),
     moment.difference === null
