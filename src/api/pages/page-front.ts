@@ -136,7 +136,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     request: IncomingMessage,
     response: ServerResponse,
     { body: json, checkSum, position, version, release }: MadePage,
-    { asked, route, limits }: Found & { limits: Record<string, string> },
+    { asked, route, key, limits }: AdmittedPage,
   ): Promise<200 | 304> {
     const isGzipped = acceptsGzip(request)
     const tag = `"${checkSum ?? checkSumOf(json)}${isGzipped ? '-gzip' : ''}"`
@@ -146,7 +146,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     const status = send(request, response, answer, position, limits)
     // Not waited for: the answer is sent, and others wait for the turn.
     if (status === 200) {
-      void cache?.put(pageKey(request), { ...answer, scope: scopeOfPage(asked.query), version })
+      void cache?.put(key, { ...answer, scope: scopeOfPage(asked.query), version })
     }
     if (status === 200 && body === json && release !== undefined) response.once('close', release)
     else release?.()
@@ -156,20 +156,20 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   async function make(
     request: IncomingMessage,
     response: ServerResponse,
-    found: Found & { limits: Record<string, string> },
+    admitted: AdmittedPage,
   ): Promise<void> {
-    const { asked, route, limits } = found
+    const { asked, route, key, limits } = admitted
     const startedAt = performance.now()
     const inTurn = isLong(asked) ? turns.long : turns.usual
     await inTurn(
       async () => {
         if (request.socket.destroyed) return
         // Where many ask for the same at once, as after a block, others have had it made meanwhile.
-        const kept = await keptPage(cache, pageKey(request))
+        const kept = await keptPage(cache, key)
         if (kept !== null) return sendKept(request, response, kept, { limits, startedAt })
         const page = await pages.make(asked)
         if (page === null) throw emptyStore()
-        const status = await sendMade(request, response, page, found)
+        const status = await sendMade(request, response, page, admitted)
         metrics.pageMade(route, status, (performance.now() - startedAt) / 1000)
       },
       addressOf(request),
@@ -181,7 +181,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
   function makePage(
     request: IncomingMessage,
     response: ServerResponse,
-    { hasTurn, leave }: { hasTurn: boolean; leave: () => void },
+    { key, hasTurn, leave }: { key: string; hasTurn: boolean; leave: () => void },
   ): void {
     const found = find(request.url ?? '')
     const isTaken = found !== null && (hasTurn || connections.takeTurnAtOnce(request, response))
@@ -190,7 +190,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
       leave()
       return
     }
-    make(request, response, { ...found, limits }).catch((error: unknown) => {
+    make(request, response, { ...found, key, limits }).catch((error: unknown) => {
       options.faults.set(request, { error, limits })
       leave()
     })
@@ -200,12 +200,12 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     if (request.method !== 'GET') return next(request, response)
     const leave = () => next(request, response)
     const key = pageKey(request)
-    if (cache === null || !cache.has(key)) return makePage(request, response, { hasTurn: false, leave })
+    if (cache === null || !cache.has(key)) return makePage(request, response, { key, hasTurn: false, leave })
     // Turns go in the order in which requests come, however they are answered.
     if (!connections.takeTurnAtOnce(request, response)) return leave()
     const startedAt = performance.now()
     const finish = (checked: CheckedPage | null) => {
-      if (checked === null) return makePage(request, response, { hasTurn: true, leave })
+      if (checked === null) return makePage(request, response, { key, hasTurn: true, leave })
       const limits = admit(request)
       if (limits === null) return leave()
       sendKept(request, response, checked, { limits, startedAt })
@@ -219,6 +219,9 @@ export function createPageFront(options: PageFrontOptions): PageFront {
 
 /** A page that is asked for, and the route that it is of. */
 type Found = { asked: PageRequest; route: string }
+
+/** A page that is to be made: what it is kept under, and the headers of the request's rate limit. */
+type AdmittedPage = Found & { key: string; limits: Record<string, string> }
 
 /** Finds out which page the target of a request asks for; null for any other request, and for one that is not plain. */
 function resourceFinder(): (target: string) => Found | null {
