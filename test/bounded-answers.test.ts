@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
 import { COVERAGE_SCHEMA } from '../src/api/openapi/openapi-coverage.ts'
@@ -27,6 +26,7 @@ import { ask } from './fixtures/raw-http.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const PATH = '/api/v2/coverage'
 const MARKETS = 2_300
@@ -217,7 +217,7 @@ test('Stores, their logs, backups and buffers are made for their owner alone', a
   const path = (name: string) => join(folder, name)
   const modeOf = (name: string) => (statSync(path(name)).mode & 0o777).toString(8)
   const service = await startLive(t, path('lyra.db'), path('buffer'), ['--keep-buffer'])
-  await delay(100)
+  await until(() => existsSync(path('buffer/archive')), 'the buffer is made')
   for (const [name, mode] of [
     ['lyra.db', '600'],
     ['buffer', '700'],

@@ -12,7 +12,6 @@ import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, message } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { until } from './fixtures/listen.ts'
 import { blocksOf, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
 import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
@@ -20,6 +19,7 @@ import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openStore, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const KB = 1024
 const MB = 1024 * KB

@@ -19,6 +19,7 @@ import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
 
@@ -241,9 +242,8 @@ for (const kind of STORE_KINDS) {
       const call = grpcClient(t, (await serveBoth(t, store)).grpc, HEALTH)
       assert.deepEqual({ ...(await call('Check', {})).message }, { status: 2 })
       await ingestWhole(store, SAMPLE)
-      await new Promise((resolve) => setTimeout(resolve, 600))
       for (const service of ['', TRADING_DATA]) {
-        assert.deepEqual({ ...(await call('Check', { service })).message }, { status: 1 })
+        await until(async () => (await call('Check', { service })).message?.status === 1, `${service} serves`)
       }
       assert.equal((await call('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
     })
@@ -424,7 +424,7 @@ function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInf
 }
 
 async function untilListening(port: number): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 400; tries++) {
     const socket = connect(port, '127.0.0.1')
     const isOpen = await new Promise<boolean>((resolve) => {
       socket.once('connect', () => resolve(true)).once('error', () => resolve(false))

@@ -18,6 +18,7 @@ import {
 import { runLyra } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 const POINTS = 60_000
@@ -31,13 +32,6 @@ const logBytes = (store: string) => statSync(`${store}-wal`).size
 /** Makes the log beside a store as long as if so much had been written: SQLite passes over what it has not written. */
 function lengthen(store: string, bytes: number): void {
   truncateSync(`${store}-wal`, bytes)
-}
-
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let waited = 0; !(await holds()); waited += 20) {
-    assert.ok(waited < 20_000, `waited in vain: ${what}`)
-    await sleep(20)
-  }
 }
 
 /** A store of so many points that a client that does not read keeps an export waiting. */

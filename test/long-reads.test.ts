@@ -18,17 +18,11 @@ import { startLyra } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
-
-async function until(holds: () => boolean | Promise<boolean>, what: string, seconds = 30): Promise<void> {
-  for (let waited = 0; !(await holds()); waited += 10) {
-    assert.ok(waited < seconds * 1_000, `waited in vain: ${what}`)
-    await sleep(10)
-  }
-}
 
 /** A follower that takes everything at once. */
 function createListener(): Follower & { text: string; close(): void } {

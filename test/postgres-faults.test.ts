@@ -24,6 +24,7 @@ import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openStore, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 
@@ -182,7 +183,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const waiting = `from pg_stat_activity where application_name = 'lyra' and wait_event_type = 'Lock'`
     const untilWaiting = async (count: number) => {
       let found: unknown[] = []
-      for (let waited = 0; found.length < count && waited < 3_000; waited += 20) {
+      for (let waited = 0; found.length < count && waited < 20_000; waited += 20) {
         await sleep(20)
         found = await query(server.url, `select pid ${waiting}`)
       }
@@ -328,7 +329,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     while (Number.isNaN(tookOver)) {
       if ((await heightNow()) !== height || second.child.exitCode !== null)
         tookOver = performance.now() - killedAt
-      assert.ok(performance.now() - killedAt < 5_000, 'the standby took more than 5 s')
+      assert.ok(performance.now() - killedAt < 15_000, 'the standby took more than 15 s')
       await sleep(20)
     }
     const { code, stderr } = await second.outcome
@@ -371,10 +372,10 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     assert.equal(await heightSeen(), 1005, 'the primary answers while the replica is gone')
     const before = service.output.stderr.length
     replica.control('start')
-    for (let waited = 0; !/: in use again/.test(service.output.stderr.slice(before)); waited += 50) {
-      assert.ok(waited < 10_000, service.output.stderr.slice(before))
-      await sleep(50)
-    }
+    await until(
+      () => /: in use again/.test(service.output.stderr.slice(before)),
+      'the replica is in use again',
+    )
     assert.equal(await heightSeen(), 1005)
   })
 

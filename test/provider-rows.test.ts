@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MarketEvent, ProvisionStatus } from '../src/events/event.ts'
 import { getPage } from './fixtures/http.ts'
-import { type Listener, listen, until } from './fixtures/listen.ts'
+import { type Listener, listen } from './fixtures/listen.ts'
 import { openLiveStore } from './fixtures/live-store.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const MARKET = 'a'.repeat(64)
 const PARTY = 'b'.repeat(64)

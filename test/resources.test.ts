@@ -17,7 +17,7 @@ import { copyStore } from '../src/store/copy-store.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
 import { getPage, query, send } from './fixtures/http.ts'
-import { listen, rowsOf, until } from './fixtures/listen.ts'
+import { listen, rowsOf } from './fixtures/listen.ts'
 import { openLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
@@ -25,6 +25,7 @@ import { RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { scaled } from './fixtures/scale.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 /* What every resource of the list does without a line of its own, on rows made from events of few values. */
 

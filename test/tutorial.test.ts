@@ -4,10 +4,11 @@ import { describe, type TestContext, test } from 'node:test'
 import { digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { send } from './fixtures/http.ts'
-import { listen, until } from './fixtures/listen.ts'
+import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
 import { runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const PAGE = documentedPages().find(({ path }) => path === 'docs/tutorial.md')!
 
