@@ -1,43 +1,37 @@
 import type { Store } from '../store.ts'
 import { parsePostgresAddress } from './address.ts'
-import { backupPostgres } from './backup.ts'
-import { distribute } from './distribute.ts'
-import { checkPostgres, inspectPostgres } from './inspect.ts'
-import { migrate, refuseOutdated, schemaVersionOf } from './migrate.ts'
-import { openPostgresPruner } from './pruner.ts'
-import { openPostgresReader } from './reader.ts'
-import { openPostgresTableReader, openPostgresTableWriter } from './tables.ts'
-import { openPostgresWriter } from './writer.ts'
 
-/** The store in a schema of a PostgreSQL database. */
+/** The store in a schema of a PostgreSQL database. Only what is called is loaded: most starts need little of it. */
 export function postgresStore(text: string): Store {
   const address = parsePostgresAddress(text)
+  /** Refuses a schema that is not the program's. */
+  const refuseOutdated = async () => (await import('./migrate.ts')).refuseOutdated(address)
   return {
     name: address.name,
     isEmbedded: false,
     log: null,
     openWriter: async (options = {}) => {
-      await migrate(address, options.onNotice)
-      return openPostgresWriter(address, options)
+      await (await import('./migrate.ts')).migrate(address, options.onNotice)
+      return (await import('./writer.ts')).openPostgresWriter(address, options)
     },
-    openReader: async () => openPostgresReader(address),
-    schemaVersion: () => schemaVersionOf(address),
-    migrate: (onNotice) => migrate(address, onNotice),
-    distribute: () => distribute(address),
+    openReader: async () => (await import('./reader.ts')).openPostgresReader(address),
+    schemaVersion: async () => (await import('./migrate.ts')).schemaVersionOf(address),
+    migrate: async (onNotice) => (await import('./migrate.ts')).migrate(address, onNotice),
+    distribute: async () => (await import('./distribute.ts')).distribute(address),
     openTableReader: async () => {
-      await refuseOutdated(address)
-      return openPostgresTableReader(address)
+      await refuseOutdated()
+      return (await import('./tables.ts')).openPostgresTableReader(address)
     },
     openTableWriter: async () => {
-      await refuseOutdated(address)
-      return openPostgresTableWriter(address)
+      await refuseOutdated()
+      return (await import('./tables.ts')).openPostgresTableWriter(address)
     },
     openPruner: async () => {
-      await refuseOutdated(address)
-      return openPostgresPruner(address)
+      await refuseOutdated()
+      return (await import('./pruner.ts')).openPostgresPruner(address)
     },
-    inspect: () => inspectPostgres(address),
-    checkDatabase: () => checkPostgres(address),
-    backup: async (file) => backupPostgres(address, file),
+    inspect: async () => (await import('./inspect.ts')).inspectPostgres(address),
+    checkDatabase: async () => (await import('./inspect.ts')).checkPostgres(address),
+    backup: async (file) => (await import('./backup.ts')).backupPostgres(address, file),
   }
 }
