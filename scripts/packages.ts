@@ -146,7 +146,7 @@ function packDeb(tree: string, architecture: string): void {
   const file = join(OUT, `lyra_${VERSION}_${architecture}.deb`)
   // Others write to what the mask of this shell would let them.
   run('chmod', ['-R', 'go-w', root], work)
-  run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z2', '--build', root, file], work, {
+  run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], work, {
     SOURCE_DATE_EPOCH: released(),
   })
 }

@@ -58,28 +58,28 @@ async function assertWhole(store: string, expected: StoreDump, where: string): P
   else assertSameDump(found, expected, where)
 }
 
+// What is imported, for every kind of store.
+const folder = mkdtempSync(join(tmpdir(), 'lyra-import-killed-'))
+let server: PostgresServer | null = null
+let database: string | null = null
+const hooks: (() => unknown)[] = []
+
+before(async () => {
+  for (let from = 1; from <= BLOCKS; from += SEGMENT_BLOCKS) {
+    await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS })
+  }
+  server = await startPostgresServer(['fsync=off'])
+  const scope = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
+  if (server !== null) database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS })
+})
+after(async () => {
+  for (const hook of hooks) await hook()
+  server?.remove()
+  rmSync(folder, { recursive: true, force: true })
+})
+
 for (const kind of STORE_KINDS) {
   describe(`an import that ends before it is done (${kind.name})`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lyra-import-killed-'))
-    let server: PostgresServer | null = null
-    let database: string | null = null
-    const hooks: (() => unknown)[] = []
-
-    before(async () => {
-      for (let from = 1; from <= BLOCKS; from += SEGMENT_BLOCKS) {
-        await writeMadeSegment(folder, { from, to: from + SEGMENT_BLOCKS - 1, markets: MARKETS })
-      }
-      server = await startPostgresServer(['fsync=off'])
-      const scope = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
-      if (server !== null)
-        database = await makeDatabase(scope, server.url, { blocks: BLOCKS, markets: MARKETS })
-    })
-    after(async () => {
-      for (const hook of hooks) await hook()
-      server?.remove()
-      rmSync(folder, { recursive: true, force: true })
-    })
-
     const argumentsOf = (store: string, source: string) => ['import', source, '--store', store]
 
     for (const path of ['segments', 'a database'] as const) {

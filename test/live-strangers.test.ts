@@ -27,6 +27,7 @@ import { runLyra } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)
 const last = blocks.length
@@ -90,18 +91,20 @@ for (const kind of ANY_STORE_KIND) {
       ],
       ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
     ]
-    for (const [what, messages, reason] of bad) {
-      test(`${what} is refused before it is kept, and all continues, also after a restart`, async (t) => {
-        const store = kind.create(t)
-        const buffer = temporaryFolder(t)
-        const service = await startLive(t, store, buffer)
-        await sendRefused(service, messages)
-        await untilNotReady(service, reason)
-        await stop(service)
-        for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
-        await assertGoesOn(t, await startLive(t, store, buffer), store, kind.create(t))
-      })
-    }
+    test('is refused before it is kept, and all continues, also after a restart', async (t) => {
+      const store = kind.create(t)
+      const buffer = temporaryFolder(t)
+      const service = await startLive(t, store, buffer)
+      for (const [what, messages, reason] of bad) {
+        await t.test(what, async () => {
+          await sendRefused(service, messages)
+          await untilNotReady(service, reason)
+        })
+      }
+      await stop(service)
+      for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
+      await assertGoesOn(t, await startLive(t, store, buffer), store, kind.create(t))
+    })
 
     test('keeps readiness from being well until a block that came afterwards is committed', async (t) => {
       const store = kind.create(t)
@@ -207,13 +210,6 @@ describe('the place of the core', () => {
     return { ...socket, heard }
   }
 
-  async function until(condition: () => boolean): Promise<void> {
-    for (let waited = 0; !condition(); waited += 10) {
-      assert.ok(waited < 5_000, 'it never came')
-      await sleep(10)
-    }
-  }
-
   test('is not taken by those who only connect, however many', async (t) => {
     const { port, heard } = await listen(t)
     const probes = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => {}))
@@ -221,7 +217,7 @@ describe('the place of the core', () => {
     await Promise.all(probes.map((probe) => once(probe, 'connect')))
     const core = await dial(port)
     await core.send([Buffer.from('a')])
-    await until(() => heard.messages.length === 1)
+    await until(() => heard.messages.length === 1, 'a message')
     assert.equal(heard.connected, 1)
   })
 
@@ -231,9 +227,9 @@ describe('the place of the core', () => {
     await sleep(400)
     const core = await dial(port)
     await core.send([Buffer.from('a')])
-    await until(() => heard.messages.length === 1)
+    await until(() => heard.messages.length === 1, 'a message')
     assert.deepEqual(heard.faults, ['silent core'])
-    await until(() => silent.socket.destroyed)
+    await until(() => silent.socket.destroyed, 'the silent one is closed')
     const sending = setInterval(() => void core.send([Buffer.from('b')]), 50)
     t.after(() => clearInterval(sending))
     await sleep(400)
