@@ -14,7 +14,7 @@ import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 /** Times that an import of each kind of source is killed, and how often one store's is before it is let run. */
 const KILLS = scaled(2, 50)
@@ -32,8 +32,6 @@ const OF_STATE = ['fundingPeriods', 'instruments', 'liquidityProviders']
 
 /** Of each block that is held everything is there, of others nothing; and what is lacking is said. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {
-  // The kill may have come before there were tables.
-  await openStore(store).migrate()
   const reader = await openStore(store).openReader()
   const coverage = await reader.coverage().finally(() => reader.close())
   const found = await dumpStore(store)
@@ -103,6 +101,7 @@ for (const kind of STORE_KINDS) {
               await Promise.race([delay(afterMs), run.outcome])
               run.child.kill('SIGKILL')
               if ((await run.outcome).signal === 'SIGKILL') kills++
+              await settle(kind, store)
               await assertWhole(store, expected, `chain ${chain}, kill ${kill} after ${afterMs} ms`)
             }
             const last = await runLyra(scope, argumentsOf(store, source))

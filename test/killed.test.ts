@@ -13,7 +13,7 @@ import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
@@ -136,8 +136,7 @@ for (const kind of STORE_KINDS) {
               const afterMs = wholeMs * (0.2 + (0.8 * random.integer(1000)) / 1000)
               if (await killAfter(scope, args, afterMs)) kills++
               const where = `chain ${chain}, kill ${kill} after ${afterMs} ms`
-              // The kill may have come before there were tables.
-              await openStore(store).migrate()
+              await settle(kind, store)
               assertWholeUpToPosition(await dumpStore(store), where)
             }
             await finish(scope, command, args)
