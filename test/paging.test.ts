@@ -233,7 +233,7 @@ for (const kind of STORE_KINDS) {
               for (const query of asked) await checkPage(base, model, query, query.cursor)
             }),
         )
-        await fc.assert(property, { seed: 1, numRuns: scaled(4, 1000) })
+        await fc.assert(property, { seed: 1, numRuns: scaled(3, 1000) })
       })
 
       test(`pages of ${resource} are the same in whatever order blocks come`, async () => {
@@ -252,7 +252,7 @@ for (const kind of STORE_KINDS) {
               for (const query of asked) await checkPage(base, model, query, query.cursor)
             }),
         )
-        await fc.assert(property, { seed: 4, numRuns: scaled(3, 500) })
+        await fc.assert(property, { seed: 4, numRuns: scaled(2, 500) })
       })
 
       test(`pages of ${resource} asked for again and again are never out of date`, async () => {
@@ -274,7 +274,7 @@ for (const kind of STORE_KINDS) {
               assert.ok(Number(kept?.[1]) >= arrivals.length * asked.length, metrics)
             }),
         )
-        await fc.assert(property, { seed: 3, numRuns: scaled(3, 500) })
+        await fc.assert(property, { seed: 3, numRuns: scaled(2, 500) })
       })
 
       test(`walks over ${resource} stay whole while rows arrive`, async () => {
@@ -290,7 +290,7 @@ for (const kind of STORE_KINDS) {
               })
             }),
         )
-        await fc.assert(property, { seed: 2, numRuns: scaled(4, 1000) })
+        await fc.assert(property, { seed: 2, numRuns: scaled(3, 1000) })
       })
     }
   })
