@@ -219,7 +219,11 @@ for (const kind of STORE_KINDS) {
       assert.doesNotMatch(whole, /kept from/)
     })
 
-    test('of a store of version 0.1.0 the files bring instruments, and nothing else', async (t) => {
+    // Version 0.1.0 could not be spread over a cluster.
+    const isSpread = kind.name === 'citus'
+    test('of a store of version 0.1.0 the files bring instruments, and nothing else', {
+      skip: isSpread,
+    }, async (t) => {
       const named = recordingPath('perps-calm-named.evts.gz')
       if (named === null) return skip(t, 'the recordings are not there')
       const old = await restoreOldStore(t, kind)
@@ -242,7 +246,9 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(old), after, 'the files without such events change nothing')
     })
 
-    test('of a store of version 0.1.0 with gaps only what is held is missing', async (t) => {
+    test('of a store of version 0.1.0 with gaps only what is held is missing', {
+      skip: isSpread,
+    }, async (t) => {
       const old = await restoreOldStore(t, kind)
       await runSql(
         old,
