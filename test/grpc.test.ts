@@ -243,7 +243,11 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual({ ...(await call('Check', {})).message }, { status: 2 })
       await ingestWhole(store, SAMPLE)
       for (const service of ['', TRADING_DATA]) {
-        await until(async () => (await call('Check', { service })).message?.status === 1, `${service} serves`)
+        await until(
+          async () => (await call('Check', { service })).message?.status !== 2,
+          `${service} is ready`,
+        )
+        assert.deepEqual({ ...(await call('Check', { service })).message }, { status: 1 })
       }
       assert.equal((await call('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
     })

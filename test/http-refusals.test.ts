@@ -174,7 +174,7 @@ for (const kind of ANY_STORE_KIND) {
 
     for (const [what, request, expected] of REFUSED) {
       await t.test(`${what} gets ${expected.status}`, async () => {
-        const { answers, rest } = await exchange(base, request, { until: 1 })
+        const { answers, rest } = await exchange(base, request, { until: 1, timeoutMs: 3_000 })
         assert.equal(answers.length, 1, JSON.stringify(rest.slice(0, 200)))
         const { headers } = answers[0]!
         assertRefusal(answers[0]!, expected, what)

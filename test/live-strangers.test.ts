@@ -172,8 +172,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilNotReady(service, /more than 128 MiB without the end of a block/)
       const bytes = () =>
         readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
-      for (let waited = 0; bytes() > 1_000_000 && waited < 20_000; waited += 50) await sleep(50)
-      assert.ok(bytes() < 1_000_000, `${bytes()} bytes are left of it`)
+      await until(() => bytes() < 1_000_000, 'little is left of it')
       await assertGoesOn(t, service, store, kind.create(t))
     })
   })

@@ -50,7 +50,11 @@ for (const kind of ANY_STORE_KIND) {
     ] as const) {
       // A stream has no end.
       const until = what === 'a stream' ? { until: 'head' as const } : {}
-      const { answers, rest } = await exchange(base, bytes, { ...until, methods: ['HEAD'] })
+      const { answers, rest } = await exchange(base, bytes, {
+        ...until,
+        timeoutMs: 30_000,
+        methods: ['HEAD'],
+      })
       // Answers without a length stand in the rest.
       const heads = answers.map((answer) => answer.headers.get('x-content-type-options'))
       if (/^HTTP\/1\.1 /.test(rest))

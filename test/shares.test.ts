@@ -180,7 +180,7 @@ for (const kind of ANY_STORE_KIND) {
     const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
     const target = `/api/v2/funding-periods/data-points/${fundingPeriodDataPoints[0].marketId}?format=ndjson`
     const closedSoon = (socket: Socket) =>
-      Promise.race([once(socket, 'close').then(() => true), delay(20_000, false, { ref: false })])
+      Promise.race([once(socket, 'close').then(() => true), delay(2_000, false, { ref: false })])
 
     await t.test('exports', async () => {
       const unread = async (address: string) => {
