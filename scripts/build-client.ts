@@ -13,6 +13,7 @@ import {
   type ValueForm,
 } from '../src/resources/field.ts'
 import { fundingEstimate } from '../src/resources/funding-estimates.ts'
+import { marketData } from '../src/resources/market-data.ts'
 import type { FilterName, Resource } from '../src/resources/resource.ts'
 import { LISTS, RESOURCES } from '../src/resources/resources.ts'
 
@@ -60,7 +61,7 @@ const COVERAGE: Record<Resource['coverage'], string> = {
 /** The client's file of types and paths, as it is to be. */
 export function clientTypes(): string {
   const types = new Map<string, string>()
-  for (const { nodeName, meaning, fields } of [...RESOURCES, fundingEstimate, ...OTHERS])
+  for (const { nodeName, meaning, fields } of [...RESOURCES, fundingEstimate, marketData, ...OTHERS])
     addObject(types, nodeName, meaning, fields)
   const parts = [
     HEAD,

@@ -10,14 +10,18 @@ import {
   timesOutsideAuctions,
 } from '../src/funding/auctions.ts'
 import { add, compare, divide, multiply, ofInteger, parseDecimal, textOf } from '../src/funding/decimal.ts'
-import { estimateFunding, runningPeriod } from '../src/funding/estimate.ts'
+import { estimateFromTwaps, type FundingEstimate } from '../src/funding/estimate.ts'
 import {
   type FundingPayment,
+  type FundingTerms,
   fundingPayment,
   fundingTerms,
   type PeriodFacts,
 } from '../src/funding/payment.ts'
-import { createPlainTwap } from '../src/funding/plain-formula.ts'
+import { createPlainTwap, plainMean } from '../src/funding/plain-formula.ts'
+import { type PricePoint, placePoint } from '../src/funding/point-list.ts'
+import type { Period } from '../src/funding/source-twap.ts'
+import { wholeSecond } from '../src/funding/whole-second.ts'
 
 const HOUR = 3_600_000_000_000n
 const START = 1_700_000_000_000_000_000n
@@ -50,6 +54,52 @@ function paid(period: Partial<PeriodFacts>, parameters: Partial<FundingParameter
 const wide = { interestRate: '0.1', clampLowerBound: '-1', clampUpperBound: '1' }
 const narrow = { interestRate: '0.1', clampLowerBound: '-0.0001', clampUpperBound: '0.0001' }
 const even = { internalTwap: 1_000_000_000n, externalTwap: 1_000_000_000n }
+
+/** A funding period that is running, with the points of its two sources, each sorted by time. */
+type RunningPeriod = Period & {
+  seq: bigint
+  internal: readonly PricePoint[]
+  external: readonly PricePoint[]
+}
+
+/**
+ * What a running period would pay if it ended at the second of a block's time (Unix nanoseconds): an estimate, from
+ * what is known of the period by that block, by the plain formula of its TWAPs. It takes time linear in the points and
+ * auctions. Null where a TWAP is missing, or the block is before the period.
+ */
+function estimateFunding(
+  period: RunningPeriod,
+  blockTime: bigint,
+  terms: FundingTerms,
+): FundingEstimate | null {
+  const at = wholeSecond(blockTime)
+  const twaps = {
+    internalTwap: plainMean(period.internal, period, at),
+    externalTwap: plainMean(period.external, period, at),
+  }
+  return estimateFromTwaps(period, twaps, at, terms)
+}
+
+/**
+ * A running period from its data points, those carried over from the period before with them, in the order of the
+ * stream, and from the auctions that were in progress when it began or have begun since.
+ */
+function runningPeriod({
+  seq,
+  start,
+  points,
+  auctions = noAuctions(),
+}: Pick<RunningPeriod, 'seq' | 'start'> & {
+  points: Iterable<PricePoint & { source: 'internal' | 'external' }>
+  auctions?: RunningPeriod['auctions']
+}): RunningPeriod {
+  const internal: PricePoint[] = []
+  const external: PricePoint[] = []
+  for (const { source, time, price } of points) {
+    placePoint(source === 'internal' ? internal : external, start, { time, price })
+  }
+  return { seq, start, auctions, internal, external }
+}
 
 describe('a payment and its rate', () => {
   const rows: [

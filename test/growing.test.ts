@@ -6,13 +6,12 @@ import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { createKeptEstimates } from '../src/api/pages/kept-estimates.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Row } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { readEstimate } from '../src/store/funding-estimates.ts'
+import { readEstimate } from '../src/store/market-data.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { MAKE_UNPUBLISHED } from '../src/store/postgres/cluster.ts'
 import { isConnectionLost, isPassing } from '../src/store/postgres/errors.ts'
@@ -115,7 +114,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
         }
         const query = { marketId: MARKET, start: null, end: null, source: null, by: { buckets: 100n } }
         assert.ok((await reader.read(() => readSeries(query)))!.series !== null)
-        await reader.read(() => readEstimate(MARKET, createKeptEstimates()))
+        await reader.read(() => readEstimate(MARKET))
       } finally {
         await reader.close()
       }

@@ -28,7 +28,7 @@ const MARKETS = 10
 const OF_BLOCKS = { checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 }
 
 /** Those whose rows come last. */
-const OF_STATE = ['fundingPeriods', 'instruments', 'liquidityProviders']
+const OF_STATE = ['fundingPeriods', 'instruments', 'liquidityProviders', 'marketData']
 
 /** Of each block that is held everything is there, of others nothing; and what is lacking is said. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {

@@ -392,7 +392,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(report.height, '300')
       assert.deepEqual(
         report.resourceGaps.map(({ resource }) => resource),
-        ['fundingPeriods', 'instruments', 'liquidityProviders'],
+        ['fundingPeriods', 'instruments', 'liquidityProviders', 'marketData'],
       )
       const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
       assert.equal(allowed.failure, null)
@@ -446,7 +446,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(failure, null)
       assert.ok(report.interrupted)
       assert.equal(report.height, '300')
-      assert.equal(report.resourceGaps.length, 3)
+      assert.equal(report.resourceGaps.length, 4)
       await importWhole(store, PATHS)
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
     })

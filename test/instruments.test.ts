@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
 import { decodeEvent } from '../src/events/decode.ts'
 import type { AssetEvent, InstrumentEvent, MarketDataEvent, MarketEvent } from '../src/events/event.ts'
-import { perpetualDataOf } from '../src/events/market-data.ts'
 import { MalformedMessageError } from '../src/events/wire-reader.ts'
 import { createBatch } from '../src/projections/batch.ts'
 import { projectBlock } from '../src/projections/project-block.ts'
@@ -391,7 +390,7 @@ describe('what market data say of a running period', () => {
 
   test('is decoded where it is asked for', () => {
     const said = message({ 1: '-5', 2: '-0.5', 3: '5', 4: '10', 5: 7, 6: 9_000_000_000n, 7: '1', 9: 3 })
-    assert.deepEqual(perpetualDataOf(of(said)), {
+    assert.deepEqual(of(said).figures!.perpetual, {
       fundingPayment: '-5',
       fundingRate: '-0.5',
       internalTwap: '5',
@@ -399,14 +398,14 @@ describe('what market data say of a running period', () => {
       seq: 7n,
       start: 9_000_000_000n,
     })
-    assert.equal(perpetualDataOf(of(message({ 1: '' })))!.fundingPayment, null)
-    assert.equal(perpetualDataOf(of(null)), null)
+    assert.equal(of(message({ 1: '' })).figures!.perpetual!.fundingPayment, null)
+    assert.equal(of(null).figures!.perpetual, null)
   })
 
   test('is not looked at otherwise: what is malformed there is no error but to who asks', () => {
     const event = of(Buffer.from([0x0a, 0x09, 0x31]))
     assert.deepEqual(event.feeShares, [])
-    assert.throws(() => perpetualDataOf(event), MalformedMessageError)
+    assert.deepEqual([event.figures!.perpetual, event.figures!.isMalformed], [null, true])
   })
 
   test('is all that verification takes of market data in a recording', () => {
@@ -415,7 +414,7 @@ describe('what market data say of a running period', () => {
       if (kind !== EVENT_KIND.marketData) continue
       const record = bytes.subarray(RECORD_HEADER_BYTES)
       const perpetualBytes = nested(nested(fieldsOf(record), kind), 31).get(31) as Uint8Array | undefined
-      const data = perpetualDataOf(decodeBytes(record).event as MarketDataEvent)
+      const data = (decodeBytes(record).event as MarketDataEvent).figures!.perpetual
       if (perpetualBytes === undefined) assert.equal(data, null)
       else {
         const fields = fieldsOf(perpetualBytes)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { fundingEstimateOf } from '../src/api/pages/funding-estimate.ts'
 import { DECIMAL } from '../src/events/left-out.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
@@ -63,46 +62,4 @@ test('what a service answers as metrics is read in time linear in it', async (t)
   const report = await statusOfService(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   assert.equal(report.service?.ready, true)
   assert.ok(performance.now() - startedAt < MAX_MS)
-})
-
-test('the estimate of a running period is made in time linear in its points', () => {
-  const start = 1_700_000_000_000_000_000n
-  const second = 1_000_000_000n
-  const point = { kind: 'funding-period-data-point' as const, marketId: 'm', seq: 1n, twap: '' }
-  const points = Array.from({ length: 50_000 }, (_, index) => [
-    { ...point, source: 2 as const, price: '2', timestamp: start + BigInt(index) * second },
-    { ...point, source: 1 as const, price: '1', timestamp: start + BigInt(index) * second },
-  ]).flat()
-  const at = start + 50_000n * second
-  const startedAt = performance.now()
-  const version = { version: 1n, mark: '1' }
-  const made = fundingEstimateOf(
-    'm',
-    {
-      version,
-      position: { height: '1', timestamp: String(at) },
-      inputs: {
-        period: { seq: 1n, start, openedAt: { height: 1n, index: 1 } },
-        after: null,
-        parameters: {
-          ...{ interestRate: '0', clampLowerBound: '0', clampUpperBound: '0' },
-          ...{ scalingFactor: null, lowerBound: null, upperBound: null },
-        },
-        events: [
-          {
-            ...{ kind: 'funding-period', marketId: 'm', seq: 1n, start, end: null, fundingPayment: null },
-            ...{ fundingRate: null, internalTwap: null, externalTwap: null },
-          },
-          ...points,
-        ],
-      },
-    },
-    null,
-  )
-  const estimate = made?.node
-  assert.ok(performance.now() - startedAt < MAX_MS)
-  assert.deepEqual(
-    [estimate?.internalTwap, estimate?.externalTwap, estimate?.fundingPayment],
-    ['2', '1', '1'],
-  )
 })

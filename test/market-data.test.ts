@@ -48,6 +48,7 @@ test('a batch is counted without decoding the lists of providers', () => {
       throw new Error('the list was decoded')
     },
     slas: [],
+    figures: null,
   }
   projectMarketData(batch, event, place)
   assert.equal(batchRows(batch), 1)

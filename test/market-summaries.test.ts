@@ -4,16 +4,16 @@ import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { createLyraClient } from '../client/src/index.ts'
-import { createKeptEstimates } from '../src/api/pages/kept-estimates.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { decodeCursor, encodeCursor } from '../src/resources/cursor.ts'
+import { MARKET_STATES, TRADING_MODES } from '../src/resources/instruments.ts'
 import { marketSummaries } from '../src/resources/market-summaries.ts'
 import type { Key } from '../src/resources/resource.ts'
-import type { EstimateMaker } from '../src/store/funding-estimates.ts'
 import { readMarketSummaries } from '../src/store/market-summaries.ts'
 import type { PageQuery } from '../src/store/page.ts'
 import type { Statement } from '../src/store/page-statement.ts'
-import { idOf } from './fixtures/event-stream.ts'
+import { decodedEvents } from './decoded-events.ts'
+import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { getPage, type PageAnswer, query, send } from './fixtures/http.ts'
 import { openLiveStore, perpetualMarket, pointAt } from './fixtures/live-store.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
@@ -30,7 +30,7 @@ import { scaled } from './fixtures/scale.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
 const ESTIMATES = '/api/v2/funding-estimates/'
@@ -46,6 +46,17 @@ function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
 
 /** The market that an event's row names, of whatever kind it is. */
 const marketOf = (event: MarketEvent) => ('marketId' in event ? [event.marketId] : [])
+
+/** The node of a market's latest data; null if no event has figures. */
+function marketDataOf(events: readonly MarketEvent[], marketId: string): object | null {
+  const last = events.findLast((event) => event.kind === 'market-data' && event.marketId === marketId)
+  if (last?.kind !== 'market-data' || last.figures === null) return null
+  const { timestamp, markPrice, openInterest, state, tradingMode } = last.figures
+  return {
+    ...{ timestamp: String(timestamp), markPrice, openInterest: String(openInterest) },
+    ...{ marketState: MARKET_STATES[state], tradingMode: TRADING_MODES[tradingMode] },
+  }
+}
 
 /** Market summaries on plain arrays: of the nodes that the models of the other resources have. */
 const SUMMARY_CASE: ResourceCase = {
@@ -74,6 +85,7 @@ const SUMMARY_CASE: ResourceCase = {
           lastPaidPeriod: of(periods).findLast(({ fundingPayment }) => fundingPayment !== undefined) ?? null,
           lastExternalPoint: last('SOURCE_EXTERNAL') ?? null,
           lastInternalPoint: last('SOURCE_INTERNAL') ?? null,
+          marketData: marketDataOf(events, marketId),
           providers: String(of(providers).length),
         },
       }
@@ -231,6 +243,8 @@ for (const kind of STORE_KINDS) {
         const base = await serve(t, store)
         const { edges } = await getPage(base, SUMMARIES, [['pagination.newestFirst', 'false']])
         const ids = edges.map(({ node }) => String(node.marketId))
+        const events: MarketEvent[] = []
+        for await (const { event } of decodedEvents([readRecording(recording)])) events.push(event)
         assert.deepEqual(ids, ids.toSorted())
         const first = async (path: string, params: [string, string][] = []) =>
           (await getPage(base, path, [['pagination.first', '1'], ...params])).edges[0]?.node ?? null
@@ -251,6 +265,7 @@ for (const kind of STORE_KINDS) {
             estimate: await estimateOf(base, id),
             lastExternalPoint: await first(points, [['source', 'SOURCE_EXTERNAL']]),
             lastInternalPoint: await first(points, [['source', 'SOURCE_INTERNAL']]),
+            marketData: marketDataOf(events, id),
             providers: String(providers.edges.length),
           })
         }
@@ -314,43 +329,14 @@ for (const kind of STORE_KINDS) {
       const answer = await send(base, SUMMARIES)
       assert.deepEqual([answer.status, JSON.parse(answer.text).code], [503, 14])
     })
-
-    test('are made of one snapshot, and each estimate once a commit', async (t) => {
-      const { store, live, ids } = await fillMarkets(t, kind, 5)
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
-      const made: string[] = []
-      const kept = createKeptEstimates()
-      const counting: EstimateMaker = {
-        ...kept,
-        make: (marketId, at) => {
-          made.push(marketId)
-          return kept.make(marketId, at)
-        },
-      }
-      const page = await reader.read(() => readMarketSummaries(PAGE, counting))
-      assert.deepEqual(
-        page.rows.map(([marketId]) => marketId),
-        ids,
-      )
-      assert.deepEqual(made, ids)
-      assert.deepEqual((await reader.read(() => readMarketSummaries(PAGE, counting))).rows, page.rows)
-      await reader.read(() => readMarketSummaries({ ...PAGE, selection: { marketId: ids[2]! } }, counting))
-      assert.deepEqual(made, ids)
-      await live.commit(2, [])
-      const next = await reader.read(() => readMarketSummaries(PAGE, counting))
-      assert.deepEqual(made, [...ids, ...ids])
-      const [before, after] = [page, next].map(({ rows }) => JSON.parse(String(rows[0]![4])))
-      assert.deepEqual([before.at, after.at], ['1700000001000000000', '1700000002000000000'])
-    })
   })
 }
 
 /** Runs a reading on a file as the store does, and gives its statements. */
-function statementsOf(path: string, estimates: EstimateMaker): Statement[] {
+function statementsOf(path: string): Statement[] {
   const database = new DatabaseSync(path, { readOnly: true, returnArrays: true })
   try {
-    const reading = readMarketSummaries(PAGE, estimates)
+    const reading = readMarketSummaries(PAGE)
     const statements: Statement[] = []
     let step = reading.next()
     while (!step.done) {
@@ -370,22 +356,17 @@ describe('what a page of market summaries costs', () => {
     const [kind] = STORE_KINDS
     if (kind?.name !== 'sqlite') return
     const { store, live, ids } = await fillMarkets(t, kind, 20)
-    const kept: EstimateMaker = {
-      kept: () => null,
-      known: () => null,
-      make: () => assert.fail('the estimates are kept'),
-    }
-    const few = statementsOf(store, kept)
+    const few = statementsOf(store)
     for (let height = 2; height < 40; height++) {
       await live.commit(
         height,
         ids.map((marketId) => pointAt(height, { marketId })),
       )
     }
-    const many = statementsOf(store, kept)
+    const many = statementsOf(store)
     assert.equal(many.length, few.length)
     // The market itself, its periods, its points; the rest is read of all at once.
-    assert.ok(many.length <= 3 * ids.length + 6, `${many.length} statements`)
+    assert.ok(many.length <= 3 * ids.length + 7, `${many.length} statements`)
     const database = new DatabaseSync(store, { readOnly: true })
     for (const { text, values } of many) {
       const plan = database

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { NODE_SCHEMAS } from '../src/api/openapi/node-schemas.ts'
 import { fundingEstimate } from '../src/resources/funding-estimates.ts'
+import { marketData } from '../src/resources/market-data.ts'
 import { LISTS } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
@@ -22,7 +23,7 @@ describe('The schema of a node', () => {
   test('is there for every list and the estimate, with a meaning for every field', () => {
     assert.deepEqual(
       Object.keys(NODE_SCHEMAS),
-      [...LISTS, fundingEstimate].map(({ nodeName }) => nodeName),
+      [...LISTS, fundingEstimate, marketData].map(({ nodeName }) => nodeName),
     )
     for (const [name, schema] of Object.entries(NODE_SCHEMAS)) {
       const fields = [...fieldsWithin(schema, name)]

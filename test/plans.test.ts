@@ -11,6 +11,7 @@ import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
+import { READ_LAST_TIMESTAMP } from '../src/store/counted-points.ts'
 import { HEAD_ROOM } from '../src/store/edges.ts'
 import type { PageQuery } from '../src/store/page.ts'
 import {
@@ -26,7 +27,6 @@ import {
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
 import { pageScans } from '../src/store/scan.ts'
-import { READ_LAST_TIME } from '../src/store/write-series.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -160,7 +160,7 @@ describe('the plans of pages', () => {
       const client = new Client(writerConfig(parsePostgresAddress(store)))
       await client.connect()
       t.after(() => client.end())
-      await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIME}`)
+      await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIMESTAMP}`)
       // As often as the server plans anew, before it keeps one plan.
       for (let turn = 0; turn < 10; turn++) await client.query('execute last_time (1, 2)')
       await fill(t, store)

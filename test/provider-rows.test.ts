@@ -13,6 +13,7 @@ const PARTY = 'b'.repeat(64)
 
 const share = (equityLikeShare: string): MarketEvent => ({
   kind: 'market-data',
+  figures: null,
   marketId: MARKET,
   feeShares: [
     { party: PARTY, equityLikeShare, averageEntryValuation: '', averageScore: '', virtualStake: '' },

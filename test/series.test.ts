@@ -8,19 +8,25 @@ import { SOURCES } from '../src/resources/funding-period-data-points.ts'
 import { copyStore } from '../src/store/copy-store.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
+import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
+import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
+import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { LIVE_MARKET, OTHER_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
+import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const path = (marketId: string, query = '') =>
   `/api/v2/series/funding-period-data-points/${marketId}${query === '' ? '' : `?${query}`}`
 
 type Node = { price: string; timestamp: string; seq: string; twap: string; dataPointType?: string }
+/** All points of a market, and the starts of its periods, as the API lists them. */
+type Market = { nodes: Node[]; starts: Starts }
 type Summary = { first: string; last: string; minimum: string; maximum: string }
 type Series = {
   marketId: string
@@ -30,7 +36,7 @@ type Series = {
   bucketNanoseconds: string
   sources: {
     dataPointType: string
-    buckets: { start: string; count: string; price: Summary; twap: Summary }[]
+    buckets: { start: string; seq: string; count: string; price: Summary; twap: Summary }[]
   }[]
 }
 
@@ -38,6 +44,14 @@ async function getJson<T>(base: string, target: string): Promise<T> {
   const { status, text } = await send(base, target)
   assert.equal(status, 200, `${target}: ${text}`)
   return JSON.parse(text) as T
+}
+
+async function marketOf(base: string, marketId: string): Promise<Market> {
+  const { fundingPeriods } = await getJson<{
+    fundingPeriods: { edges: { node: { seq: string; start: string } }[] }
+  }>(base, `/api/v2/funding-periods/${marketId}?pagination.first=5000`)
+  const starts = fundingPeriods.edges.map(({ node }) => [BigInt(node.seq), BigInt(node.start)] as const)
+  return { nodes: await pointsOf(base, marketId), starts: new Map(starts) }
 }
 
 /** All points of a market as the API lists them, oldest first. */
@@ -64,15 +78,18 @@ const floor = (time: bigint, length: bigint) => time - (((time % length) + lengt
 /** A series as the rules say it, from all points of a market, one by one. */
 function seriesFrom(
   marketId: string,
-  nodes: readonly Node[],
+  { nodes, starts }: Market,
   asked: { start?: bigint; end?: bigint; source?: number; buckets?: number; interval?: string },
 ): Series {
   const nothing = { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
-  const points = nodes.filter(
-    ({ dataPointType }) => asked.source === undefined || dataPointType === SOURCES[asked.source],
-  )
-  if (points.length === 0) return nothing
-  const times = points.map(({ timestamp }) => BigInt(timestamp))
+  const counted = SOURCES.flatMap((source, index) => {
+    if (asked.source !== undefined && asked.source !== index) return []
+    const own = nodes.filter(({ dataPointType }) => dataPointType === source)
+    const typed = own.map((node) => ({ ...node, timestamp: BigInt(node.timestamp), seq: BigInt(node.seq) }))
+    return [{ source, points: countedBy(typed, starts) }]
+  })
+  const times = counted.flatMap(({ points }) => points.map(({ time }) => time))
+  if (times.length === 0) return nothing
   const start = asked.start ?? times.reduce((a, b) => (b < a ? b : a))
   const end = asked.end ?? times.reduce((a, b) => (b > a ? b : a)) + 1n
   if (start >= end) return nothing
@@ -84,21 +101,11 @@ function seriesFrom(
   const length = interval.nanoseconds
   const from = floor(start, length)
   const to = floor(end - 1n, length) + length
-  const sources = SOURCES.flatMap((dataPointType) => {
-    const buckets = new Map<bigint, Node[]>()
-    const own = points
-      .filter((point) => point.dataPointType === dataPointType)
-      .sort(
-        (a, b) => Number(BigInt(a.timestamp) - BigInt(b.timestamp)) || Number(BigInt(a.seq) - BigInt(b.seq)),
-      )
-    for (const [index, point] of own.entries()) {
-      const time = BigInt(point.timestamp)
-      if (time < from || time >= to || own[index - 1]?.timestamp === point.timestamp) continue
-      const key = floor(time, length)
-      buckets.set(key, [...(buckets.get(key) ?? []), point])
-    }
+  const sources = counted.flatMap(({ source: dataPointType, points }) => {
+    const shown = points.filter(({ time }) => time >= from && time < to)
+    const buckets = Map.groupBy(shown, ({ time }) => floor(time, length))
     if (buckets.size === 0) return []
-    const summary = (held: readonly Node[], of: 'price' | 'twap'): Summary => {
+    const summary = (held: readonly Pick<Node, 'price' | 'twap'>[], of: 'price' | 'twap'): Summary => {
       const texts = held.map((node) => node[of])
       // Sorting keeps the order of equal ones.
       const sorted = texts.toSorted(compareNumbers)
@@ -115,9 +122,10 @@ function seriesFrom(
         dataPointType,
         buckets: [...buckets].map(([key, held]) => ({
           start: key.toString(),
+          seq: ofLatestPeriod(held)[0]!.seq.toString(),
           count: String(held.length),
           price: summary(held, 'price'),
-          twap: summary(held, 'twap'),
+          twap: summary(ofLatestPeriod(held), 'twap'),
         })),
       },
     ]
@@ -136,8 +144,8 @@ async function seriesOf(base: string, marketId: string, query: string): Promise<
 
 /** Compares series of many ranges with the points of a market. */
 async function compareSeries(base: string, marketId: string, seed: number, runs: number): Promise<number> {
-  const nodes = await pointsOf(base, marketId)
-  const times = nodes.map(({ timestamp }) => BigInt(timestamp))
+  const market = await marketOf(base, marketId)
+  const times = market.nodes.map(({ timestamp }) => BigInt(timestamp))
   const random = createRandom(seed)
   let buckets = 0
   for (let run = 0; run < runs; run++) {
@@ -165,7 +173,7 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
       continue
     }
     const { series } = JSON.parse(text) as { series: Series }
-    const expected = seriesFrom(marketId, nodes, {
+    const expected = seriesFrom(marketId, market, {
       ...{ ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) },
       ...{ ...(source === undefined ? {} : { source }), ...(size === undefined ? {} : { buckets: size }) },
       ...(interval === undefined ? {} : { interval }),
@@ -193,7 +201,19 @@ function oddPoint(height: number, random: ReturnType<typeof createRandom>, time:
   }
 }
 
-/** Commits blocks in any order, with points early, late, repeated and carried over. */
+const periodOf = (seq: bigint, start: bigint) => ({
+  ...{ kind: 'funding-period' as const, marketId: LIVE_MARKET, seq, start, end: null as bigint | null },
+  ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
+})
+
+/** The start of a period: with some seeds of a time that does not fit its points, or those of its neighbours. */
+function oddPeriod(marketId: string, seq: bigint, random: ReturnType<typeof createRandom>) {
+  const shift = [0, 0, 0, 0, 7, -40, 900][random.integer(7)]!
+  const start = timeOf(Number(seq - 1n) * 60 * 11 + shift)
+  return { ...periodOf(seq, start), marketId }
+}
+
+/** Commits blocks in any order, with points early, late, repeated and carried over, and with some of their periods. */
 async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed: number): Promise<string> {
   const store = kind.create(t)
   const live = await openLiveStore(t, store)
@@ -218,7 +238,11 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
     })
     // The same key again within a block: the later event stands.
     for (const event of events.slice(0, 2)) events.push({ ...event, price: event.twap, twap: event.price })
-    await live.commit(height, events)
+    const periods = events.filter(() => random.integer(6) === 0)
+    await live.commit(height, [
+      ...periods.map(({ marketId, seq }) => oddPeriod(marketId, seq, random)),
+      ...events,
+    ])
   }
   return store
 }
@@ -266,6 +290,103 @@ for (const kind of STORE_KINDS) {
       assert.ok(few.sources.every(({ buckets }) => buckets.length <= 5))
     })
 
+    for (const name of ['four-periods', 'perps-long', 'synthetic', 'twap', 'twap-auction']) {
+      test(`of ${name}: the same as of all points of every market, whole, with gaps filled, and imported`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return skip(t, 'the recordings are not there')
+        const records = recordsOf(readRecording(path))
+        const heights = [...new Set(records.map(({ height }) => height))]
+        const random = createRandom(records.length)
+        const later = new Set(heights.slice(1, -1).filter(() => random.integer(4) === 0))
+        const piece = (isLater: boolean) =>
+          joinRecords(records.filter(({ height }) => later.has(height) === isLater))
+        const [whole, filled, imported] = [kind.create(t), kind.create(t), kind.create(t)]
+        await ingestWhole(whole, path)
+        await ingestBytes(t, filled, piece(false), { allowGap: true })
+        await ingestBytes(t, filled, piece(true))
+        const blocks = blocksOf(readRecording(path))
+        await importBlocks(imported, blocks, { from: 1n, to: BigInt(heights.at(-1)! >> 1) })
+        for (const store of [whole, filled, imported]) {
+          assert.deepEqual(await problemsOf(store), [])
+          const base = await serve(t, store)
+          const { coverage } = await getJson<{
+            coverage: { fundingPeriodDataPoints: { marketId: string }[] }
+          }>(base, '/api/v2/coverage')
+          for (const { marketId } of coverage.fundingPeriodDataPoints)
+            await compareSeries(base, marketId, 5, scaled(12, 60))
+        }
+        assert.deepEqual(
+          (await dumpStore(filled)).funding_period_series,
+          (await dumpStore(whole)).funding_period_series,
+        )
+      })
+    }
+
+    test('have at the start of a period its own TWAPs, from the points carried over into it', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const at = (seconds: number) => timeOf(100 * 60 + seconds) - timeOf(0) + 1_699_999_980_000_000_000n
+      const point = (seq: bigint, source: 1 | 2, seconds: number, price: string, twap: string) => ({
+        ...{ kind: 'funding-period-data-point' as const, marketId: LIVE_MARKET, seq, source },
+        ...{ timestamp: at(seconds), price, twap },
+      })
+      await live.commit(1, [periodOf(1n, at(0)), point(1n, 1, 0, '100', '100'), point(1n, 2, 0, '90', '90')])
+      await live.commit(2, [point(1n, 1, 50, '110', '104'), point(1n, 2, 55, '120', '119')])
+      // The period ends at 70 s, and takes its last points along: the one of 70 s stands for both periods then.
+      await live.commit(3, [
+        ...[point(1n, 1, 70, '111', '105'), periodOf(2n, at(70))],
+        ...[point(2n, 1, 70, '111', '111'), point(2n, 2, 55, '120', '120')],
+      ])
+      await live.commit(4, [point(2n, 1, 200, '112', '112')])
+      const base = await serve(t, store)
+      const { sources, from, to } = await seriesOf(base, LIVE_MARKET, 'interval=1m')
+      assert.deepEqual([from, to], [String(at(0)), String(at(240))])
+      const figures = sources.map(({ buckets }) =>
+        buckets.map(({ start, seq, count, price, twap }) => [
+          ...[
+            Number(BigInt(start) - at(0)) / 1e9,
+            seq,
+            count,
+            price.first,
+            price.last,
+            twap.first,
+            twap.last,
+          ],
+        ]),
+      )
+      assert.deepEqual(figures, [
+        [
+          [0, '1', '2', '100', '110', '100', '104'],
+          [60, '2', '1', '111', '111', '111', '111'],
+          [180, '2', '1', '112', '112', '112', '112'],
+        ],
+        [
+          [0, '1', '2', '90', '120', '90', '119'],
+          [60, '2', '1', '120', '120', '120', '120'],
+        ],
+      ])
+      assert.deepEqual(await problemsOf(store), [])
+    })
+
+    test('keep what was carried over into the running period, until that ends', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const carried = { ...oddPoint(1, createRandom(1), timeOf(5), 2n), source: 1 as const }
+      await live.commit(1, [periodOf(1n, timeOf(0)), { ...carried, seq: 1n }])
+      await live.commit(10, [periodOf(2n, timeOf(10)), carried, { ...carried, timestamp: timeOf(12) }])
+      const left = async () =>
+        (await dumpStore(store)).funding_period_data_points!.map((row) => (JSON.parse(row) as string[])[2])
+      await pruneStore(openStore(store), { by: 'time', before: timeOf(11) })
+      assert.deepEqual(await left(), [timeOf(5), timeOf(12)].map(String))
+      await pruneStore(openStore(store), { by: 'height', before: 11n })
+      assert.deepEqual(await left(), [String(timeOf(5))])
+      assert.deepEqual(await problemsOf(store), [])
+      await live.commit(11, [{ ...periodOf(2n, timeOf(10)), end: timeOf(20) }])
+      await pruneStore(openStore(store), { by: 'time', before: timeOf(11) })
+      assert.deepEqual(await left(), [])
+      assert.deepEqual(await problemsOf(store), [])
+    })
+
     test('are empty where there is nothing to draw', async (t) => {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
@@ -296,10 +417,10 @@ for (const kind of STORE_KINDS) {
       const { interval, sources, from } = await seriesOf(base, MARKET, all)
       assert.equal(interval, '365d')
       assert.ok(BigInt(from) <= -(2n ** 63n))
-      const nodes = await pointsOf(base, MARKET)
+      const market = await marketOf(base, MARKET)
       assert.deepEqual(
         { sources },
-        { sources: seriesFrom(MARKET, nodes, { start: -(2n ** 63n), end: 2n ** 63n - 1n }).sources },
+        { sources: seriesFrom(MARKET, market, { start: -(2n ** 63n), end: 2n ** 63n - 1n }).sources },
       )
     })
 

@@ -221,7 +221,7 @@ for (const kind of STORE_KINDS) {
 
     // Version 0.1.0 could not be spread over a cluster.
     const isSpread = kind.name === 'citus'
-    test('of a store of version 0.1.0 the files bring instruments, and nothing else', {
+    test('of a store of version 0.1.0 the files bring instruments, market data and starts, and nothing else', {
       skip: isSpread,
     }, async (t) => {
       const named = recordingPath('perps-calm-named.evts.gz')
@@ -229,17 +229,20 @@ for (const kind of STORE_KINDS) {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
       const before = await dumpStore(old)
-      assert.equal(before.kept_from!.length, 1)
+      assert.equal(before.kept_from!.length, 2)
       const { report } = await ingestWhole(old, named)
       assert.deepEqual([report.blocks, report.resourceGaps], [0, []])
       const fresh = kind.create(t)
       await ingestWhole(fresh, named)
-      const { instruments, assets } = await dumpStore(fresh)
+      const { instruments, assets, market_data, funding_periods } = await dumpStore(fresh)
       assert.ok(instruments!.length > 0)
       const after = await dumpStore(old)
       assertSameDump(
         after,
-        { ...before, instruments: instruments!, assets: assets!, kept_from: [] },
+        {
+          ...{ ...before, instruments: instruments!, assets: assets!, kept_from: [] },
+          ...{ market_data: market_data!, funding_periods: funding_periods! },
+        },
         'version 0.1.0',
       )
       await ingestWhole(old, SAMPLE)
@@ -260,6 +263,8 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(kept_from, [
         JSON.stringify(['instruments', '1', '10']),
         JSON.stringify(['instruments', '20', `${last + 1n}`]),
+        JSON.stringify(['marketData', '1', '10']),
+        JSON.stringify(['marketData', '20', `${last + 1n}`]),
       ])
     })
   })

@@ -42,6 +42,7 @@ function marketData(marketId: string, shares: Record<string, string>) {
   const parties = Object.entries(shares)
   return {
     kind: 'market-data' as const,
+    figures: null,
     marketId,
     feeShares: parties.map(([party, share]) => ({
       party: party.repeat(64),

@@ -185,7 +185,7 @@ export type LiquidityProvider = {
   sla: LiquidityProviderSla | null
 }
 
-/** What the running funding period of a market would pay if it ended at the last block. */
+/** What the running funding period of a market would pay if it ended now, as the network itself says in the market's latest data. */
 export type FundingEstimate = {
   /** The market. */
   marketId: string
@@ -193,16 +193,30 @@ export type FundingEstimate = {
   seq: string
   /** When it began, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   start: string
-  /** The second of the last block, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** Time of the market data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   at: string
-  /** Time-weighted average price of the market's own mark prices so far. Digits, with a sign if below zero. */
+  /** Time-weighted average price of the market's own mark prices so far. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap: string
-  /** Time-weighted average price of the oracle's prices so far. Digits, with a sign if below zero. */
+  /** Time-weighted average price of the oracle's prices so far. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap: string
-  /** What one whole unit of position would pay, in the settlement asset's decimals: above zero long positions pay short ones. Digits, with a sign if below zero. */
+  /** What one whole unit of position would pay, in the settlement asset's decimals: above zero long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment: string
   /** The payment divided by the external TWAP: a decimal number. */
   fundingRate: string
+}
+
+/** A market's latest market data. */
+export type MarketData = {
+  /** Time of the data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  timestamp: string
+  /** Mark price, in the market's decimals; empty if there is none. */
+  markPrice: string
+  /** Open interest, in the market's position decimals. Digits. */
+  openInterest: string
+  /** State of the market. */
+  marketState: MarketState
+  /** How the market trades. */
+  tradingMode: TradingMode
 }
 
 /** A market that any row names: the nodes of the other operations, null where there is none. */
@@ -215,12 +229,14 @@ export type MarketSummary = {
   runningPeriod: FundingPeriod | null
   /** Its last funding period with a payment. */
   lastPaidPeriod: FundingPeriod | null
-  /** What the running period would pay if it ended at the last block. */
+  /** What the running period would pay if it ended now, as the network says. */
   estimate: FundingEstimate | null
   /** The latest data point of the oracle's prices. */
   lastExternalPoint: FundingPeriodDataPoint | null
   /** The latest data point of the market's own mark prices. */
   lastInternalPoint: FundingPeriodDataPoint | null
+  /** Its latest market data; null if the store holds none. The state and mode of `instrument` are older. */
+  marketData: MarketData | null
   /** How many liquidity providers it has. Digits. */
   providers: string
 }

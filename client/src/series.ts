@@ -50,6 +50,13 @@ export type Series = {
   sources: {
     dataPointType: FundingPeriodDataPoint['dataPointType']
     /** Those that have points, in the order of time. */
-    buckets: { start: string; count: string; price: SeriesSummary; twap: SeriesSummary }[]
+    buckets: {
+      start: string
+      /** The latest funding period of the bucket's points: `twap` is of that period alone, `price` of all points. */
+      seq: string
+      count: string
+      price: SeriesSummary
+      twap: SeriesSummary
+    }[]
   }[]
 }

@@ -189,6 +189,9 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
   const imported = (await reader.read(tableOf('imported'), all, Number.MAX_SAFE_INTEGER)).map(
     ([from, to]): HeightRange => ({ from: BigInt(from!), to: BigInt(to!) }),
   )
+  const resourceGaps = (await reader.read(tableOf('kept_from'), all, Number.MAX_SAFE_INTEGER)).map(
+    ([resource, from, height]) => ({ resource: resource!, from: BigInt(from!), to: BigInt(height!) - 1n }),
+  )
   const markets = new Map<string, string>()
   for await (const chunk of walkTable(reader, tableOf('markets'))) {
     for (const [number, id] of chunk) markets.set(id!, number!)
@@ -198,7 +201,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
     first: BigInt(first_height!),
     began: BigInt(began_height!),
     blockOne: null,
-    resourceGaps: [],
+    resourceGaps,
     imported,
     height: BigInt(height!),
     timestamp: BigInt(timestamp!),
@@ -240,6 +243,21 @@ function holdsWhole({ coverage, gaps }: Side, height: bigint): boolean {
 /** Whether a side holds all events of a block. */
 function holds(side: Side, height: bigint): boolean {
   return holdsWhole(side, height) && !isWithin(side.coverage.imported, height)
+}
+
+/** The resources whose rows blocks that are held may lack, by table. */
+const RESOURCE_OF: Record<string, string> = {
+  funding_periods: 'fundingPeriods',
+  market_data: 'marketData',
+  instruments: 'instruments',
+  assets: 'instruments',
+}
+
+/** Whether a block is held without the events of a table's rows. */
+function lacks({ coverage: { resourceGaps } }: Side, { name }: Table, height: bigint): boolean {
+  return resourceGaps.some(
+    ({ resource, from, to }) => resource === RESOURCE_OF[name] && from <= height && height <= to,
+  )
 }
 
 async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {
@@ -376,7 +394,9 @@ function problemOf(
       : `it is said to come from ${describePlace(our!)}, and in the files it comes from ${describePlace(their)}`
   }
   if (newer < 0) {
-    if (!holds(store, BigInt(their!.height!)) || (our === null && isPruned(table, their!))) return null
+    const height = BigInt(their!.height!)
+    if (!holds(store, height) || lacks(store, table, height) || (our === null && isPruned(table, their!)))
+      return null
     return our === null
       ? `missing; the files have it in ${describePlace(their!)}`
       : `it comes from ${describePlace(our)}, and the files have a later one in ${describePlace(their!)}`

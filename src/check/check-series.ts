@@ -1,84 +1,130 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
-import { type Bucket, bucketOf, indexAt, joinPoint } from '../domain/series.ts'
+import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
+import { OpenBuckets } from '../store/fill-series.ts'
 import { type Cell, type TableReader, tableOf } from '../store/tables.ts'
 import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
-import { bucketRow, LEVELS, type Level } from '../store/write-series.ts'
+import { bucketRow, closingTime, LEVELS, type Level } from '../store/write-series.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')
+const SPANS = tableOf('funding_period_spans')
 
-/** Buckets of one length of the points that come, and the rows that the store has of them. */
-type Open = { level: Level; index: bigint; bucket: Bucket; rows: RowQueue }
+/** The starts of the periods of a market that have points, and the latest of them. */
+type Starts = { market: Cell; bySeq: Map<bigint, bigint>; last: bigint | null }
+
+/** A run while its points are read: those of one timestamp, and those carried over that count later. */
+type Run = {
+  market: string
+  source: string
+  last: bigint
+  alike: SeriesPoint[]
+  carried: SeriesPoint[]
+  closed: { level: Level; index: bigint; bucket: Bucket }[]
+  buckets: OpenBuckets
+  rows: ReadonlyMap<Level, RowQueue>
+}
 
 /**
- * Compares the buckets of series with the points, which come in the order of their key: each that a later point has
- * closed stands in the store once, and no other. Takes the memory of a few thousand rows for each length of buckets.
+ * Compares the buckets of series with the points, which are given in the order of their key: the store has each bucket
+ * that is closed once, and no other. Takes the memory of a few thousand rows for each length of buckets, and of the
+ * points that were carried over into a period that has not started yet.
  */
 export class SeriesCheck {
   /** Rows of the store that points led to. */
   rows = 0
   readonly #reader: TableReader
   readonly #problems: Problems
-  #run: { market: Cell; source: Cell; time: bigint; open: Open[] } | null = null
+  #starts: Starts | null = null
+  #run: Run | null = null
 
   constructor(reader: TableReader, problems: Problems) {
     this.#reader = reader
     this.#problems = problems
   }
 
-  async add({ market, source, timestamp, price, twap }: NamedRow): Promise<void> {
-    const time = BigInt(timestamp!)
-    const point = { price: price!, twap: twap! }
-    const run = this.#run
-    if (run === null || run.market !== market || run.source !== source) {
+  async add({ market, source, timestamp, seq, price, twap }: NamedRow): Promise<void> {
+    if (this.#run?.market !== market || this.#run?.source !== source) {
       await this.end()
-      const open = LEVELS.map((level) => ({
-        ...{ level, index: indexAt(time, level.nanoseconds), bucket: bucketOf(point) },
-        rows: this.#rowsOf(market!, source!, level),
-      }))
-      this.#run = { market: market!, source: source!, time, open }
-      return
+      this.#run = await this.#begin(market!, source!)
     }
-    // A copy in another period.
-    if (time === run.time) return
-    run.time = time
-    for (const open of run.open) {
-      const index = indexAt(time, open.level.nanoseconds)
-      if (index === open.index) joinPoint(open.bucket, point)
-      else {
-        await this.#compare(open)
-        open.index = index
-        open.bucket = bucketOf(point)
-      }
-    }
+    const run = this.#run!
+    const time = BigInt(timestamp!)
+    if (run.alike.length > 0 && time !== run.last) await this.#take(run)
+    run.last = time
+    run.alike.push({ time, timestamp: time, seq: BigInt(seq!), price: price!, twap: twap! })
   }
 
-  /** The points of a market and source have come; those of the next may follow. */
+  /** The points of a market and source have been given; those of the next may follow. */
   async end(): Promise<void> {
-    for (const { rows } of this.#run?.open ?? []) {
+    const run = this.#run
+    if (run === null) return
+    await this.#take(run)
+    this.#count(run, null)
+    run.buckets.closeBefore(closingTime(run.last, this.#starts!.last)!)
+    await this.#compareClosed(run)
+    for (const rows of run.rows.values()) {
       for (let row = await rows.next(); row !== null; row = await rows.next()) {
         rows.drop()
         this.rows++
-        this.#problems.add(describeRow(SERIES, row), 'no later point has closed it, or it has no points')
+        this.#problems.add(describeRow(SERIES, row), 'it is not closed, or no points count in it')
       }
     }
     this.#run = null
   }
 
-  async #compare({ level, index, bucket, rows }: Open): Promise<void> {
-    const { market, source } = this.#run!
-    const run = { market: BigInt(market!), source: BigInt(source!) }
-    const expected = bucketRow(run, level, index, bucket).map((cell) => (cell === null ? null : String(cell)))
+  async #begin(market: string, source: string): Promise<Run> {
+    if (this.#starts?.market !== market) this.#starts = await this.#startsOf(market)
+    const closed: Run['closed'] = []
+    return {
+      ...{ market, source, last: 0n, alike: [], carried: [], closed },
+      buckets: new OpenBuckets((level, index, bucket) => closed.push({ level, index, bucket })),
+      rows: new Map(LEVELS.map((level) => [level, this.#rowsOf(market, source, level)])),
+    }
+  }
+
+  /** All points of one timestamp have been given. */
+  async #take(run: Run): Promise<void> {
+    const points = [...countedPoints(run.alike, this.#starts!.bySeq)]
+    run.alike = []
+    for (const point of points) {
+      if (point.time !== point.timestamp) run.carried.push(point)
+      else {
+        this.#count(run, point)
+        run.buckets.add(point)
+      }
+    }
+    await this.#compareClosed(run)
+  }
+
+  /** Counts the carried-over points that come before a point; all of them if there is none. */
+  #count({ carried, buckets }: Run, before: SeriesPoint | null): void {
+    if (carried.length === 0) return
+    carried.sort(compareCounted)
+    const at = before === null ? -1 : carried.findIndex((point) => compareCounted(point, before) > 0)
+    for (const point of carried.splice(0, at < 0 ? carried.length : at)) buckets.add(point)
+  }
+
+  async #compareClosed(run: Run): Promise<void> {
+    for (const bucket of run.closed) await this.#compare(run, bucket)
+    run.closed.length = 0
+  }
+
+  async #compare(run: Run, { level, index, bucket }: Run['closed'][number]): Promise<void> {
+    const number = { market: BigInt(run.market), source: BigInt(run.source) }
+    const rows = run.rows.get(level)!
+    const expected = bucketRow(number, level, index, bucket).map((cell) =>
+      cell === null ? null : String(cell),
+    )
     for (;;) {
       const row = await rows.next()
       if (row === null || BigInt(row[3]!) > index) {
-        this.#problems.add(describeRow(SERIES, expected), `missing, and there are ${bucket.count} points`)
+        this.#problems.add(describeRow(SERIES, expected), `missing, and ${bucket.count} points count in it`)
         return
       }
       rows.drop()
       this.rows++
       if (BigInt(row[3]!) < index) {
-        this.#problems.add(describeRow(SERIES, row), 'there are no points of its time')
+        this.#problems.add(describeRow(SERIES, row), 'no points count in it')
         continue
       }
       const at = SERIES.columns.findIndex((_, position) => row[position] !== expected[position])
@@ -91,6 +137,21 @@ export class SeriesCheck {
       }
       return
     }
+  }
+
+  async #startsOf(market: string): Promise<Starts> {
+    const starts: Starts = { market, bySeq: new Map(), last: null }
+    const range = { after: [market, '-1'], upTo: [market, MAX_INT64.toString()] }
+    for await (const chunk of walkTable(this.#reader, SPANS, range)) {
+      for (const row of chunk) {
+        const [seq, text] = [row[1]!, row.at(-1)]
+        if (text == null) continue
+        const start = BigInt(text)
+        starts.bySeq.set(BigInt(seq), start)
+        if (starts.last === null || start > starts.last) starts.last = start
+      }
+    }
+    return starts
   }
 
   #rowsOf(market: string, source: string, { seconds }: Level): RowQueue {

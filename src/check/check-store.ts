@@ -35,6 +35,7 @@ export type StoreCheck = {
 }
 
 const SPANS = tableOf('funding_period_spans')
+const PERIODS = tableOf('funding_periods')
 const BLOCK_SPANS = tableOf('funding_period_block_spans')
 const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 
@@ -96,7 +97,7 @@ async function checkTables(
   let unplaced = 0
   for (const table of TABLES) {
     onStep(table.name)
-    const spans = new SpanCheck(reader, problems)
+    const spans = new SpanCheck(reader, markets, problems)
     const blockSpans = new BlockSpanCheck(BLOCK_SPANS, reader, problems)
     const importedSpans = new BlockSpanCheck(IMPORTED_SPANS, reader, problems)
     let before: readonly Cell[] | null = null
@@ -248,26 +249,28 @@ function heightFault(height: Cell | undefined, heights: Heights | null): string 
   return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
 }
 
-async function marketNumbers(
-  reader: TableReader,
-  signal: AbortSignal | undefined,
-): Promise<ReadonlySet<Cell>> {
-  const numbers = new Set<Cell>()
+async function marketNumbers(reader: TableReader, signal: AbortSignal | undefined): Promise<MarketIds> {
+  const ids = new Map<Cell, Cell>()
   for await (const chunk of walkTable(reader, tableOf('markets'), {}, signal)) {
-    for (const [number] of chunk) numbers.add(number!)
+    for (const [number, id] of chunk) ids.set(number!, id!)
   }
-  return numbers
+  return ids
 }
+
+/** The id of a market, by its number. */
+type MarketIds = ReadonlyMap<Cell, Cell>
 
 /** Compares the spans of each market with its points, which come market by market. */
 class SpanCheck {
   readonly #reader: TableReader
+  readonly #markets: MarketIds
   readonly #problems: Problems
   #market: Cell = null
   #spans = new Map<string, Span>()
 
-  constructor(reader: TableReader, problems: Problems) {
+  constructor(reader: TableReader, markets: MarketIds, problems: Problems) {
     this.#reader = reader
+    this.#markets = markets
     this.#problems = problems
   }
 
@@ -292,9 +295,13 @@ class SpanCheck {
   /** Compares what the market's points have come to; the next market's may follow. */
   async compare(): Promise<void> {
     if (this.#market === null) return
-    const range = { after: [this.#market, '-1'], upTo: [this.#market, MAX_INT64.toString()] }
-    for await (const chunk of walkTable(this.#reader, SPANS, range)) {
-      for (const row of chunk) this.#compareSpan(row)
+    const starts = new Map<Cell, Cell>()
+    const id = this.#markets.get(this.#market) ?? ''
+    for await (const chunk of walkTable(this.#reader, PERIODS, periodsOf(id))) {
+      for (const row of chunk) starts.set(row[1]!, row[2]!)
+    }
+    for await (const chunk of walkTable(this.#reader, SPANS, periodsOf(this.#market))) {
+      for (const row of chunk) this.#compareSpan(row, starts)
     }
     for (const [seq, { points }] of this.#spans) {
       this.#problems.add(`${SPANS.name} (${this.#market}, ${seq})`, `missing, and there are ${points} points`)
@@ -303,8 +310,13 @@ class SpanCheck {
     this.#market = null
   }
 
-  #compareSpan(row: readonly Cell[]): void {
-    const { seq, first_timestamp, last_timestamp, points } = namedRow(SPANS, row)
+  #compareSpan(row: readonly Cell[], starts: ReadonlyMap<Cell, Cell>): void {
+    const { seq, first_timestamp, last_timestamp, points, start_timestamp: start } = namedRow(SPANS, row)
+    const known = starts.get(seq!) ?? null
+    if (start !== known) {
+      const say = (time: Cell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
+      this.#problems.add(describeRow(SPANS, row), `it starts ${say(start)}, and its period ${say(known)}`)
+    }
     const found = this.#spans.get(seq!)
     this.#spans.delete(seq!)
     if (found === undefined) {
@@ -318,6 +330,9 @@ class SpanCheck {
     }
   }
 }
+
+/** The rows of a market in a table whose key is market and seq. */
+const periodsOf = (market: Cell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
 
 /** Spans of markets without any point, which no point leads to. */
 async function checkSpansWithoutPoints(

@@ -1,5 +1,6 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { DECIMAL } from '../events/left-out.ts'
+import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
 import type { Table } from '../store/tables.ts'
 import type { NamedRow } from '../store/walk-table.ts'
 
@@ -35,6 +36,10 @@ const COLUMN_RULES: Record<string, Rule> = {
   ),
   internal_twap: (value) => DECIMAL.test(value),
   external_twap: (value) => DECIMAL.test(value),
+  mark_price: (value) => value === '' || DECIMAL.test(value),
+  open_interest: isNatural,
+  market_state: between(0, MARKET_STATES.length - 1),
+  trading_mode: between(0, TRADING_MODES.length - 1),
   kind: (value) => value === 'missing' || value === 'incomplete',
 }
 

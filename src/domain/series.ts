@@ -3,43 +3,103 @@ import { compareNumbers } from './compare-numbers.ts'
 /** First, last, least and greatest of some numbers, as they were sent; the first of equal ones. */
 export type Summary = { first: string; last: string; minimum: string; maximum: string }
 
-/** Data points of one source within one stretch of time. */
-export type Bucket = { count: number; price: Summary; twap: Summary }
+/**
+ * Data points of one source within one stretch of time. Prices and `count` are those of all points; TWAPs are those of
+ * the points of `seq` alone, the greatest seq among them: a TWAP belongs to one period.
+ */
+export type Bucket = { seq: bigint; count: number; price: Summary; twap: Summary }
 
 /** A data point, as far as series show it. */
-export type SeriesPoint = { timestamp: bigint; seq: bigint; price: string; twap: string }
+export type SeriesPoint = {
+  /** When it counts, Unix nanoseconds: its timestamp, or the start of its period if that is later. */
+  time: bigint
+  timestamp: bigint
+  seq: bigint
+  price: string
+  twap: string
+}
+
+/** Starts of periods by seq, Unix nanoseconds; without those that are not stored. */
+export type PeriodStarts = ReadonlyMap<bigint, bigint>
 
 /** The bucket of one point. */
-export function bucketOf({ price, twap }: Pick<SeriesPoint, 'price' | 'twap'>): Bucket {
-  return { count: 1, price: summaryOf(price), twap: summaryOf(twap) }
+export function bucketOf({ seq, price, twap }: SeriesPoint): Bucket {
+  return { seq, count: 1, price: summaryOf(price), twap: summaryOf(twap) }
 }
 
 /** Adds a bucket of later points to one. */
 export function join(bucket: Bucket, later: Bucket): void {
   bucket.count += later.count
   joinSummary(bucket.price, later.price)
-  joinSummary(bucket.twap, later.twap)
+  if (later.seq === bucket.seq) joinSummary(bucket.twap, later.twap)
+  else if (later.seq > bucket.seq) {
+    bucket.seq = later.seq
+    bucket.twap = { ...later.twap }
+  }
 }
 
 /** Adds a later point to a bucket. */
-export function joinPoint(bucket: Bucket, { price, twap }: Pick<SeriesPoint, 'price' | 'twap'>): void {
+export function joinPoint(bucket: Bucket, { seq, price, twap }: SeriesPoint): void {
   bucket.count += 1
   joinNumber(bucket.price, price)
-  joinNumber(bucket.twap, twap)
+  if (seq === bucket.seq) joinNumber(bucket.twap, twap)
+  else if (seq > bucket.seq) {
+    bucket.seq = seq
+    bucket.twap = summaryOf(twap)
+  }
+}
+
+/** Orders points as a bucket takes them. */
+export function compareCounted(a: SeriesPoint, b: SeriesPoint): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1
+  if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
+  return a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0
 }
 
 /**
- * The points that count, of points in the order of time and seq: one that was carried over into another period stands
- * there again with its time, and counts once, as the row of its lowest seq.
+ * The points of a run that count, each with its `time`, in the order given. A point is left out if a later period that
+ * had started by its timestamp has a point of the same timestamp, or if the start of its own period is not stored and
+ * an earlier period has such a point.
+ *
+ * @param points all points of their timestamps, by timestamp and seq
  */
-export function* withoutCopies<Point extends Pick<SeriesPoint, 'timestamp'>>(
-  points: Iterable<Point>,
-): Generator<Point, void, undefined> {
-  let before: bigint | null = null
+export function* countedPoints(
+  points: Iterable<SeriesPoint>,
+  starts: PeriodStarts,
+): Generator<SeriesPoint, void, undefined> {
+  let start: bigint | undefined
+  let last: SeriesPoint | null = null
+  let alike: SeriesPoint[] | null = null
   for (const point of points) {
-    if (point.timestamp !== before) yield point
-    before = point.timestamp
+    if (last !== null) {
+      if (last.timestamp === point.timestamp) {
+        alike ??= [last]
+        alike.push(point)
+      } else if (alike === null) yield timed(last, start)
+      else {
+        yield* countedAlike(alike, starts)
+        alike = null
+      }
+    }
+    if (last?.seq !== point.seq) start = starts.get(point.seq)
+    last = point
   }
+  if (alike !== null) yield* countedAlike(alike, starts)
+  else if (last !== null) yield timed(last, start)
+}
+
+/** Those that count of points of one timestamp. */
+function* countedAlike(points: readonly SeriesPoint[], starts: PeriodStarts) {
+  const isStarted = ({ seq, timestamp }: SeriesPoint) => (starts.get(seq) ?? timestamp + 1n) <= timestamp
+  const from = Math.max(0, points.findLastIndex(isStarted))
+  for (const point of points.slice(from)) {
+    const start = starts.get(point.seq)
+    if (start !== undefined || point === points[0]) yield timed(point, start)
+  }
+}
+
+function timed(point: SeriesPoint, start: bigint | undefined): SeriesPoint {
+  return start === undefined || start <= point.timestamp ? point : { ...point, time: start }
 }
 
 /** Which bucket of a length a time is in, counted from the Unix epoch on; both in nanoseconds. */

@@ -82,12 +82,30 @@ export type ProviderSla = {
   notionalVolumeSells: string
 }
 
-/** What the service keeps of a market's data: its two lists of liquidity providers. */
+/** What the service keeps of a market's data: its two lists of liquidity providers, and some figures. */
 export type MarketDataEvent = {
   kind: 'market-data'
   marketId: string
   feeShares: FeeShare[]
   slas: ProviderSla[]
+  /** Null if only the lists are known. */
+  figures: MarketFigures | null
+}
+
+/** How a market stood at a block. */
+export type MarketFigures = {
+  timestamp: bigint
+  /** In the market's decimals; `""` if the event had none, or one that is not a number. */
+  markPrice: string
+  /** In the market's position decimals. */
+  openInterest: bigint
+  /** `Market.State` and `Market.TradingMode`; 0 for a number that is unknown. */
+  state: number
+  tradingMode: number
+  /** What the core says of the running funding period; null for other products. */
+  perpetual: PerpetualData | null
+  /** Whether the bytes of the event are malformed after these figures. */
+  isMalformed: boolean
 }
 
 /** What a market's instrument is; spot markets have no settlement asset but a quote asset. */

@@ -1,16 +1,18 @@
 import { PARTY_ID } from '../domain/ids.ts'
-import type { FeeShare, MarketDataEvent, PerpetualData, ProviderSla } from './event.ts'
+import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
+import type { FeeShare, MarketDataEvent, MarketFigures, PerpetualData, ProviderSla } from './event.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
 import {
+  isKeptNumber,
   isStorable,
   type LeftOutReason,
   type LeftOutSink,
   MAX_NUMBER_LENGTH,
   MAX_PENALTIES,
 } from './left-out.ts'
-import { bytesOf, LENGTH_DELIMITED, uint, WireReader } from './wire-reader.ts'
+import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, uint, WireReader } from './wire-reader.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)
@@ -77,10 +79,10 @@ class ReceivedMarketData implements MarketDataEvent {
     return this.#decoded().slas
   }
 
-  /** See {@link perpetualDataOf}. */
-  perpetualData(): PerpetualData | null {
+  /** Decoded at each call: only the newest of a market is asked before a commit. */
+  get figures(): MarketFigures {
     reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
-    return decodePerpetualData()
+    return decodeFigures()
   }
 
   #decoded(): Lists {
@@ -92,16 +94,6 @@ class ReceivedMarketData implements MarketDataEvent {
     }
     return this.#lists
   }
-}
-
-/**
- * What market data say of the running funding period; null where they say nothing, as of markets that are not
- * perpetual. It is decoded at each call: no other use of market data pays for it.
- *
- * @throws {MalformedMessageError} where that part of the bytes is malformed; ingestion does not look at it.
- */
-export function perpetualDataOf(event: MarketDataEvent): PerpetualData | null {
-  return event instanceof ReceivedMarketData ? event.perpetualData() : null
 }
 
 /** The market where all is as it is in real streams; null says nothing but that it must be decoded to be checked. */
@@ -260,38 +252,61 @@ function decodeSla(end: number): ProviderSla {
   return sla
 }
 
-/** Decodes the reader's message; null where it has no data of a perpetual. */
-function decodePerpetualData(): PerpetualData | null {
-  const data: PerpetualData = {
-    fundingPayment: null,
-    fundingRate: null,
-    internalTwap: null,
-    externalTwap: null,
-    seq: 0n,
-    start: 0n,
+/** Malformed bytes end the figures: the lists have been checked, and stand without them. */
+function decodeFigures(): MarketFigures {
+  const figures: MarketFigures = {
+    ...{ timestamp: 0n, markPrice: '', openInterest: 0n, state: 0, tradingMode: 0 },
+    ...{ perpetual: null, isMalformed: false },
   }
-  let isPerpetual = false
-  const { end } = reader
+  try {
+    const { end } = reader
+    while (reader.at < end) {
+      const tag = reader.tag()
+      if (tag === bytesOf(1)) figures.markPrice = reader.text()
+      else if (tag === uint(13)) figures.timestamp = reader.int64()
+      else if (tag === uint(14)) figures.openInterest = reader.uint64()
+      else if (tag === uint(19)) figures.tradingMode = reader.uint32()
+      else if (tag === uint(27)) figures.state = reader.uint32()
+      else if (tag === PRODUCT_DATA) {
+        figures.perpetual = decodeProduct(reader.enter()) ?? figures.perpetual
+        reader.leave(end)
+      } else reader.skip(tag)
+    }
+  } catch (error) {
+    if (!(error instanceof MalformedMessageError)) throw error
+    figures.isMalformed = true
+  }
+  return keptFigures(figures)
+}
+
+/** Figures without what cannot be kept; market data are never left out for these. */
+export function keptFigures(figures: MarketFigures): MarketFigures {
+  const { markPrice, state, tradingMode } = figures
+  return {
+    ...figures,
+    markPrice: isKeptNumber(markPrice) ? markPrice : '',
+    state: state < MARKET_STATES.length ? state : 0,
+    tradingMode: tradingMode < TRADING_MODES.length ? tradingMode : 0,
+  }
+}
+
+/** The data of a perpetual, the only product that has some; null for others. */
+function decodeProduct(end: number): PerpetualData | null {
+  let data: PerpetualData | null = null
   while (reader.at < end) {
     const tag = reader.tag()
-    if (tag !== PRODUCT_DATA) {
+    if (tag !== PERPETUAL) {
       reader.skip(tag)
       continue
     }
-    const productEnd = reader.enter()
-    while (reader.at < productEnd) {
-      const productTag = reader.tag()
-      if (productTag !== PERPETUAL) {
-        reader.skip(productTag)
-        continue
-      }
-      isPerpetual = true
-      decodePerpetual(reader.enter(), data)
-      reader.leave(productEnd)
+    data ??= {
+      ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
+      ...{ seq: 0n, start: 0n },
     }
+    decodePerpetual(reader.enter(), data)
     reader.leave(end)
   }
-  return isPerpetual ? data : null
+  return data
 }
 
 function decodePerpetual(end: number, data: PerpetualData): void {

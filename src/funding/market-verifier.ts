@@ -27,7 +27,7 @@ export type Verdict =
 export type TwapEvent = FundingPeriodEvent | FundingPeriodDataPointEvent | AuctionEvent
 
 /** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
-export type MarketVerifier<Source extends SourceTwap = SourceTwap> = {
+export type MarketVerifier = {
   /**
    * Takes the market's next event. Null where there is nothing to say: of auctions, of points and periods
    * before the first period seen to open, of points of another period than the current one.
@@ -39,7 +39,7 @@ export type MarketVerifier<Source extends SourceTwap = SourceTwap> = {
    */
   marketDataSent(blockTime: bigint): void
   /** The period that runs, or that the last event has closed; null where none was seen to open. */
-  running(): CurrentPeriod<Source> | null
+  running(): CurrentPeriod | null
   /** Events are missing here: nothing is said until the next period opens. */
   forget(): void
 }
@@ -50,10 +50,10 @@ const METHODS: Record<TwapMethod, (period: Period) => SourceTwap> = {
 }
 
 /** The period that runs, with the points and means of its two sources. */
-export type CurrentPeriod<Source extends SourceTwap = SourceTwap> = Period & {
+export type CurrentPeriod = Period & {
   seq: bigint
-  internal: Source
-  external: Source
+  internal: SourceTwap
+  external: SourceTwap
 }
 
 /**
@@ -64,19 +64,13 @@ export type CurrentPeriod<Source extends SourceTwap = SourceTwap> = Period & {
  * sent it; one that was in progress before the first event is not known.
  */
 export function createMarketVerifier(method: TwapMethod): MarketVerifier {
-  return createMarketState(METHODS[method])
-}
-
-/** The same with points and means as `createSource` keeps them: the running period alone needs no verdicts. */
-export function createMarketState<Source extends SourceTwap>(
-  createSource: (period: Period) => Source,
-): MarketVerifier<Source> {
+  const createSource = METHODS[method]
   let auctions = noAuctions()
-  let current: CurrentPeriod<Source> | null = null
+  let current: CurrentPeriod | null = null
   /** Internal points sent before the first period: they become part of it without new events. */
   let early: PricePoint[] = []
 
-  function newPeriod(seq: bigint, start: bigint): CurrentPeriod<Source> {
+  function newPeriod(seq: bigint, start: bigint): CurrentPeriod {
     const period = { start, auctions }
     return { ...period, seq, internal: createSource(period), external: createSource(period) }
   }

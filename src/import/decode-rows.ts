@@ -16,10 +16,11 @@ import type {
   InstrumentEvent,
   LiquidityProvisionEvent,
   MarketDataEvent,
+  PerpetualData,
   ProvisionStatus,
 } from '../events/event.ts'
 import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../events/instruments.ts'
-import { keepElement, noFeeShare, noSla } from '../events/market-data.ts'
+import { keepElement, keptFigures, noFeeShare, noSla } from '../events/market-data.ts'
 import { SOURCES } from '../resources/funding-period-data-points.ts'
 import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
@@ -158,6 +159,7 @@ export function marketDataOf(
     marketId: MARKETS.of(market),
     feeShares: [],
     slas: [],
+    figures: null,
   }
   const fault =
     event.marketId === '' ? 'invalid market ID' : shares && agreements ? faultOfPlace(index) : 'invalid JSON'
@@ -166,6 +168,41 @@ export function marketDataOf(
     for (const element of agreements!) keepElement(event.slas, filled(noSla(), element), leaveOut)
   }
   return unlessFault({ event, index }, fault, leaveOut)
+}
+
+/** A market's latest data without their lists, at the time of their block (Unix nanoseconds). */
+export function marketFiguresOf(
+  row: SourceRow,
+  timestamp: bigint,
+  leaveOut: LeftOutRows,
+): { event: MarketDataEvent; index: number } | null {
+  const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
+  const index = placeOf(seqNum)
+  const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
+  const event: MarketDataEvent = {
+    ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },
+    figures: keptFigures({
+      ...{ timestamp, markPrice: markPrice ?? '', openInterest: naturalOf(openInterest) },
+      ...{ state: numberIn(MARKET_STATES, state), tradingMode: numberIn(TRADING_MODES, tradingMode) },
+      perpetual: perpetual ? perpetualOf(perpetual) : null,
+      isMalformed: false,
+    }),
+  }
+  const fault = event.marketId === '' ? 'invalid market ID' : faultOfPlace(index)
+  return unlessFault({ event, index }, fault, leaveOut)
+}
+
+/** Proto JSON leaves out what is empty or 0. */
+function perpetualOf(data: Record<string, unknown>): PerpetualData {
+  const textOrNone = (value: unknown) => textOf(value) || null
+  return {
+    fundingPayment: textOrNone(data.fundingPayment),
+    fundingRate: textOrNone(data.fundingRate),
+    internalTwap: textOrNone(data.internalTwap),
+    externalTwap: textOrNone(data.externalTwap),
+    seq: naturalOf(textOf(data.seqNum ?? '0')),
+    start: naturalOf(textOf(data.startTime ?? '0')),
+  }
 }
 
 export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentEvent | null {

@@ -11,6 +11,7 @@ export const FIRST_OF_NOTHING = {
   fundingPeriods: null,
   liquidityProvisions: null,
   liquidityProviders: null,
+  marketData: null,
   instruments: null,
 } as const satisfies Record<string, string | null>
 

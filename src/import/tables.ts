@@ -50,6 +50,15 @@ export const STATE = {
     ...inBlock,
     key: ['market'],
   },
+  marketFigures: {
+    table: 'current_market_data',
+    columns: [
+      ...['market', 'seq_num', 'mark_price', 'open_interest', 'market_state', 'market_trading_mode'],
+      'product_data',
+    ],
+    ...inBlock,
+    key: ['market'],
+  },
   markets: {
     table: 'markets_current',
     columns: [
@@ -81,5 +90,6 @@ export const RESOURCE_TABLES: Record<Exclude<ResourceName, 'markets'>, readonly 
   fundingPeriodDataPoints: [HISTORY.points],
   fundingPeriods: [STATE.periods],
   liquidityProviders: [HISTORY.provisions, STATE.liveProvisions, STATE.marketData],
+  marketData: [STATE.marketFigures],
   instruments: [STATE.markets, STATE.assets],
 }

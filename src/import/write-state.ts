@@ -8,12 +8,14 @@ import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { type Batch, put, type StreamPlace } from '../projections/batch.ts'
 import { projectAsset, projectInstrument } from '../projections/instruments.ts'
 import { projectLiquidityProvision, projectMarketData } from '../projections/liquidity-providers.ts'
+import { marketDataRow } from '../projections/market-data.ts'
 import {
   assetOf,
   fundingPeriodOf,
   instrumentOf,
   type LeftOutRows,
   marketDataOf,
+  marketFiguresOf,
   provisionOf,
 } from './decode-rows.ts'
 import type { ImportCoverage } from './import-coverage.ts'
@@ -59,6 +61,7 @@ export async function writeState(writing: StateWriting): Promise<void> {
   await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
   await write(STATE.liveProvisions, 'liquidityProvisions', thingWriter(writing, PROVISIONS))
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing))
+  await write(STATE.marketFigures, 'marketData', marketFiguresWriter(writing))
   await write(STATE.assets, 'instruments', thingWriter(writing, ASSETS))
   await write(STATE.markets, 'instruments', thingWriter(writing, MARKETS))
 }
@@ -150,6 +153,19 @@ function marketDataWriter({ held, batches, tally }: StateWriting) {
     const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: index }
     const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
     batches.change(weight, (batch) => projectMarketData(batch, event, place))
+    return true
+  }
+}
+
+function marketFiguresWriter({ held, batches, tally }: StateWriting) {
+  return (row: StateRow): boolean => {
+    const [height = null] = row.heights
+    if (isFromEvents(held, height)) return false
+    const data = marketFiguresOf(row.row, nanoseconds(row.times[0]!), tally.leaveOut)
+    if (data === null) return false
+    const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: data.index }
+    const cells = marketDataRow(data.event, place)
+    if (cells !== null) batches.change(0, (batch) => put(batch, 'market_data', cells))
     return true
   }
 }

@@ -2,6 +2,7 @@ import { fundingEstimate } from './funding-estimates.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
 import { fundingPeriods } from './funding-periods.ts'
 import { instruments } from './instruments.ts'
+import { marketData } from './market-data.ts'
 import { defineResource, type KeyColumn } from './resource.ts'
 import { textCursor } from './text-cursor.ts'
 
@@ -34,6 +35,7 @@ export const marketSummaries = defineResource({
       { name: 'estimate', type: 'json' },
       { name: 'last_external_point', type: 'json' },
       { name: 'last_internal_point', type: 'json' },
+      { name: 'market_data', type: 'json' },
       { name: 'providers', type: 'int64' },
     ],
     arrivals: 'all rows',
@@ -63,7 +65,7 @@ export const marketSummaries = defineResource({
     },
     {
       name: 'estimate',
-      meaning: 'What the running period would pay if it ended at the last block.',
+      meaning: 'What the running period would pay if it ended now, as the network says.',
       column: 'estimate',
       form: { nodeOf: fundingEstimate.nodeName },
       ifNull: 'null',
@@ -80,6 +82,14 @@ export const marketSummaries = defineResource({
       meaning: "The latest data point of the market's own mark prices.",
       column: 'last_internal_point',
       form: { nodeOf: fundingPeriodDataPoints.nodeName },
+      ifNull: 'null',
+    },
+    {
+      name: 'marketData',
+      meaning:
+        'Its latest market data; null if the store holds none. The state and mode of `instrument` are older.',
+      column: 'market_data',
+      form: { nodeOf: marketData.nodeName },
       ifNull: 'null',
     },
     {

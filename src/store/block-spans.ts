@@ -13,6 +13,8 @@ export type PointSpans = { periods: BatchRow[]; blocks: BatchRow[]; imported: Ba
 export type SpanOptions = {
   /** How many of the points of a period the store did not hold, by `${market} ${seq}`. */
   newPoints: ReadonlyMap<string, bigint>
+  /** The start of a period; null if it is not stored. */
+  startOf: (market: bigint, seq: bigint) => bigint | null
   /** Whether the points of a block are imported. */
   isImported: (height: bigint) => boolean
 }
@@ -22,7 +24,10 @@ export type SpanOptions = {
  *
  * @param points rows of `funding_period_data_points`, with the numbers of their markets
  */
-export function spansOf(points: readonly BatchRow[], { newPoints, isImported }: SpanOptions): PointSpans {
+export function spansOf(
+  points: readonly BatchRow[],
+  { newPoints, startOf, isImported }: SpanOptions,
+): PointSpans {
   const periods = new Spans()
   const blocks = new Spans()
   const imported = [new Spans(), new Spans(), new Spans()]
@@ -38,7 +43,7 @@ export function spansOf(points: readonly BatchRow[], { newPoints, isImported }: 
   }
   return {
     periods: periods.all.map(({ market, of, first, last }) => [
-      ...[market, of, first, last, newPoints.get(`${market} ${of}`) ?? 0n],
+      ...[market, of, first, last, newPoints.get(`${market} ${of}`) ?? 0n, startOf(market, of)],
     ]),
     blocks: blocks.all.map(({ market, of, first, last }) => [market, of, first, last]),
     imported: imported.flatMap((spans, source) =>

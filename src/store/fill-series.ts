@@ -1,55 +1,94 @@
-import { MIN_INT64 } from '../domain/integers.ts'
-import type { SeriesPoint } from '../domain/series.ts'
-import type { Row } from '../resources/resource.ts'
-import { READ_MARKETS } from './prune-statements.ts'
+import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
+import { type Bucket, bucketOf, indexAt, joinPoint } from '../domain/series.ts'
+import type { BatchRow } from '../projections/batch.ts'
+import { readCounted, type SeriesRun, SOURCES } from './counted-points.ts'
+import { WRITE_START } from './period-starts.ts'
+import { READ_MARKET_IDS } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
-import { writeSeries } from './write-series.ts'
+import { tableOf } from './tables.ts'
+import { bucketRow, LEVELS, type Level, readClosing } from './write-series.ts'
 
-/** The version of both schemas from which on there are series. */
-export const SERIES_VERSION = 5
+const SERIES = tableOf('funding_period_series')
 
-/** Points that are read at a time. */
-const CHUNK_ROWS = 10_000
+/** Buckets that are written at a time. */
+const CHUNK_ROWS = 1_000
 
 /** Points between two reports of progress. */
-const REPORT_ROWS = 1_000_000
+const REPORT_POINTS = 1_000_000
 
-const NEXT_POINTS = `
-  select cast(timestamp as text), cast(seq as text), cast(price as text), cast(twap as text)
-  from funding_period_data_points
-  where market = $1 and source = $2 and (timestamp, seq) > ($3, $4)
-  order by funding_period_data_points.timestamp, funding_period_data_points.seq limit ${CHUNK_ROWS}`
+const READ_PERIOD_STARTS = `
+  select cast(seq as text), cast(start_timestamp as text) from funding_periods where market_id = $1`
 
-/** The steps that make the series of points that a store holds already. */
+/** The steps that write the series of points that a store holds already; it has none yet. */
 export function* fillSeries(onNotice: (message: string) => void): Steps {
-  const [markets = []] = yield { each: READ_MARKETS, values: [[]] }
+  const [markets = []] = yield { each: READ_MARKET_IDS, values: [[]] }
   let read = 0
-  let reported = 0
-  for (const [number] of markets) {
-    for (const source of [0n, 1n, 2n]) {
-      const run = { market: BigInt(number!), source }
-      let last: bigint | null = null
-      let seq = -1n
-      for (;;) {
-        const [rows = []]: readonly Row[][] = yield {
-          each: NEXT_POINTS,
-          values: [[run.market, source, last ?? MIN_INT64, seq]],
-        }
-        if (rows.length === 0) break
-        const points = rows.map(
-          ([timestamp, of, price, twap]): SeriesPoint => ({
-            ...{ timestamp: BigInt(timestamp!), seq: BigInt(of!) },
-            ...{ price: price as string, twap: twap as string },
-          }),
-        )
-        // Points of one time may lie in two chunks: those of before are read again from the store.
-        yield* writeSeries(run, { last, points })
-        ;({ timestamp: last, seq } = points.at(-1)!)
-        read += points.length
-        if (read - reported < REPORT_ROWS) continue
-        reported = read
-        onNotice(`new schema: series are made, ${read.toLocaleString('en')} data points read`)
+  for (const [number, marketId] of markets) {
+    const market = BigInt(number!)
+    const [periods = []] = yield { each: READ_PERIOD_STARTS, values: [[marketId!]] }
+    yield { each: WRITE_START, values: periods.map(([seq, start]) => [market, BigInt(seq!), BigInt(start!)]) }
+    for (const source of SOURCES) {
+      yield* fillRun({ market, source }, () => {
+        if (++read % REPORT_POINTS === 0)
+          onNotice(`new schema: series are written, ${read.toLocaleString('en')} data points read`)
+      })
+    }
+  }
+}
+
+/** One pass over the points writes the closed buckets of every length. */
+function* fillRun(run: SeriesRun, onPoint: () => void): Steps {
+  const [closing = null] = yield* readClosing([run])
+  if (closing === null) return
+  const rows: BatchRow[] = []
+  const buckets = new OpenBuckets((level, index, bucket) => rows.push(bucketRow(run, level, index, bucket)))
+  const points = readCounted(run, { from: MIN_INT64, to: MAX_INT64 + 1n }, (point) => {
+    onPoint()
+    buckets.add(point)
+  })
+  let step = points.next()
+  while (!step.done) {
+    const { text, values } = step.value
+    const [found = []] = yield { each: text, values: [values] }
+    step = points.next([...found])
+    if (step.done) buckets.closeBefore(closing)
+    if (rows.length >= CHUNK_ROWS || step.done)
+      yield { table: SERIES, rows: rows.splice(0), countsNew: false }
+  }
+}
+
+/** The buckets of a run that are not closed, one of each length, while its points are given in their order. */
+export class OpenBuckets {
+  readonly #onClosed: (level: Level, index: bigint, bucket: Bucket) => void
+  readonly #open: { level: Level; index: bigint; bucket: Bucket }[] = []
+
+  /** @param onClosed is given each bucket once a later point has closed it */
+  constructor(onClosed: (level: Level, index: bigint, bucket: Bucket) => void) {
+    this.#onClosed = onClosed
+  }
+
+  add(point: Parameters<typeof bucketOf>[0]): void {
+    if (this.#open.length === 0) {
+      for (const level of LEVELS)
+        this.#open.push({ level, index: indexAt(point.time, level.nanoseconds), bucket: bucketOf(point) })
+      return
+    }
+    for (const open of this.#open) {
+      const index = indexAt(point.time, open.level.nanoseconds)
+      if (index === open.index) {
+        joinPoint(open.bucket, point)
+        continue
       }
+      this.#onClosed(open.level, open.index, open.bucket)
+      open.index = index
+      open.bucket = bucketOf(point)
+    }
+  }
+
+  /** No point follows: closes those that the run's closing time has closed. */
+  closeBefore(closing: bigint): void {
+    for (const { level, index, bucket } of this.#open) {
+      if (index < indexAt(closing, level.nanoseconds)) this.#onClosed(level, index, bucket)
     }
   }
 }

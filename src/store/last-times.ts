@@ -1,5 +1,5 @@
+import { READ_LAST_TIMESTAMP } from './counted-points.ts'
 import type { Reading } from './page.ts'
-import { READ_LAST_TIME } from './write-series.ts'
 
 /** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
 export type LastTimes = {
@@ -26,7 +26,7 @@ export function* readLastTimes(mostMarkets: number): Reading<LastTimes> {
   const points: LastTimes['points'] = []
   for (const [marketId, number] of markets.filter(([id]) => !ended.has(id!)).slice(0, mostMarkets)) {
     for (const source of [1, 2] as const) {
-      const [row] = yield { text: READ_LAST_TIME, values: [BigInt(number!), BigInt(source)] }
+      const [row] = yield { text: READ_LAST_TIMESTAMP, values: [BigInt(number!), BigInt(source)] }
       if (row?.[0] != null) points.push({ marketId: String(marketId), source, timestamp: String(row[0]) })
     }
   }

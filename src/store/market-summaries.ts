@@ -6,27 +6,11 @@ import { keyOf, type Resource, type Row } from '../resources/resource.ts'
 import { READ_STATE } from './changes.ts'
 import { nextId } from './find-ids.ts'
 import { stateOf } from './freshness.ts'
-import { type EstimateMaker, readEstimateOf } from './funding-estimates.ts'
+import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
 import type { Page, PageQuery } from './page.ts'
 import { columnList, pageStatement, type Statement } from './page-statement.ts'
 
 const namesOf = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
-
-/** The latest period, and the last one with a payment: each with a word that says which. */
-const READ_PERIODS = (
-  [
-    ['latest', ''],
-    ['paid', 'and funding_payment is not null'],
-  ] as const
-)
-  .map(
-    ([name, condition]) => `select '${name}', ${columnList(fundingPeriods)} from (
-      select ${namesOf(fundingPeriods)} from funding_periods where market_id = $1 ${condition}
-      order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
-  )
-  .join(' union all ')
-
-const END_COLUMN = 1 + fundingPeriods.storage.columns.findIndex(({ name }) => name === 'end_timestamp')
 
 /** The last point of each of two sources. */
 const READ_POINTS = ([1, 2] as const)
@@ -49,17 +33,13 @@ const COUNT_PROVIDERS = `
 
 /**
  * The statements that gather a page of market summaries in one snapshot, one after another: each is yielded and wants
- * its rows. A market costs some looks into indexes; its estimate, which reads the points of a period, is made where it
- * is not kept.
+ * its rows. A market costs a few index look-ups.
  */
-export function* readMarketSummaries(
-  query: PageQuery,
-  estimates: EstimateMaker,
-): Generator<Statement, Page, Row[]> {
+export function* readMarketSummaries(query: PageQuery): Generator<Statement, Page, Row[]> {
   const [found] = yield { text: READ_STATE, values: [] }
   const state = stateOf(found!)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
-  const { position, version } = state
+  const { position } = state
   if (position === null) return none
   const ids = yield* marketsOf(query)
   const shown = ids.slice(0, query.limit)
@@ -69,12 +49,15 @@ export function* readMarketSummaries(
   const rows: Row[] = []
   for (const marketId of shown) {
     const instrument = ofAll.instruments.get(marketId) ?? null
-    const { running, paid } = yield* readPeriods(marketId)
+    const data = ofAll.data.get(marketId)
+    const { running, paid } = latestPeriods(yield { text: READ_PERIODS, values: [marketId] })
     const { external, internal } = yield* readPoints(marketId, ofAll.numbers.get(marketId))
-    const isEstimated = running !== null && instrument !== null
-    const estimate = isEstimated ? yield* readEstimateOf(marketId, { version, position }, estimates) : null
-    const providers = ofAll.providers.get(marketId) ?? '0'
-    rows.push([marketId, instrument, running, paid, estimate, external, internal, providers])
+    const periodNode = (row: Row | null) => (row === null ? null : fundingPeriods.node(row, { marketId }))
+    rows.push([
+      ...[marketId, instrument, periodNode(running), periodNode(paid)],
+      ...[textOf(estimateNode(data, running)), external, internal],
+      ...[textOf(data === undefined ? null : marketDataNode(data)), ofAll.providers.get(marketId) ?? '0'],
+    ])
   }
   return { ...none, rows, more: ids.length > shown.length, hasRowsAtOrBefore }
 }
@@ -129,28 +112,18 @@ function* readOfAll(ids: readonly string[]) {
   const named: Row[] = yield pageStatement(scan, ids.length, 'lazy')
   const numbers: Row[] = yield { text: READ_NUMBERS, values: [low, high] }
   const providers: Row[] = yield { text: COUNT_PROVIDERS, values: [low, high] }
+  const data: Row[] = yield { text: READ_MARKET_DATA, values: [low, high] }
   const byMarket = (rows: Row[]) =>
     new Map(rows.map(([marketId, value]) => [String(marketId), String(value)]))
   return {
     instruments: new Map(named.map((row) => [String(keyOf(instruments, row)[0]), instruments.node(row, {})])),
     numbers: byMarket(numbers),
     providers: byMarket(providers),
+    data: new Map(data.map((row) => [String(row[0]), row])),
   }
 }
 
-/** Only the latest period can be running: an earlier one without an end ended in blocks that are missing. */
-function* readPeriods(
-  marketId: string,
-): Generator<Statement, { running: string | null; paid: string | null }, Row[]> {
-  const rows = yield { text: READ_PERIODS, values: [marketId] }
-  const latest = rows.find(([which]) => which === 'latest')
-  const paid = rows.find(([which]) => which === 'paid')
-  const nodeOf = (row: Row) => fundingPeriods.node(row.slice(1), { marketId })
-  return {
-    running: latest !== undefined && latest[END_COLUMN] === null ? nodeOf(latest) : null,
-    paid: paid === undefined ? null : nodeOf(paid),
-  }
-}
+const textOf = (node: object | null) => (node === null ? null : JSON.stringify(node))
 
 function* readPoints(
   marketId: string,

@@ -1,10 +1,10 @@
 import { MIN_INT64 } from '../domain/integers.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
+import type { SeriesRun } from './counted-points.ts'
 import type { Statement } from './page-statement.ts'
 import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
 import type { WriteStep } from './steps.ts'
-import type { SeriesRun } from './write-series.ts'
 
 /*
  * What pruning asks, in SQL that both databases take. By time a run of points is walked up to the bound; by height all
@@ -58,27 +58,48 @@ export function deleteCheckpoints(
   }
 }
 
-/** Time, seq and, as 1 or 0, whether it is old, of the next points of a run after a key, up to `limit`. */
+/** The period that a market's latest one is while it runs: seq and start. No row if it has ended. */
+export const READ_RUNNING = `
+  select cast(seq as text), cast(start_timestamp as text) from (
+    select seq, start_timestamp, end_timestamp from funding_periods where market_id = $1
+    order by start_timestamp desc, seq desc limit 1
+  ) as latest where end_timestamp is null`
+
+export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
+
+/** A running period. What was carried over into it is kept: series need it until the period ends. */
+export type RunningPeriod = { seq: bigint; start: bigint }
+
+/** Whether a point is old, and not carried over into the running period. */
+function isOld({ by }: PruneBound, [before, seq, start]: readonly [string, string, string]): string {
+  return `(${POINT_COLUMN[by]} < ${before} and not (seq = ${seq} and timestamp < ${start}))`
+}
+
+const cellsOf = (running: RunningPeriod | null) => [running?.seq ?? -1n, running?.start ?? MIN_INT64]
+
+/** Time, seq and, as 1 or 0, whether it is to go, of the next points of a run after a key, up to `limit`. */
 export function nextPoints(
-  { by, before }: PruneBound,
+  bound: PruneBound,
+  running: RunningPeriod | null,
   { market, source }: SeriesRun,
   after: PointKey | null,
   limit: number,
 ): Statement {
-  const upTo = by === 'time' ? 'and timestamp < $5' : ''
+  const upTo = bound.by === 'time' ? 'and timestamp < $5' : ''
   return {
     text: `select cast(timestamp as text), cast(seq as text),
-        case when ${POINT_COLUMN[by]} < $5 then 1 else 0 end
+        case when ${isOld(bound, ['$5', '$7', '$8'])} then 1 else 0 end
       from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) ${upTo}
       order by ${POINTS}.timestamp, ${POINTS}.seq limit $6`,
-    values: [market, source, ...keyAfter(after), before, BigInt(limit)],
+    values: [market, source, ...keyAfter(after), bound.before, BigInt(limit), ...cellsOf(running)],
   }
 }
 
 /** Deletes the old points of a run after one key, up to and with another one, period by period; seq and time of each. */
 export function deletePoints(
-  { by, before }: PruneBound,
+  bound: PruneBound,
+  running: RunningPeriod | null,
   { market, source }: SeriesRun,
   after: PointKey | null,
   last: PointKey,
@@ -87,11 +108,11 @@ export function deletePoints(
   return {
     each: `delete from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
-        and ${POINT_COLUMN[by]} < $7 and seq = $8
+        and ${isOld(bound, ['$7', '$9', '$10'])} and seq = $8
       returning cast(seq as text), cast(timestamp as text)`,
     values: seqs.map((seq) => [
       ...[market, source, ...keyAfter(after), last.timestamp, last.seq],
-      ...[before, seq],
+      ...[bound.before, seq, ...cellsOf(running)],
     ]),
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type SeriesRun, SOURCES } from './counted-points.ts'
 import {
   deleteCheckpoints,
   deleteEmptySpan,
@@ -7,13 +8,15 @@ import {
   nextPoints,
   noteBound,
   oldCheckpoints,
-  READ_MARKETS,
+  READ_MARKET_IDS,
+  READ_RUNNING,
+  type RunningPeriod,
   shrinkSpan,
 } from './prune-statements.ts'
 import type { CheckpointKey, PointKey, PruneBound, Pruner } from './pruner.ts'
 import type { Steps } from './steps.ts'
 import type { Store } from './store.ts'
-import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
+import { readClosing, readStarts, writeSeries } from './write-series.ts'
 
 /** Rows that are looked at in one transaction: it takes some milliseconds. */
 const CHUNK_ROWS = 1_000
@@ -69,10 +72,14 @@ export async function pruneStore(
 
   try {
     await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after, isDryRun))
-    for (const run of await runsOf(pruner)) {
-      await walk<PointKey>('fundingPeriodDataPoints', (after) =>
-        prunePoints(pruner, bound, run, after, isDryRun),
-      )
+    for (const [number, marketId] of await pruner.read({ text: READ_MARKET_IDS, values: [] })) {
+      const running = await runningPeriod(pruner, String(marketId))
+      for (const source of SOURCES) {
+        const run = { market: BigInt(number!), source }
+        await walk<PointKey>('fundingPeriodDataPoints', (after) =>
+          prunePoints(pruner, bound, running, run, after, isDryRun),
+        )
+      }
     }
   } finally {
     await pruner.close()
@@ -80,9 +87,9 @@ export async function pruneStore(
   return report
 }
 
-async function runsOf(pruner: Pruner): Promise<SeriesRun[]> {
-  const markets = await pruner.read({ text: READ_MARKETS, values: [] })
-  return markets.flatMap(([market]) => [0n, 1n, 2n].map((source) => ({ market: BigInt(market!), source })))
+async function runningPeriod(pruner: Pruner, marketId: string): Promise<RunningPeriod | null> {
+  const [row] = await pruner.read({ text: READ_RUNNING, values: [marketId] })
+  return row === undefined ? null : { seq: BigInt(row[0]!), start: BigInt(row[1]!) }
 }
 
 async function pruneCheckpoints(
@@ -108,11 +115,12 @@ async function pruneCheckpoints(
 async function prunePoints(
   pruner: Pruner,
   bound: PruneBound,
+  running: RunningPeriod | null,
   run: SeriesRun,
   after: PointKey | null,
   isDryRun: boolean,
 ): Promise<PrunedChunk<PointKey>> {
-  const found = await pruner.read(nextPoints(bound, run, after, CHUNK_ROWS))
+  const found = await pruner.read(nextPoints(bound, running, run, after, CHUNK_ROWS))
   const [timestamp, seq] = (found.at(-1) ?? []) as string[]
   if (timestamp === undefined) return { rows: 0, last: null }
   const last = { timestamp: BigInt(timestamp), seq: BigInt(seq!) }
@@ -124,8 +132,10 @@ async function prunePoints(
   const rows = await pruner.write(function* (): Steps<number> {
     // Held before rows of a period go: a writer that adds points to it changes the span later, and waits there.
     yield holdSpans(run, times[0]!, times.at(-1)!)
-    const [lastTimes] = yield { each: READ_LAST_TIME, values: [[run.market, run.source]] }
-    const deleted = yield deletePoints(bound, run, after, last, seqs)
+    const runs = SOURCES.map((source) => ({ market: run.market, source }))
+    const before = yield* readClosing(runs)
+    const starts = yield* readStarts(run, seqs)
+    const deleted = yield deletePoints(bound, running, run, after, last, seqs)
     const gone = deleted.flat()
     if (gone.length === 0) return 0
     yield noteBound(bound)
@@ -138,11 +148,19 @@ async function prunePoints(
       run,
       [...bySeq.keys()].map((of) => BigInt(of)),
     )
-    yield* writeSeries(run, {
-      last: BigInt(lastTimes![0]![0]!),
-      points: [],
-      gone: gone.map(([, time]) => BigInt(time!)),
-    })
+    const now = yield* readClosing(runs)
+    const places = gone.map(([of, time]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
+    for (const [index, each] of runs.entries()) {
+      const isPruned = each.source === run.source
+      // Without the last point of a period its start closes nothing any more, of the other sources too.
+      if (!isPruned && before[index] === now[index]) continue
+      yield* writeSeries(each, {
+        closing: { before: before[index]!, now: now[index]! },
+        ...{ points: [], moved: [], isAhead: true },
+        gone: isPruned ? places : [],
+        starts: { before: starts, now: starts },
+      })
+    }
     return gone.length
   })
   return { rows, last: next }

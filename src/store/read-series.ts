@@ -1,12 +1,19 @@
-import { nearestInt64 } from '../domain/integers.ts'
 import { INTERVALS, type Interval } from '../domain/intervals.ts'
-import { type Bucket, bucketOf, indexAt, join, joinPoint, summaryFrom } from '../domain/series.ts'
-import type { KeyValue } from '../resources/resource.ts'
+import {
+  type Bucket,
+  bucketOf,
+  indexAt,
+  join,
+  joinPoint,
+  type SeriesPoint,
+  summaryFrom,
+} from '../domain/series.ts'
+import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { positionOf } from './coverage-rows.ts'
 import type { Position, Reading } from './page.ts'
 import { FIND_MARKET } from './page-statement.ts'
 import { READ_POSITION } from './statements.ts'
-import { LEVELS, type Level } from './write-series.ts'
+import { closingTime, LEVELS, type Level, READ_LAST_START } from './write-series.ts'
 
 /** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
 export type SeriesQuery = {
@@ -34,30 +41,12 @@ export type SeriesAt = { position: Position; series: Series | null; tooShort: In
 /** Buckets that a range may touch where the request names their interval. */
 export const MAX_BUCKETS = 2_001n
 
-const END =
-  'select timestamp from funding_period_data_points where market = $1 and source = $2 order by timestamp'
-
-/** The first and the last time of the points of a market and source. */
-const READ_ENDS = `select cast((${END} limit 1) as text), cast((${END} desc limit 1) as text)`
-
-/** Points that are read at a time: those of a few seconds may be any number. */
-const POINTS_AT_A_TIME = 20_000
-
-/** All rows as one text for each column: a value costs a tenth of what it does in a separate row. */
-const READ_POINTS = `
-  select string_agg(cast(timestamp - $5 as text), ','), string_agg(cast(price as text), ','),
-    string_agg(cast(twap as text), ',')
-  from (
-    select timestamp, price, twap from funding_period_data_points
-    where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4
-    order by timestamp, seq limit cast(${POINTS_AT_A_TIME} as bigint)
-  ) as found`
-
 const TEXT_COLUMNS = ['first', 'last', 'minimum', 'maximum']
 
-/** As {@link READ_POINTS}; nothing between two commas stands for null. */
+/** All rows as one text for each column; nothing between two commas stands for null. */
 const READ_BUCKETS = `
   select string_agg(cast(bucket - $6 as text), ','), string_agg(cast(points as text), ','),
+    string_agg(cast(seq as text), ','),
     ${['price', 'twap']
       .flatMap((of) => TEXT_COLUMNS.map((name) => `string_agg(coalesce(${of}_${name}, ''), ',')`))
       .join(', ')}
@@ -80,23 +69,25 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
   if (number === undefined) return none
   const market = BigInt(number[0]!)
   const runs: Run[] = []
-  for (const source of query.source === null ? [0n, 1n, 2n] : [query.source]) {
-    const [ends] = yield { text: READ_ENDS, values: [market, source] }
-    if (ends![0] === null) continue
-    runs.push({ market, source, first: BigInt(ends![0]!), last: BigInt(ends![1]!) })
+  const [start = null] = yield { text: READ_LAST_START, values: [market] }
+  for (const source of query.source === null ? SOURCES : [query.source]) {
+    const ends = yield* readEnds({ market, source })
+    if (ends === null) continue
+    const closing = closingTime(ends.lastTimestamp, start?.[0] ?? null)!
+    runs.push({ market, source, first: ends.first, last: ends.last, closing })
   }
   if (runs.length === 0) return none
-  const start = query.start ?? runs.map(({ first }) => first).reduce((a, b) => (b < a ? b : a))
+  const from = query.start ?? runs.map(({ first }) => first).reduce((a, b) => (b < a ? b : a))
   const end = query.end ?? runs.map(({ last }) => last).reduce((a, b) => (b > a ? b : a)) + 1n
-  if (start >= end) return none
-  const interval = intervalOf(query, start, end)
-  if (touched(interval, start, end) > MAX_BUCKETS) {
-    const fits = INTERVALS.find((other) => touched(other, start, end) <= MAX_BUCKETS)
+  if (from >= end) return none
+  const interval = intervalOf(query, from, end)
+  if (touched(interval, from, end) > MAX_BUCKETS) {
+    const fits = INTERVALS.find((other) => touched(other, from, end) <= MAX_BUCKETS)
     if (fits !== undefined) return { position, series: null, tooShort: fits }
   }
   const length = interval.nanoseconds
   const range = {
-    from: indexAt(start, length) * length,
+    from: indexAt(from, length) * length,
     to: (indexAt(end - 1n, length) + 1n) * length,
     interval,
   }
@@ -110,8 +101,8 @@ export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
 
 type Range = { from: bigint; to: bigint; interval: Interval }
 
-/** The points of a source of a market, and the times of the first and the last. */
-type Run = { market: bigint; source: bigint; first: bigint; last: bigint }
+/** A run with the times of its first and its last point, and the time up to which its buckets are stored. */
+type Run = SeriesRun & { first: bigint; last: bigint; closing: bigint }
 
 function intervalOf({ by }: SeriesQuery, start: bigint, end: bigint): Interval {
   const found =
@@ -127,19 +118,25 @@ function touched({ nanoseconds }: Interval, start: bigint, end: bigint): bigint 
 }
 
 function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> {
-  const { from, interval } = range
+  const { from, to, interval } = range
   const made = new Map<number, Bucket>()
   let at = from > run.first ? from : indexAt(run.first, interval.nanoseconds) * interval.nanoseconds
-  const to = range.to <= run.last ? range.to : run.last + 1n
   let level = LEVELS.findLast(({ nanoseconds }) => interval.nanoseconds % nanoseconds === 0n) ?? null
   for (; level !== null && at < to; level = level.of) {
-    const closed = indexAt(run.last, level.nanoseconds) * level.nanoseconds
+    const closed = indexAt(run.closing, level.nanoseconds) * level.nanoseconds
     const upTo = closed < to ? closed : to
     if (at >= upTo) continue
     yield* readLevel(run, range, level, at, upTo, made)
     at = upTo
   }
-  if (at < to) yield* readPoints(run, range, at, to, made)
+  const length = interval.nanoseconds
+  const add = (point: SeriesPoint) => {
+    const index = Number((point.time - from) / length)
+    const bucket = made.get(index)
+    if (bucket === undefined) made.set(index, bucketOf(point))
+    else joinPoint(bucket, point)
+  }
+  if (at < to) yield* readCounted(run, { from: at, to }, add)
   return [...made].map(([index, bucket]) => [from + BigInt(index) * interval.nanoseconds, bucket])
 }
 
@@ -154,7 +151,8 @@ function* readLevel(
   const ends = [at / nanoseconds, upTo / nanoseconds, from / nanoseconds]
   const [found] = yield { text: READ_BUCKETS, values: [market, source, seconds, ...ends] }
   if (found![0] === null) return
-  const [offsets, counts, ...texts] = found!.map((text) => (text as string).split(',')) as [
+  const [offsets, counts, seqs, ...texts] = found!.map((text) => (text as string).split(',')) as [
+    string[],
     string[],
     string[],
     ...string[][],
@@ -167,47 +165,13 @@ function* readLevel(
       ...([textAt(column + 2, row) || null, textAt(column + 3, row) || null] as const),
     )
   for (const [row, offset] of offsets.entries()) {
-    const bucket = { count: Number(counts[row]), price: summaryAt(0, row), twap: summaryAt(4, row) }
+    const bucket = {
+      ...{ seq: BigInt(seqs[row]!), count: Number(counts[row]) },
+      ...{ price: summaryAt(0, row), twap: summaryAt(4, row) },
+    }
     const index = Math.floor(Number(offset) / ratio)
     const known = made.get(index)
     if (known === undefined) made.set(index, bucket)
     else join(known, bucket)
-  }
-}
-
-/** Adds points one by one; what lies between two times is some minutes, or as short as the buckets asked for. */
-function* readPoints(
-  { market, source }: Run,
-  { from, interval }: Range,
-  at: bigint,
-  upTo: bigint,
-  made: Map<number, Bucket>,
-): Reading<void> {
-  const length = Number(interval.nanoseconds)
-  const origin = nearestInt64(at)
-  const shift = Number(origin - from)
-  let next = origin
-  for (;;) {
-    const values: KeyValue[] = [market, source, next, nearestInt64(upTo), origin]
-    const [found] = yield { text: READ_POINTS, values }
-    if (found![0] === null) return
-    const [offsets, prices, twaps] = found!.map((text) => (text as string).split(',')) as [
-      string[],
-      string[],
-      string[],
-    ]
-    let before = ''
-    for (const [row, offset] of offsets.entries()) {
-      // A copy in another period.
-      if (offset === before) continue
-      before = offset
-      const point = { price: prices[row]!, twap: twaps[row]! }
-      const index = Math.floor((Number(offset) + shift) / length)
-      const bucket = made.get(index)
-      if (bucket === undefined) made.set(index, bucketOf(point))
-      else joinPoint(bucket, point)
-    }
-    if (offsets.length < POINTS_AT_A_TIME) return
-    next = origin + BigInt(before) + 1n
   }
 }

@@ -4,10 +4,10 @@ import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import type { SeriesRun } from './counted-points.ts'
 import { deleteEmptySpan, holdSpans, READ_MARKETS, shrinkSpan } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
 import { POINT } from './tables.ts'
-import type { SeriesRun } from './write-series.ts'
 
 /*
  * What an import has brought for a block goes when the block's events come. Within the block an import knows the order of

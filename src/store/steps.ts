@@ -1,6 +1,7 @@
 import type { HeightRange } from '../domain/coverage.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
+import type { Reading } from './page.ts'
 import type { Table } from './tables.ts'
 
 /** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
@@ -23,6 +24,17 @@ export type WriteStep =
 
 /** Steps of writing; each wants its rows, those of a statement for each of its values. */
 export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
+
+/** A reading within a transaction that writes. */
+export function* asSteps<Result>(reading: Reading<Result>): Steps<Result> {
+  let step = reading.next()
+  while (!step.done) {
+    const { text, values } = step.value
+    const [rows = []] = yield { each: text, values: [values] }
+    step = reading.next([...rows])
+  }
+  return step.value
+}
 
 /**
  * Does several things side by side that have nothing to do with each other: what all of them want to write or read at a

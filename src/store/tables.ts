@@ -5,10 +5,10 @@
 export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 
 /**
- * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest, or
- * their sum.
+ * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest,
+ * their sum, or always the one given.
  */
-export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum'
+export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum' | 'given'
 
 export type Column = { name: string; type: ColumnType; merge: MergeRule }
 
@@ -61,6 +61,18 @@ export const TABLES: readonly Table[] = [
   },
   { name: 'markets', columns: [integer('market'), text('market_id')], keyLength: 1, spread: 'everywhere' },
   {
+    // The start is the earliest event's, all else the latest's. Before the points, whose series depend on it.
+    name: 'funding_periods',
+    columns: [
+      ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
+      ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],
+      ...[integer('end_timestamp'), text('funding_payment'), text('funding_rate')],
+      ...[text('internal_twap'), text('external_twap'), ...place],
+    ],
+    keyLength: 2,
+    spread: 'market_id',
+  },
+  {
     name: 'funding_period_data_points',
     columns: [
       ...[integer('market'), integer('source'), integer('timestamp'), integer('seq')],
@@ -74,6 +86,8 @@ export const TABLES: readonly Table[] = [
     columns: [
       ...[integer('market'), integer('seq'), integer('first_timestamp', 'least')],
       ...[integer('last_timestamp', 'greatest'), integer('points', 'sum')],
+      // The start of the period as its series were written with it; null if the period is not stored.
+      integer('start_timestamp', 'given'),
     ],
     keyLength: 2,
     spread: 'market',
@@ -104,21 +118,10 @@ export const TABLES: readonly Table[] = [
       ...[integer('market'), integer('source'), integer('seconds'), integer('bucket'), integer('points')],
       ...[text('price_first'), text('price_last'), text('price_minimum'), text('price_maximum')],
       ...[text('twap_first'), text('twap_last'), text('twap_minimum'), text('twap_maximum')],
+      integer('seq'),
     ],
     keyLength: 4,
     spread: 'market',
-  },
-  {
-    // The start is the earliest event's, all else the latest's.
-    name: 'funding_periods',
-    columns: [
-      ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
-      ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],
-      ...[integer('end_timestamp'), text('funding_payment'), text('funding_rate')],
-      ...[text('internal_twap'), text('external_twap'), ...place],
-    ],
-    keyLength: 2,
-    spread: 'market_id',
   },
   {
     name: 'auctions',
@@ -148,6 +151,16 @@ export const TABLES: readonly Table[] = [
     ],
     keyLength: 1,
     spread: 'everywhere',
+  },
+  {
+    name: 'market_data',
+    columns: [
+      ...[text('market_id'), integer('timestamp'), text('mark_price'), text('open_interest')],
+      ...[integer('market_state'), integer('trading_mode'), text('funding_payment'), text('funding_rate')],
+      ...[text('internal_twap'), text('external_twap'), integer('seq'), ...place],
+    ],
+    keyLength: 1,
+    spread: 'market_id',
   },
   {
     name: 'liquidity_provisions',
@@ -247,6 +260,7 @@ export function onConflict(table: Table, isImported: ((height: string) => string
     least: (given, known) => `case when ${given} < ${known} then ${given} else ${known} end`,
     greatest: (given, known) => `case when ${given} > ${known} then ${given} else ${known} end`,
     sum: (given, known) => `${known} + ${given}`,
+    given: (given) => given,
   }
   const sets = others.map(
     (column) =>

@@ -5,12 +5,16 @@ import {
   type BatchCell,
   type BatchRow,
   isNotOlder,
+  type LiquidityProviderList,
   type StreamPlace,
 } from '../projections/batch.ts'
 import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
+import { marketDataRow } from '../projections/market-data.ts'
 import type { Row } from '../resources/resource.ts'
 import { spansOf } from './block-spans.ts'
+import { type SeriesRun, SOURCES } from './counted-points.ts'
 import { FIND_MARKET } from './page-statement.ts'
+import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
 import {
   deleteImportedPoints,
   deleteImportedSpans,
@@ -22,7 +26,7 @@ import {
 } from './replace-imports.ts'
 import { type Steps, sideBySide } from './steps.ts'
 import { POINT, TABLES, type Table, tableOf } from './tables.ts'
-import { READ_LAST_TIME, type SeriesRun, writeSeries } from './write-series.ts'
+import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
 /*
  * What a commit writes, in one order on every store: each step is yielded to the store's own writer, and wants its
@@ -87,9 +91,9 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
     if (table.name === POINTS) {
-      if (rows !== undefined || replacedImports.length > 0) {
-        const points = yield* numbered(rows ?? [], markets)
-        yield* writePoints(table, points, replacedImports, coverages)
+      const periods = batch.rows.get('funding_periods') ?? []
+      if (rows !== undefined || replacedImports.length > 0 || periods.length > 0) {
+        yield* writePoints(table, { points: rows ?? [], periods, replacedImports }, coverages, markets)
       }
       continue
     }
@@ -102,7 +106,13 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
       yield { table, rows, countsNew: false }
     }
   }
-  yield* writeProviderLists(batch, shown)
+  const lists = [...batch.liquidityProviderLists.values()]
+  const data = lists.flatMap(({ event, ...place }) => {
+    const row = marketDataRow(event, place)
+    return row === null ? [] : [row]
+  })
+  if (data.length > 0) yield { table: tableOf('market_data'), rows: data, countsNew: false }
+  yield* writeProviderLists(lists, shown)
 }
 
 /** Where providers have come to be shown, by market and party: `[market, party, height, event index]`. */
@@ -135,29 +145,44 @@ function* numbered(rows: readonly BatchRow[], markets: MarketNumbers): Steps<Bat
   return rows.map((row): BatchRow => row.with(0, markets.get(row[0] as string)!))
 }
 
-/** Writes data points, their spans and series; those that an import brought for blocks that come now go before. */
+/** What changes the data points of a store, or the series of them. */
+type PointChanges = {
+  points: readonly BatchRow[]
+  /** Rows of `funding_periods`, which are written already. */
+  periods: readonly BatchRow[]
+  replacedImports: readonly bigint[]
+}
+
+/** Writes data points, their spans and series; those that an import brought for blocks of the batch go before. */
 function* writePoints(
   table: Table,
-  given: readonly BatchRow[],
-  replacedImports: readonly bigint[],
+  { points: named, periods, replacedImports }: PointChanges,
   { before, after: { imported } }: Coverages,
+  markets: MarketNumbers,
 ): Steps {
+  const given = yield* numbered(named, markets)
   const gone: GonePoints = new Map()
   const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
   const heightOf = (row: BatchRow) => row[POINT.height] as bigint
   const heldUpTo = before?.height ?? -1n
   const history = given.filter((point) => heightOf(point) <= heldUpTo)
   if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
-  if (gone.size > 0) yield* shrinkSpans(gone)
   const points = yield* withoutExactCopies(given)
   const runs = runsOf(points)
+  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
+  const touched = yield* touchedPeriods([...runs.values()], periods, gone, markets)
+  const starts = yield* readStartChanges(touched, markets)
+  const isLosing = new Set([...gone.values()].map(({ run }) => run.market))
+  for (const [market, { isChanged }] of starts) {
+    for (const source of isChanged || isLosing.has(market) ? SOURCES : []) {
+      const key = `${market} ${source}`
+      if (!runs.has(key)) runs.set(key, { run: { market, source }, points: [], rows: [] })
+    }
+  }
+  const lasts = yield* readLastTimestamps([...runs.values()].map(({ run }) => run))
+  if (gone.size > 0) yield* shrinkSpans(gone)
   // In the order of the key: neighbours are written to the same page.
   const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
-  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
-  const lasts = yield {
-    each: READ_LAST_TIME,
-    values: [...runs.values()].map(({ run }) => [run.market, run.source]),
-  }
   const lastImported = imported.at(-1)?.to ?? -1n
   const besideImports = points.some((point) => heightOf(point) <= lastImported)
   const [counts = []] = yield {
@@ -166,6 +191,7 @@ function* writePoints(
   }
   const spans = spansOf(points, {
     newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+    startOf: (market, seq) => starts.get(market)?.now.get(seq) ?? null,
     isImported: besideImports ? (height) => isWithin(imported, height) : () => false,
   })
   yield { table: tableOf('funding_period_spans'), rows: spans.periods, countsNew: false }
@@ -174,15 +200,76 @@ function* writePoints(
     yield { table: tableOf('funding_period_imported_spans'), rows: spans.imported, countsNew: false }
   }
   yield* deleteImportedSpans(hadImports, replacedImports, imported)
-  const series = [...runs].map(([key, { run, points }], index) => {
-    const times = gone.get(key)?.times ?? []
-    const [[found = null] = []] = lasts[index]!
-    const before = found === null ? times : [BigInt(found), ...times]
-    const last = before.length === 0 ? null : before.reduce((a, b) => (a > b ? a : b))
-    return writeSeries(run, { last, points, gone: times })
+  const moved = [...starts].flatMap(([market, { moved, now }]) =>
+    moved.map((seq): BatchRow => [market, seq, now.get(seq) ?? null]),
+  )
+  if (moved.length > 0) yield { each: WRITE_START, values: moved }
+  const all = [...runs.values()]
+  // Without a loss the new closing times follow from those of before.
+  const reread = gone.size + moved.length > 0 ? yield* readClosing(all.map(({ run }) => run)) : null
+  const series = all.map(({ run, points }, index) => {
+    const { lastBefore, lastSeqBefore, ...change } = starts.get(run.market)!
+    const lost = gone.get(`${run.market} ${run.source}`)
+    const last = latest([lasts[index]!, ...(lost?.times ?? [])])
+    const before = closingTime(last, lastBefore)
+    const given = latest([last, points.at(-1)?.timestamp ?? null])
+    const now =
+      reread === null
+        ? latest([closingTime(given, lastBefore), ...(given === null ? [] : change.now.values())])
+        : reread[index]!
+    return writeSeries(run, {
+      closing: { before, now },
+      points,
+      gone: (lost?.times ?? []).map((timestamp, at) => ({ timestamp, seq: lost!.seqs[at]! })),
+      moved: change.moved,
+      starts: change,
+      isAhead: points.every(({ seq }) => seq >= lastSeqBefore),
+    })
   })
   for (let at = 0; at < series.length; at += RUNS_AT_A_TIME)
     yield* sideBySide(series.slice(at, at + RUNS_AT_A_TIME))
+}
+
+function latest(times: readonly (bigint | null)[]): bigint | null {
+  return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
+}
+
+/** The periods that a batch touches: its own, those of its points, and those of points that are gone. */
+function* touchedPeriods(
+  runs: readonly PointRun[],
+  periods: readonly BatchRow[],
+  gone: GonePoints,
+  markets: MarketNumbers,
+): Steps<Period[]> {
+  const unknown = [...new Set(periods.map(([id]) => id as string))].filter((id) => !markets.has(id))
+  const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
+  for (const [index, id] of unknown.entries()) {
+    const [row] = numbers[index]!
+    if (row !== undefined) markets.set(id, BigInt(row[0]!))
+  }
+  const touched = new Map<string, Period>()
+  const touch = (market: bigint, seq: bigint): Period => {
+    const key = `${market} ${seq}`
+    let period = touched.get(key)
+    if (period === undefined) {
+      period = { market, seq, hasArrived: false, hasPoints: false }
+      touched.set(key, period)
+    }
+    return period
+  }
+  for (const { run, points } of runs) {
+    let last: bigint | null = null
+    for (const { seq } of points) {
+      if (seq !== last) touch(run.market, seq).hasPoints = true
+      last = seq
+    }
+  }
+  for (const [id, seq] of periods) {
+    const market = markets.get(id as string)
+    if (market !== undefined) touch(market, seq as bigint).hasArrived = true
+  }
+  for (const { run, seqs } of gone.values()) for (const seq of seqs) touch(run.market, seq)
+  return [...touched.values()]
 }
 
 /** The points of one source of a market: as rows, and as series take them. */
@@ -221,13 +308,14 @@ function runOf(given: readonly BatchRow[]): PointRun {
   const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
   const rows = isInOrder ? given : sortedRun(given)
   const points = rows.map((row) => ({
+    time: row[POINT.timestamp] as bigint,
     timestamp: row[POINT.timestamp] as bigint,
     seq: row[POINT.seq] as bigint,
     price: row[POINT.price] as string,
     twap: row[POINT.twap] as string,
   }))
-  const [market, source] = rows[0] as readonly bigint[]
-  return { run: { market: market!, source: source! }, points, rows }
+  const [market, source] = rows[0]!
+  return { run: { market: market as bigint, source: BigInt(source!) }, points, rows }
 }
 
 /** Compares points of one run by time and seq. */
@@ -284,8 +372,7 @@ const isLater = ([, , height, index]: readonly unknown[], [, , other, otherIndex
  * A list is newer than the market's other ones, or is not written at all; its rows have the places of what last changed
  * them, as it was committed: that is what those who follow lack.
  */
-function* writeProviderLists({ liquidityProviderLists }: Batch, shown: Shown): Steps {
-  const lists = [...liquidityProviderLists.values()]
+function* writeProviderLists(lists: readonly LiquidityProviderList[], shown: Shown): Steps {
   if (lists.length === 0) return
   const claims = yield {
     each: CLAIM_PROVIDER_LIST,
@@ -378,6 +465,8 @@ function mergeTwo(table: Table, known: BatchRow, given: BatchRow): BatchRow {
         return b > a ? b : a
       case 'sum':
         return (a as bigint) + (b as bigint)
+      case 'given':
+        return b
       default:
         return merge satisfies never
     }

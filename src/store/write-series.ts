@@ -1,25 +1,29 @@
-import { MIN_INT64, nearestInt64 } from '../domain/integers.ts'
+import { MIN_INT64 } from '../domain/integers.ts'
 import {
   type Bucket,
   bucketOf,
+  compareCounted,
+  countedPoints,
   indexAt,
   join,
   joinPoint,
   maximumApart,
   minimumApart,
+  type PeriodStarts,
   type SeriesPoint,
   summaryFrom,
-  withoutCopies,
 } from '../domain/series.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
-import type { Steps } from './steps.ts'
+import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from './counted-points.ts'
+import { asSteps, type Steps, sideBySide } from './steps.ts'
 import { tableOf } from './tables.ts'
 
 /*
- * Series are read from buckets of several lengths. Of each length there are those buckets of a market and source that
- * some later point has closed: the one that its last point is in is read from shorter buckets and, in the end, from
- * the points. So a point that comes in the order of time changes no bucket, and every bucket is written once.
+ * Series are read from buckets of several lengths. Of each length a run has the buckets that are closed: those before the
+ * one that contains the run's closing time, which is the timestamp of its last point, or the market's latest period
+ * start if that is later. The rest is read from shorter buckets and, in the end, from the points. So a point that arrives
+ * in the order of time changes no bucket, and every bucket is written once.
  */
 
 /** A length of buckets, in seconds; they are made from those of `of`, the shortest ones from the points. */
@@ -41,38 +45,71 @@ function levelOf(seconds: bigint, of: Level | null): Level {
   return { seconds, nanoseconds: seconds * 1_000_000_000n, of }
 }
 
-/** The points of one source of a market, by the market's number in the store. */
-export type SeriesRun = { market: bigint; source: bigint }
-
-/** What has changed of a run's points, once it is written. */
+/** What has changed of a run, once its points and the starts of the market's periods are written. */
 export type SeriesChange = {
-  /** The time of the last point before; null where there was none. */
-  last: bigint | null
-  /** Points that have come or changed, one for each key, in the order of time and seq. */
+  /** The run's closing time before and now; null without points. */
+  closing: { before: bigint | null; now: bigint | null }
+  /** Points that are new or changed, one for each key, by timestamp and seq. */
   points: readonly SeriesPoint[]
-  /** Times of points that have gone. */
-  gone?: readonly bigint[]
+  gone: readonly PointPlace[]
+  /** Periods whose start has changed, if the market had points of them. */
+  moved: readonly bigint[]
+  /** Starts of the periods of all these: as they were, and as they are. */
+  starts: { before: PeriodStarts; now: PeriodStarts }
+  /** Whether the market had no points of a later period than those of `points`. */
+  isAhead: boolean
 }
+
+/** Which point of a run. */
+export type PointPlace = { timestamp: bigint; seq: bigint }
 
 const SERIES = tableOf('funding_period_series')
 
-/** Of earlier points so many buckets are made at a time: what is read for them is kept in memory. */
+/** So many buckets of earlier points are written at a time: what is read for them is in memory. */
 const BUCKETS_AT_A_TIME = 100
 
-/**
- * The time of a run's last point; no row where there is none. Not as the greatest one: PostgreSQL would read them all while
- * it has no statistics of the table, as in the first minute of an ingestion.
- */
-export const READ_LAST_TIME = `
-  select cast(timestamp as text) from funding_period_data_points where market = $1 and source = $2
-  order by funding_period_data_points.timestamp desc limit 1`
+/** The latest start of a period with points of a market. */
+export const READ_LAST_START = `
+  select cast(start_timestamp as text) from funding_period_spans
+  where market = $1 and start_timestamp is not null
+  order by funding_period_spans.start_timestamp desc limit 1`
 
-const READ_POINTS = `
-  select cast(timestamp as text), cast(price as text), cast(twap as text) from funding_period_data_points
-  where market = $1 and source = $2 and timestamp >= $3 and timestamp < $4
-  order by funding_period_data_points.timestamp, funding_period_data_points.seq`
+/** The closing times of runs (see above); null without points. */
+export function* readClosing(runs: readonly SeriesRun[]): Steps<(bigint | null)[]> {
+  const lasts = yield* readLastTimestamps(runs)
+  const starts = yield { each: READ_LAST_START, values: runs.map(({ market }) => [market]) }
+  return lasts.map((last, index) => closingTime(last, starts[index]![0]?.[0] ?? null))
+}
 
-const BUCKET_COLUMNS = `cast(points as text), price_first, price_last, price_minimum, price_maximum,
+/** The timestamps of the last points of runs; null without points. */
+export function* readLastTimestamps(runs: readonly SeriesRun[]): Steps<(bigint | null)[]> {
+  const found = yield {
+    each: READ_LAST_TIMESTAMP,
+    values: runs.map(({ market, source }) => [market, source]),
+  }
+  return found.map(([row]) => (row === undefined ? null : BigInt(row[0]!)))
+}
+
+/** The starts of some periods with points, as series are written with them. */
+export function* readStarts({ market }: SeriesRun, seqs: readonly bigint[]): Steps<PeriodStarts> {
+  const found = yield { each: READ_STARTS, values: seqs.map((seq) => [market, seq, seq]) }
+  return new Map(found.flat().map(([seq, start]) => [BigInt(seq!), BigInt(start!)]))
+}
+
+/** The closing time of a run, by the timestamp of its last point and the latest start of a period of the market. */
+export function closingTime(last: bigint | null, start: bigint | string | number | null): bigint | null {
+  if (last === null || start === null) return last
+  return BigInt(start) > last ? BigInt(start) : last
+}
+
+/** In which of the shortest buckets a period has points of a run, or next to them: a division cuts towards zero. */
+const READ_INDEXES = `
+  select distinct cast(timestamp / ${BASE.nanoseconds} as text) from funding_period_data_points
+  where market = $1 and source = $2 and seq = $3
+    and timestamp >= (select first_timestamp from funding_period_spans where market = $1 and seq = $3)
+    and timestamp <= (select last_timestamp from funding_period_spans where market = $1 and seq = $3)`
+
+const BUCKET_COLUMNS = `cast(seq as text), cast(points as text), price_first, price_last, price_minimum, price_maximum,
   twap_first, twap_last, twap_minimum, twap_maximum`
 
 const READ_BUCKETS = `
@@ -86,82 +123,130 @@ const DELETE_BUCKET = `
 const DELETE_OPEN_BUCKETS = `
   delete from funding_period_series where market = $1 and source = $2 and seconds = $3 and bucket >= $4`
 
-/** The steps that bring a run's buckets up to date after its points have been written. */
-export function* writeSeries(run: SeriesRun, { last, points, gone = [] }: SeriesChange): Steps {
-  const newest = yield* lastTime(run, last, points, gone)
-  if (last !== null && (newest === null || newest < last)) {
-    const from = (level: Level) => (newest === null ? null : indexAt(newest, level.nanoseconds))
+/** The steps that bring a run's buckets up to date. */
+export function* writeSeries(run: SeriesRun, change: SeriesChange): Steps {
+  const { before, now } = change.closing
+  if (before !== null && (now === null || now < before)) {
     yield {
       each: DELETE_OPEN_BUCKETS,
-      values: LEVELS.map((level) => [...cells(run, level), from(level) ?? MIN_INT64]),
+      values: LEVELS.map((level) => [
+        ...cells(run, level),
+        now === null ? MIN_INT64 : indexAt(now, level.nanoseconds),
+      ]),
     }
   }
-  if (newest === null) return
-  const byIndex = pointsByIndex(points)
-  let changed = new Set(byIndex.keys())
-  for (const timestamp of gone) changed.add(indexAt(timestamp, BASE.nanoseconds))
+  if (now === null) return
+  const fresh = freshBuckets(change)
+  let changed = new Set(fresh.keys())
+  const stale = yield* staleBuckets(run, change)
+  for (const index of stale) changed.add(index)
   const byLevel = new Map<Level, Set<bigint>>()
   for (const level of LEVELS) {
     const { of, nanoseconds } = level
     if (of !== null) changed = parentsOf(byLevel.get(of)!, of, level)
-    if (last !== null) changed.add(indexAt(last, nanoseconds))
-    const closed = indexAt(newest, nanoseconds)
+    if (before !== null) changed.add(indexAt(before, nanoseconds))
+    const closed = indexAt(now, nanoseconds)
     changed = new Set([...changed].filter((index) => index < closed).sort((a, b) => (a < b ? -1 : 1)))
+    if (of !== null) yield* writeFromBuckets(run, level, of, [...changed])
+    else changed = yield* writeFromPoints(run, changed, fresh, change)
     byLevel.set(level, changed)
-    if (of === null) yield* writeFromPoints(run, [...changed], last, byIndex)
-    else yield* writeFromBuckets(run, level, of, [...changed])
   }
 }
 
-/** The time of the run's last point as it is now. */
-function* lastTime(
-  run: SeriesRun,
-  last: bigint | null,
-  points: readonly SeriesPoint[],
-  gone: readonly bigint[],
-): Steps<bigint | null> {
-  const newest = points.at(-1)?.timestamp ?? last
-  if (gone.length === 0) return last !== null && (newest === null || newest < last) ? last : newest
-  const [[row] = []] = yield { each: READ_LAST_TIME, values: [[run.market, run.source]] }
-  const found = row?.[0]
-  return found === null || found === undefined ? null : BigInt(found)
+const baseOf = (time: bigint) => indexAt(time, BASE.nanoseconds)
+
+/** The points of a change that count, by the shortest buckets. */
+function freshBuckets({ points, starts }: SeriesChange): Map<bigint, SeriesPoint[]> {
+  const byIndex = new Map<bigint, SeriesPoint[]>()
+  const unsorted = new Set<bigint>()
+  let some: SeriesPoint[] = []
+  let end: bigint | null = null
+  // Times mostly ascend: one division for each bucket is enough.
+  for (const point of countedPoints(points, starts.now)) {
+    const isCarried = point.time !== point.timestamp
+    if (end === null || isCarried || point.time >= end) {
+      const index = baseOf(point.time)
+      end = isCarried ? null : (index + 1n) * BASE.nanoseconds
+      some = byIndex.get(index) ?? []
+      byIndex.set(index, some)
+      if (isCarried || some.length > 0) unsorted.add(index)
+    }
+    some.push(point)
+  }
+  for (const index of unsorted) byIndex.get(index)!.sort(compareCounted)
+  return byIndex
 }
 
-function parentsOf(indexes: ReadonlySet<bigint>, of: Level, level: Level): Set<bigint> {
-  return new Set([...indexes].map((index) => indexAt(index * of.nanoseconds, level.nanoseconds)))
+/** The shortest buckets in which points may count, or count no longer, by what has changed elsewhere. */
+function* staleBuckets(run: SeriesRun, { points, gone, moved, starts }: SeriesChange): Steps<Set<bigint>> {
+  const stale = new Set<bigint>()
+  const startsOf = (seq: bigint) => [starts.before.get(seq), starts.now.get(seq)]
+  const add = ({ timestamp, seq }: PointPlace) => {
+    stale.add(baseOf(timestamp))
+    for (const start of startsOf(seq)) if (start !== undefined && start > timestamp) stale.add(baseOf(start))
+  }
+  for (const place of gone) add(place)
+  for (const point of points) {
+    const start = starts.now.get(point.seq)
+    // Others of its timestamp may be of periods whose starts are not known.
+    if (start !== undefined && start > point.timestamp) stale.add(baseOf(point.timestamp))
+  }
+  for (const seq of moved) {
+    for (const start of startsOf(seq)) if (start !== undefined) stale.add(baseOf(start))
+    const [rows = []] = yield { each: READ_INDEXES, values: [[run.market, run.source, seq]] }
+    for (const [index] of rows) for (const at of [-1n, 0n]) stale.add(BigInt(index!) + at)
+  }
+  return stale
 }
 
-/** Buckets after the last point of before hold what has come alone; others are made from the points held. */
+/** Buckets after the closing time of before hold what is new alone; others are made from the points held. */
 function* writeFromPoints(
   run: SeriesRun,
+  indexes: ReadonlySet<bigint>,
+  fresh: ReadonlyMap<bigint, readonly SeriesPoint[]>,
+  { closing: { before, now }, points, gone, moved, isAhead }: SeriesChange,
+): Steps<Set<bigint>> {
+  const isAdded = moved.length === 0 && gone.length === 0 && isAhead
+  const open = before === null ? null : baseOf(before)
+  const isWhole = (index: bigint) => open === null || (isAdded && index > open)
+  const buckets = new Map<bigint, Bucket>()
+  for (const index of indexes) {
+    const bucket = isWhole(index) ? bucketOfPoints(fresh.get(index) ?? []) : null
+    if (bucket !== null) buckets.set(index, bucket)
+  }
+  yield* writeBuckets(run, BASE, buckets, [])
+  const others = [...indexes].filter((index) => !isWhole(index))
+  if (others.length === 0) return new Set(indexes)
+  // A point that has changed may decide about a carried-over one of its timestamp, which counts later.
+  const late = new Set([...points, ...gone].map(({ timestamp }) => timestamp))
+  const moves = (point: SeriesPoint) => moved.length > 0 || late.has(point.timestamp)
+  const further = new Set<bigint>()
+  yield* rewrite(run, others, (point) => {
+    const index = baseOf(point.time)
+    if (moves(point) && !indexes.has(index) && index < baseOf(now!)) further.add(index)
+  })
+  yield* rewrite(run, [...further])
+  return new Set([...indexes, ...further])
+}
+
+function* rewrite(
+  run: SeriesRun,
   indexes: readonly bigint[],
-  last: bigint | null,
-  byIndex: PointsByIndex,
+  seen: (carried: SeriesPoint) => void = () => {},
 ): Steps {
-  const { nanoseconds } = BASE
-  const isNew = (index: bigint) => last === null || index > indexAt(last, nanoseconds)
-  yield* writeBuckets(run, BASE, newBuckets(indexes.filter(isNew), byIndex), [])
-  const others = indexes.filter((index) => !isNew(index))
-  for (let at = 0; at < others.length; at += BUCKETS_AT_A_TIME) {
-    const some = others.slice(at, at + BUCKETS_AT_A_TIME)
-    const found = yield {
-      each: READ_POINTS,
-      values: some.map((index) => [
-        run.market,
-        run.source,
-        ...[index, index + 1n].map((at) => nearestInt64(at * nanoseconds)),
-      ]),
-    }
+  for (let at = 0; at < indexes.length; at += BUCKETS_AT_A_TIME) {
+    const some = indexes.slice(at, at + BUCKETS_AT_A_TIME)
     const buckets = new Map<bigint, Bucket>()
-    for (const [position, rows] of found.entries()) {
-      const held = rows.map(([timestamp, price, twap]) => ({
-        timestamp: BigInt(timestamp!),
-        price: price as string,
-        twap: twap as string,
-      }))
-      const bucket = bucketOfPoints(withoutCopies(held))
-      if (bucket !== null) buckets.set(some[position]!, bucket)
-    }
+    const readings = some.map((index) => {
+      const range = { from: index * BASE.nanoseconds, to: (index + 1n) * BASE.nanoseconds }
+      const add = (point: SeriesPoint) => {
+        const bucket = buckets.get(index)
+        if (bucket === undefined) buckets.set(index, bucketOf(point))
+        else joinPoint(bucket, point)
+      }
+      return asSteps(readCounted(run, range, add, { seen }))
+    })
+    yield* sideBySide(readings)
     yield* writeBuckets(
       run,
       BASE,
@@ -171,36 +256,11 @@ function* writeFromPoints(
   }
 }
 
-function newBuckets(indexes: readonly bigint[], byIndex: PointsByIndex): Map<bigint, Bucket> {
-  const buckets = new Map<bigint, Bucket>()
-  for (const index of indexes) {
-    const bucket = bucketOfPoints(withoutCopies(byIndex.get(index) ?? []))
-    if (bucket !== null) buckets.set(index, bucket)
-  }
-  return buckets
+function parentsOf(indexes: ReadonlySet<bigint>, of: Level, level: Level): Set<bigint> {
+  return new Set([...indexes].map((index) => indexAt(index * of.nanoseconds, level.nanoseconds)))
 }
 
-/** The points of each of the shortest buckets. */
-type PointsByIndex = ReadonlyMap<bigint, readonly SeriesPoint[]>
-
-/** `points` are in the order of time: one division for each bucket is enough. */
-function pointsByIndex(points: readonly SeriesPoint[]): PointsByIndex {
-  const byIndex = new Map<bigint, SeriesPoint[]>()
-  let some: SeriesPoint[] = []
-  let end: bigint | null = null
-  for (const point of points) {
-    if (end === null || point.timestamp >= end) {
-      const index = indexAt(point.timestamp, BASE.nanoseconds)
-      end = (index + 1n) * BASE.nanoseconds
-      some = []
-      byIndex.set(index, some)
-    }
-    some.push(point)
-  }
-  return byIndex
-}
-
-function bucketOfPoints(points: Iterable<Pick<SeriesPoint, 'price' | 'twap'>>): Bucket | null {
+function bucketOfPoints(points: Iterable<SeriesPoint>): Bucket | null {
   let bucket: Bucket | null = null
   for (const point of points) {
     if (bucket === null) bucket = bucketOf(point)
@@ -252,12 +312,12 @@ export function bucketRow(
   run: SeriesRun,
   level: Level,
   index: bigint,
-  { count, price, twap }: Bucket,
+  { seq, count, price, twap }: Bucket,
 ): BatchRow {
   return [
     ...[...cells(run, level), index, count],
     ...[price.first, price.last, minimumApart(price), maximumApart(price)],
-    ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap)],
+    ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap), seq],
   ]
 }
 
@@ -265,10 +325,10 @@ const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [
 
 /** A bucket as {@link BUCKET_COLUMNS} give it. */
 function bucketFromRow(row: readonly (KeyValue | number | null)[]): Bucket {
-  const [points, ...texts] = row as [string, ...(string | null)[]]
+  const [seq, points, ...texts] = row as [string, string, ...(string | null)[]]
   const [first, last, minimum, maximum, ...twap] = texts
   return {
-    count: Number(points),
+    ...{ seq: BigInt(seq), count: Number(points) },
     price: summaryFrom(first!, last!, minimum!, maximum!),
     twap: summaryFrom(twap[0]!, twap[1]!, twap[2]!, twap[3]!),
   }

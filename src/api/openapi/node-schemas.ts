@@ -1,5 +1,6 @@
 import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
+import { marketData } from '../../resources/market-data.ts'
 import { LISTS } from '../../resources/resources.ts'
 
 const TEXT = { type: 'string' }
@@ -31,7 +32,7 @@ export const closedObject = (properties: Record<string, object>, optional: reado
 
 /** JSON schemas of nodes, by the name of the node's type. */
 export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
-  [...LISTS, fundingEstimate].map(({ nodeName, meaning, fields }) => [
+  [...LISTS, fundingEstimate, marketData].map(({ nodeName, meaning, fields }) => [
     nodeName,
     { ...objectSchema(fields), description: meaning },
   ]),

@@ -7,7 +7,7 @@ const ESTIMATE_SCHEMA = closedObject({
   fundingEstimate: {
     oneOf: [{ type: 'null' }, { $ref: `#/components/schemas/${fundingEstimate.nodeName}` }],
     description:
-      "Null where no period runs, a TWAP is missing, the market's parameters are not known or not numbers, the market is settled or closed, or some of the period's blocks or points are not held.",
+      "Null if the market's latest data contain no estimate, if the latest stored period is another one or has ended, or if the market is rejected, cancelled, terminated, closed or settled.",
   },
 })
 
@@ -15,7 +15,7 @@ const ESTIMATE_SCHEMA = closedObject({
 export function fundingEstimateOperation(): object {
   return {
     operationId: 'getFundingEstimate',
-    summary: 'What the running funding period of a market would pay if it ended at the last block',
+    summary: 'Get what the running funding period of a market would pay if it ended now',
     tags: ['market data'],
     parameters: [...parametersOfMarket([]), ...COMMON_PARAMETERS],
     responses: reportAnswers('An estimate.', ESTIMATE_SCHEMA, 'A malformed request or market id'),

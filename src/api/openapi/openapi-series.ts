@@ -16,7 +16,7 @@ const summary = (of: string) => ({
     minimum: number('The least; the first of equal ones.'),
     maximum: number('The greatest; the first of equal ones.'),
   }),
-  description: `${of} of the points, as they were sent.`,
+  description: `${of}, as they were sent.`,
 })
 
 const SERIES_SCHEMA = closedObject({
@@ -42,9 +42,12 @@ const SERIES_SCHEMA = closedObject({
           description: 'Those that have points, in the order of time.',
           items: closedObject({
             start: digits('Where the bucket begins, Unix nanoseconds: a whole multiple of its length.'),
-            count: digits('Its points; one that was carried over into another funding period counts once.'),
-            price: summary('The prices'),
-            twap: summary('The time-weighted average prices'),
+            seq: digits('The latest funding period of its points, whose TWAPs the bucket has.'),
+            count: digits(
+              'Its points. One that was carried over into a funding period counts again at its start.',
+            ),
+            price: summary('Prices of all points'),
+            twap: summary('Time-weighted average prices of the points of the period `seq`'),
           }),
         },
       }),

@@ -1,6 +1,6 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
-import { type EstimateMaker, readEstimate } from '../../store/funding-estimates.ts'
+import { readEstimate } from '../../store/market-data.ts'
 import { readMarketSummaries } from '../../store/market-summaries.ts'
 import type { PageQuery, Position } from '../../store/page.ts'
 import { type AuctionsQuery, readAuctions } from '../../store/read-auctions.ts'
@@ -9,7 +9,6 @@ import type { HoldingsQuery, Reader } from '../../store/store.ts'
 import { checkSumOf } from '../http/send-json.ts'
 import { BufferPool } from './buffer-pool.ts'
 import { coverageBody } from './coverage-body.ts'
-import { createKeptEstimates } from './kept-estimates.ts'
 import { pageBody } from './page-body.ts'
 import type { PageRequest } from './page-request.ts'
 import { seriesBody } from './series-body.ts'
@@ -111,35 +110,30 @@ export type ReportRequest =
   | { series: SeriesQuery }
   | { auctions: AuctionsQuery }
 
-/** Makes reports from a reader; estimates are made once a commit, whatever asks for them. */
+/** Makes reports from a reader. */
 export function createReports(reader: Reader): (asked: ReportRequest) => Promise<MadeReport | null> {
-  const estimates = createKeptEstimates()
   return (asked) => {
     if ('coverage' in asked) return makeCoverage(reader, asked.coverage)
-    if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate, estimates)
+    if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate)
     if ('series' in asked) return makeSeries(reader, asked.series)
     if ('auctions' in asked) return makeAuctions(reader, asked.auctions)
-    return makeMarketSummaries(reader, asked.marketSummaries, estimates)
+    return makeMarketSummaries(reader, asked.marketSummaries)
   }
 }
 
-async function makeFundingEstimate(
-  reader: Reader,
-  marketId: string,
-  estimates: EstimateMaker,
-): Promise<MadeReport | null> {
-  const found = await reader.read(() => readEstimate(marketId, estimates))
+async function makeFundingEstimate(reader: Reader, marketId: string): Promise<MadeReport | null> {
+  const found = await reader.read(() => readEstimate(marketId))
   if (found === null) return null
-  return { body: Buffer.from(`{"fundingEstimate":${found.estimate}}`), position: found.position }
+  const { estimate, position } = found
+  return { body: Buffer.from(JSON.stringify({ fundingEstimate: estimate })), position }
 }
 
 async function makeMarketSummaries(
   reader: Reader,
   { query, backward }: SummariesRequest,
-  estimates: EstimateMaker,
 ): Promise<MadeReport | null> {
   const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
-  const page = await reader.read(() => readMarketSummaries(asked.query, estimates))
+  const page = await reader.read(() => readMarketSummaries(asked.query))
   return page.position === null ? null : { body: pageBody(asked, page), position: page.position }
 }
 

@@ -14,8 +14,8 @@ export function seriesBody(marketId: string, series: Series | null): object {
       bucketNanoseconds: interval.nanoseconds.toString(),
       sources: sources.map(({ source, buckets }) => ({
         dataPointType: SOURCES[Number(source)],
-        buckets: buckets.map(([start, { count, price, twap }]) => ({
-          ...{ start: start.toString(), count: count.toString() },
+        buckets: buckets.map(([start, { seq, count, price, twap }]) => ({
+          ...{ start: start.toString(), seq: seq.toString(), count: count.toString() },
           ...{ price: summaryNode(price), twap: summaryNode(twap) },
         })),
       })),

@@ -4,8 +4,6 @@ import type {
   FundingPeriodEvent,
   MarketDataEvent,
 } from '../../events/event.ts'
-import { perpetualDataOf } from '../../events/market-data.ts'
-import { MalformedMessageError } from '../../events/wire-reader.ts'
 import type { StreamPlace } from '../../projections/batch.ts'
 import {
   createMarketVerifier,
@@ -141,13 +139,11 @@ export class MarketRun {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running()
     const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
-    try {
-      const data = perpetualDataOf(event)
+    const { figures } = event
+    if (figures?.isMalformed) this.#funding.unreadable(place, blockTime, running)
+    else if (figures?.perpetual) {
       const doubts = { doubt, lost: this.#lost }
-      if (data !== null) this.#funding.estimated(data, { blockTime, place }, running, doubts)
-    } catch (error) {
-      if (!(error instanceof MalformedMessageError)) throw error
-      this.#funding.unreadable(place, blockTime, running)
+      this.#funding.estimated(figures.perpetual, { blockTime, place }, running, doubts)
     }
   }
 

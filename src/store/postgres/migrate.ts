@@ -1,10 +1,10 @@
-import { fillSeries, SERIES_VERSION } from '../fill-series.ts'
+import { fillSeries } from '../fill-series.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
-import { MIGRATIONS } from './schema.ts'
+import { MIGRATIONS, SERIES_VERSION } from './schema.ts'
 
 /** What the advisory lock of who changes the schema is made from. */
 export function migrationLockName({ schema }: PostgresAddress): string {
@@ -38,8 +38,8 @@ async function bringUpToDate(address: PostgresAddress, onNotice: (message: strin
     const version = await schemaVersion(client, address)
     for (let step = version; step < MIGRATIONS.length; step++) {
       await client.query(MIGRATIONS[step]!)
-      if (step + 1 === SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
     }
+    if (version < SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
     await client.query('delete from schema_version')
     await client.query('insert into schema_version (version) values ($1)', [MIGRATIONS.length])
     await client.query('commit')

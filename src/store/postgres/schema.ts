@@ -1,3 +1,6 @@
+/** The version whose step has the series of all points written anew. */
+export const SERIES_VERSION = 7
+
 /**
  * The steps that bring the schema from each version to the next, `:schema` standing for its quoted name. The
  * tables are those of SQLite (sqlite/schema.ts), with the same places in the stream. Texts that are compared
@@ -258,5 +261,47 @@ export const MIGRATIONS: readonly string[] = [
     last_timestamp bigint not null,
     primary key (market, source, blocks)
   );
+  `,
+
+  `
+  -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
+  -- with the starts of periods, which stand beside their points from now on.
+  alter table funding_period_spans add column start_timestamp bigint;
+  create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);
+
+  truncate funding_period_series;
+  alter table funding_period_series add column seq bigint not null;
+
+  -- The latest market data of each market, rewritten with every block. The estimate of the running funding period is the
+  -- core's own; its texts are null if it sent none.
+  create table market_data (
+    market_id text collate "C" primary key,
+    timestamp bigint not null,
+    mark_price text not null,
+    open_interest text not null,
+    market_state integer not null,
+    trading_mode integer not null,
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    seq bigint not null,
+    height bigint not null,
+    event_index integer not null
+  ) with (fillfactor = 50);
+
+  -- Version 0.1.0 kept one place for a period: the end's, where it had ended, stands as that of its start. Such a start is
+  -- of an unknown event.
+  update funding_periods set start_height = 0, start_index = 0
+  where start_height = height and start_index = event_index and end_timestamp is not null;
+
+  -- Market data of blocks that are held, and the events that those starts are from: the files bring them.
+  insert into kept_from
+  select 'marketData', starts.height, coalesce(
+    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
+  from stream cross join (
+    select first_height as height from stream
+    union all select to_height + 1 from gaps where kind = 'missing'
+  ) as starts;
   `,
 ]

@@ -2,11 +2,11 @@ import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
-import { fillSeries, SERIES_VERSION } from '../fill-series.ts'
+import { fillSeries } from '../fill-series.ts'
 import { StoreError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
+import { APPLICATION_ID, MIGRATIONS, SERIES_VERSION } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -276,10 +276,9 @@ export class Connection {
     this.#database.enableDefensive(false)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
-      for (let step = this.#schemaVersion(); step < MIGRATIONS.length; step++) {
-        this.#database.exec(MIGRATIONS[step]!)
-        if (step + 1 === SERIES_VERSION) runSteps(this, fillSeries(onNotice))
-      }
+      const from = this.#schemaVersion()
+      for (const step of MIGRATIONS.slice(from)) this.#database.exec(step)
+      if (from < SERIES_VERSION) runSteps(this, fillSeries(onNotice))
       this.#database.exec(
         `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length};
         pragma schema_version = ${this.#pragma('schema_version') + 1}`,

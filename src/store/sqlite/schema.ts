@@ -1,6 +1,9 @@
 /** Marks the file as Lyra's (`pragma application_id`): the letters LYRA. */
 export const APPLICATION_ID = 0x4c595241
 
+/** The version whose step has the series of all points written anew. */
+export const SERIES_VERSION = 8
+
 /**
  * The steps that bring a store's schema from each version to the next; `pragma user_version` counts those
  * done. A step is never changed once it has been released.
@@ -281,5 +284,63 @@ export const MIGRATIONS: readonly string[] = [
   set sql = replace(replace(sql, 'price text not null', 'price any not null'), 'twap text not null', 'twap any not null')
   where name = 'funding_period_data_points';
   pragma writable_schema = reset;
+  `,
+
+  `
+  -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
+  -- with the starts of periods, which stand beside their points from now on.
+  alter table funding_period_spans add column start_timestamp integer;
+  create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);
+
+  drop table funding_period_series;
+  create table funding_period_series (
+    market integer not null,
+    source integer not null,
+    seconds integer not null,
+    bucket integer not null,
+    points integer not null,
+    price_first text not null,
+    price_last text not null,
+    price_minimum text,
+    price_maximum text,
+    twap_first text not null,
+    twap_last text not null,
+    twap_minimum text,
+    twap_maximum text,
+    seq integer not null,
+    primary key (market, source, seconds, bucket)
+  ) strict, without rowid;
+
+  -- The latest market data of each market. The estimate of the running funding period is the core's own; its texts are
+  -- null if it sent none.
+  create table market_data (
+    market_id text not null primary key,
+    timestamp integer not null,
+    mark_price text not null,
+    open_interest text not null,
+    market_state integer not null,
+    trading_mode integer not null,
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    seq integer not null,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+
+  -- Version 0.1.0 kept one place for a period: the end's, where it had ended, stands as that of its start. Such a start is
+  -- of an unknown event.
+  update funding_periods set start_height = 0, start_index = 0
+  where start_height = height and start_index = event_index and end_timestamp is not null;
+
+  -- Market data of blocks that are held, and the events that those starts are from: the files bring them.
+  insert into kept_from
+  select 'marketData', starts.height, coalesce(
+    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
+  from stream cross join (
+    select first_height as height from stream
+    union all select to_height + 1 from gaps where kind = 'missing'
+  ) as starts;
   `,
 ]

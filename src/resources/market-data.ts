@@ -1,0 +1,35 @@
+import type { Field } from './field.ts'
+import { MARKET_STATES, TRADING_MODES } from './instruments.ts'
+
+/** How a market stood at its latest market data, which the core sends with every block. */
+export const marketData: { nodeName: string; meaning: string; fields: readonly Field[] } = {
+  nodeName: 'MarketData',
+  meaning: "A market's latest market data.",
+  fields: [
+    { name: 'timestamp', meaning: 'Time of the data, Unix nanoseconds.', column: 'timestamp', form: 'time' },
+    {
+      name: 'markPrice',
+      meaning: "Mark price, in the market's decimals; empty if there is none.",
+      column: 'mark_price',
+      form: 'text',
+    },
+    {
+      name: 'openInterest',
+      meaning: "Open interest, in the market's position decimals.",
+      column: 'open_interest',
+      form: 'integer',
+    },
+    {
+      name: 'marketState',
+      meaning: 'State of the market.',
+      column: 'market_state',
+      form: { typeName: 'MarketState', names: MARKET_STATES },
+    },
+    {
+      name: 'tradingMode',
+      meaning: 'How the market trades.',
+      column: 'trading_mode',
+      form: { typeName: 'TradingMode', names: TRADING_MODES },
+    },
+  ],
+}

@@ -1,0 +1,80 @@
+import { fundingPeriods } from '../resources/funding-periods.ts'
+import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
+import type { Row } from '../resources/resource.ts'
+import { positionOf } from './coverage-rows.ts'
+import type { Position, Reading } from './page.ts'
+import { columnList } from './page-statement.ts'
+import { READ_POSITION } from './statements.ts'
+
+/** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
+export const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
+
+const COLUMNS = `cast(timestamp as text), mark_price, open_interest, market_state, trading_mode, funding_payment,
+  funding_rate, internal_twap, external_twap, cast(seq as text)`
+
+/** The latest data of the markets between two ids, both included. */
+export const READ_MARKET_DATA = `
+  select market_id, ${COLUMNS} from market_data where market_id >= $1 and market_id <= $2`
+
+const NAMES = fundingPeriods.storage.columns.map(({ name }) => name).join(', ')
+
+/** A market's latest period, and the last one with a payment: each with a word that says which. */
+export const READ_PERIODS = (
+  [
+    ['latest', ''],
+    ['paid', 'and funding_payment is not null'],
+  ] as const
+)
+  .map(
+    ([name, condition]) => `select '${name}', ${columnList(fundingPeriods)} from (
+      select ${NAMES} from funding_periods where market_id = $1 ${condition}
+      order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
+  )
+  .join(' union all ')
+
+const at = (column: string) => 1 + fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
+const END_COLUMN = at('end_timestamp')
+const SEQ_COLUMN = at('seq')
+const START_COLUMN = at('start_timestamp')
+
+/** A market's latest period if it runs, and its last paid one, as rows of their resource. */
+export type LatestPeriods = { running: Row | null; paid: Row | null }
+
+/** Only the latest period can be running: an earlier one without an end ended in blocks that are missing. */
+export function latestPeriods(rows: readonly Row[]): LatestPeriods {
+  const [latest, paid] = ['latest', 'paid'].map((which) => rows.find(([name]) => name === which))
+  return {
+    running: latest !== undefined && latest[END_COLUMN] === null ? latest.slice(1) : null,
+    paid: paid?.slice(1) ?? null,
+  }
+}
+
+/** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
+export function marketDataNode([, timestamp, markPrice, openInterest, state, mode]: Row): object {
+  return {
+    ...{ timestamp: String(timestamp), markPrice, openInterest },
+    marketState: MARKET_STATES[Number(state)],
+    tradingMode: TRADING_MODES[Number(mode)],
+  }
+}
+
+/** What the running period would pay if it ended now, as the core says in the market's latest data; null if it does not. */
+export function estimateNode(data: Row | undefined, running: Row | null): object | null {
+  if (data === undefined || running === null) return null
+  const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data
+  if (ENDED_STATES.includes(Number(state)) || running[SEQ_COLUMN - 1] !== seq) return null
+  const texts = { internalTwap, externalTwap, fundingPayment, fundingRate }
+  if (Object.values(texts).includes(null)) return null
+  return { marketId, seq, start: running[START_COLUMN - 1], at, ...texts }
+}
+
+/** The estimate of a market, and the last block of the snapshot; null in an empty store. */
+export function* readEstimate(
+  marketId: string,
+): Reading<{ estimate: object | null; position: Position } | null> {
+  const [position] = yield { text: READ_POSITION, values: [] }
+  if (position === undefined) return null
+  const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
+  const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
+  return { estimate: estimateNode(data, latestPeriods(periods).running), position: positionOf(position)! }
+}
