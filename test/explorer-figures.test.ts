@@ -29,7 +29,9 @@ import { pan, viewRange, zoom } from '../web/src/funding/view-range.ts'
 import { csvOf } from '../web/src/parts/csv.ts'
 import {
   annualised,
+  areIrregular,
   cumulative,
+  dueWithin,
   lengthOf,
   type Period,
   regularLength,
@@ -64,7 +66,12 @@ describe("the explorer's figures", () => {
       [formatBasisPoints('1', '3'), '-6,666.66 bp'],
       [formatBasisPoints('5', '0'), null],
       [formatRate(of('-0.0358598172447733'), 4), '-3.5860 %'],
-      [formatRate(of('0.00000049'), 4), '0.0000 %'],
+      [formatRate(of('0.00000049'), 4), '+0.000049 %'],
+      [formatRate(of('-0.0000000004999'), 4), '-0.000000050 %'],
+      [formatRate(of('-0.000'), 4), '0.0000 %'],
+      [formatAmount('1', { symbol: 'A', decimals: 18 }), '0.000000000000000001'],
+      [formatAmount('-1234', { symbol: 'A', decimals: 18 }, { places: 2 }), '-0.0000000000000012'],
+      [formatAmount('0', { symbol: 'A', decimals: 18 }), '0.00'],
       [formatRate(of('12.5'), 2), '+1,250.00 %'],
       [formatRate(of('0'), 2), '0.00 %'],
     ]
@@ -260,7 +267,16 @@ describe("the explorer's funding periods", () => {
       Array.from({ length: count }, (_, index) =>
         period(index, BigInt(index) * length, BigInt(index + 1) * length),
       )
-    assert.equal(regularLength(row(9, eight)), null)
+    assert.equal(regularLength(row(9, eight)), eight)
+    assert.equal(regularLength(row(3, eight)), eight)
+    // Two do not tell: the periods are not said to be irregular either.
+    assert.equal(regularLength(row(2, eight)), null)
+    const odd = period(3, 3n * eight, 3n * eight + 1n)
+    assert.deepEqual([row(2, eight), [...row(1, eight), odd], [...row(2, eight), odd]].map(areIrregular), [
+      false,
+      false,
+      true,
+    ])
     assert.equal(regularLength(row(10, eight)), eight)
     assert.equal(regularLength([period(0, 0n, 1n), ...row(10, eight)]), eight)
     assert.equal(regularLength([...row(10, eight), period(11, 10n * eight, 11n * eight - 1n)]), null)
@@ -269,6 +285,24 @@ describe("the explorer's funding periods", () => {
       regularLength([...row(10, eight), period(11, 10n * eight, 10n * eight), period(12, 10n * eight, null)]),
       eight,
     )
+  })
+
+  test('are due in a range that their end lies in, if they were paid', () => {
+    const paid = { rate: '0.1' }
+    const all = [
+      ...[
+        period(0, 0n, 10n, paid),
+        period(1, 10n, 20n, paid),
+        period(2, 20n, 30n, { rate: null }),
+        period(3, 30n, 40n, paid),
+      ],
+      period(4, 40n, null),
+    ]
+    const seqs = (from: bigint, to: bigint) => dueWithin(all, { from, to }).map(({ seq }) => Number(seq))
+    assert.deepEqual(seqs(0n, 100n), [0, 1, 3])
+    assert.deepEqual(seqs(10n, 40n), [0, 1])
+    assert.deepEqual(seqs(11n, 41n), [1, 3])
+    assert.deepEqual(seqs(5n, 6n), [])
   })
 
   test('are annualised by 365 days and added up, exactly', () => {

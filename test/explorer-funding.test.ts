@@ -7,7 +7,7 @@ import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts
 import { parseDecimal, writeDecimal } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { annualised, cumulative, readPeriod, whoPays } from '../web/src/periods/period.ts'
+import { annualised, cumulative, dueWithin, readPeriod, whoPays } from '../web/src/periods/period.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
 import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
 import {
@@ -107,7 +107,7 @@ describe("the explorer's funding", () => {
         formatRate(annualised(last.fundingRate!, length)!, 2),
       )
       assert.equal(await exactFigure(page, 'cumulative'), writeDecimal(cumulative(paid.map(readPeriod))))
-      assert.match(text, new RegExp(`Cumulative, ${paid.length} shown`))
+      assert.match(text, new RegExp(`Cumulative, ${paid.length} due in this range`))
 
       const { fundingEstimate } = await ask<{ fundingEstimate: FundingEstimate }>(
         base,
@@ -119,7 +119,10 @@ describe("the explorer's funding", () => {
         await exactFigure(page, 'estimate-payment'),
         fundingEstimate.fundingPayment.replace('-', ''),
       )
-      assert.match(await figure(page, 'time-left'), /^runs for 1 min 21 s; periods are not regular$/)
+      // The data do not move: a date is said, once the page has watched for long enough.
+      await page
+        .getByText(`began ${formatTime(periods.at(-1)!.start)} UTC; periods are not regular`)
+        .waitFor()
       for (const colour of ['longs', 'shorts']) assert.ok(await isDrawn(page, 'rates', colour), colour)
     })
 
@@ -217,13 +220,13 @@ describe("the explorer's funding", () => {
         await page.keyboard.press('Home')
         for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowRight')
         const time = await page.locator('.time-value').innerText()
-        const start = BigInt(Date.parse(`${time.replace(' ', 'T')}Z`)) * 1_000_000n
+        const start = BigInt(Date.parse(time.replace(' ', 'T').replace(' UTC', 'Z'))) * 1_000_000n
         const interval = /in steps of (\w+)/.exec(await page.locator('.figures').innerText())![1]!
         const { series } = await ask<{ series: Parameters<typeof readSeries>[0] }>(
           base,
           `${SERIES}?interval=${interval}`,
         )
-        const moments = momentsOf(readSeries(series), BigInt(series.bucketNanoseconds), [])
+        const moments = momentsOf(readSeries(series))
         const moment = moments.findLast((one) => one.start <= start)!
         for (const source of ['external', 'internal'] as const) {
           assert.equal(await exactFigure(page, `${source}-twap`), moment[source]?.twap.last ?? null, time)
@@ -323,7 +326,7 @@ describe("the explorer's funding", () => {
       assert.match(
         await page.locator('.now-figures').innerText(),
         new RegExp(
-          `Cumulative, ${shown.filter(({ fundingRate }) => fundingRate !== undefined).length} shown`,
+          `Cumulative, ${dueWithin(shown.map(readPeriod), { from: BigInt(from), to: BigInt(to) }).length} due in this range`,
         ),
       )
       await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
@@ -355,7 +358,7 @@ describe("the explorer's funding", () => {
       }
       const chart = await saved(() => page.locator('.chart-panel .csv').click())
       const lines = (await bytesOf(chart)).toString().trim().split('\r\n')
-      assert.match(lines[0]!, /^start,intervalNanoseconds,externalCount,externalPriceFirst/)
+      assert.match(lines[0]!, /^start,intervalNanoseconds,externalSeq,externalCount,externalPriceFirst/)
       assert.ok(lines.length > 100)
       const points = await ask<{ series: Parameters<typeof readSeries>[0] }>(base, `${SERIES}?buckets=1`)
       const count = (column: number) =>
@@ -384,8 +387,7 @@ describe("the explorer's funding", () => {
       base,
       `/api/v2/series/funding-period-data-points/${ETH}?interval=2s`,
     )
-    const read = readSeries(series)
-    const moments = momentsOf(read, read.bucket, [])
+    const moments = momentsOf(readSeries(series))
     const without = moments.find(({ external, internal }) =>
       [external, internal].some((of) => of !== null && /^0+$/.test(of.twap.last)),
     )
@@ -465,10 +467,10 @@ describe("the explorer's funding", () => {
     const { page, faults } = await openPage(browser, base)
     await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
     await settled(page)
-    assert.equal(await figure(page, 'time-left'), 'ends in 6 s')
+    await page.getByText(`due ${formatTime(timeOf(120))} UTC`).waitFor()
     assert.match(
       await page.locator('.now-figures').innerText(),
-      /no estimate: a TWAP or the parameters are missing/,
+      /no estimate: the market has ended, or its latest market data have none/,
     )
     assert.equal(await figure(page, 'external-twap'), '1,234,567,890,123,456,789,012,345,678')
     assert.equal(await figure(page, 'difference'), '+1')

@@ -78,7 +78,10 @@ describe("the explorer's markets", () => {
       )
       const shown = await row.innerText()
       assert.ok(shown.includes(instrument!.code) && shown.includes(instrument!.name), shown)
-      assert.match(shown, /Active/)
+      assert.match(
+        shown,
+        summary.marketData!.marketState === 'STATE_ACTIVE' ? /Active/ : /Suspended · monitoring auction/,
+      )
       assert.equal(await row.getByRole('link', { name: summary.providers, exact: true }).count(), 1)
       await row.locator('.sparkline svg').waitFor()
     }
@@ -299,7 +302,7 @@ describe("the explorer's requests", () => {
     await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
     const charts = asked.filter((path) => /\/series\/|estimates|funding-periods\/[0-9a-f]{64}$/.test(path))
     assert.equal(charts.length, 4, charts.join())
-    await page.getByText('Cumulative, 5000 shown').waitFor()
+    await page.getByText('Cumulative, 5000 due in this range').waitFor()
     assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.5000')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -313,7 +316,7 @@ describe("the explorer's requests", () => {
     )
     // In the past, a short range has all of its own.
     await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
-    await page.getByText('Cumulative, 10 shown').waitFor()
+    await page.getByText('Cumulative, 10 due in this range').waitFor()
     assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
     assert.equal(await page.getByText('more than 5,000').count(), 0)
     assert.deepEqual(faults, [])

@@ -76,7 +76,13 @@ describe("the explorer's providers", () => {
         assert.deepEqual(
           titles.map((title) => title.replace(/[↓↑\s]+/g, ' ').trim()),
           [
-            ...['Market', 'Party', 'Share', 'Required liquidity, USD', 'Time on book, this epoch'],
+            ...[
+              'Market',
+              'Party',
+              'Equity-like share',
+              'Required liquidity, USD',
+              'Time on book, this epoch',
+            ],
             ...['Time on book, last epoch', 'Fee penalty, last epoch', 'Bond penalty, last epoch'],
           ],
         )
@@ -86,7 +92,7 @@ describe("the explorer's providers", () => {
 
     await t.test('filters: the penalised ones, those below a share, both in the address', async () => {
       await page.getByLabel('Penalised only').check()
-      await page.getByLabel('Share below, %').fill('20')
+      await page.getByLabel('Equity-like share below, %').fill('20')
       const expected = all.filter(
         (provider) => isPenalised(provider) && Number(provider.feeShare.equityLikeShare) < 0.2,
       )
@@ -103,9 +109,9 @@ describe("the explorer's providers", () => {
         () => rowsOf(page),
         (rows) => rows.length === expected.length,
       )
-      await page.getByLabel('Share below, %').fill('0.0')
-      await page.getByText('A share is a number of percent above zero').waitFor()
-      await page.getByLabel('Share below, %').fill('0.000001')
+      await page.getByLabel('Equity-like share below, %').fill('0.0')
+      await page.getByText('An equity-like share is a number of percent above zero').waitFor()
+      await page.getByLabel('Equity-like share below, %').fill('0.000001')
       await page.getByRole('button', { name: 'Clear the filters' }).click()
       await eventually(
         () => rowsOf(page),
@@ -213,6 +219,7 @@ describe("the explorer's providers", () => {
       { kind: 'liquidity-provision', provisionId: 'p', marketId: LIVE_MARKET, partyId: party, status: 1 },
       {
         kind: 'market-data',
+        figures: null,
         marketId: LIVE_MARKET,
         feeShares: [{ ...share, equityLikeShare: '0.1234567890123456789' }],
         slas: [],

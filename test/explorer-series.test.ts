@@ -4,9 +4,9 @@ import { writeDecimal } from '../web/src/figures/decimal.ts'
 import { drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
 import { seriesCsv } from '../web/src/series/series-csv.ts'
 
-const bucket = (start: number, price: string, twap: string, count = 1) => {
+const bucket = (start: number, price: string, twap: string, count = 1, seq = 1) => {
   const same = (text: string) => ({ first: text, last: text, minimum: text, maximum: text })
-  return { start: `${start}`, count: `${count}`, price: same(price), twap: same(twap) }
+  return { start: `${start}`, seq: `${seq}`, count: `${count}`, price: same(price), twap: same(twap) }
 }
 
 type Buckets = ReturnType<typeof bucket>[]
@@ -32,7 +32,7 @@ describe("the explorer's series", () => {
       [bucket(0, great, great), bucket(30, '5', '4')],
       [bucket(10, '1', `${great}.5`), bucket(30, '6', '6')],
     )
-    const moments = momentsOf(series, series.bucket, [])
+    const moments = momentsOf(series)
     assert.deepEqual(
       moments.map(({ start, external, internal, difference }) => [
         Number(start),
@@ -53,13 +53,17 @@ describe("the explorer's series", () => {
     )
   })
 
-  test('have no difference across funding periods, nor while a TWAP is 0, where an auction is', () => {
+  test('have no premium across funding periods, nor while a TWAP is 0, as in an auction', () => {
     const series = seriesOf(
-      [bucket(0, '10', '10'), bucket(50, '10', '0'), bucket(70, '10', '10')],
-      [bucket(20, '11', '11'), bucket(40, '11', '11'), bucket(60, '11', '11'), bucket(80, '11', '11')],
+      [
+        bucket(0, '10', '10'),
+        bucket(50, '10', '0', 1, 2),
+        bucket(70, '10', '10', 1, 2),
+        bucket(90, '5', '5', 1, 2),
+      ],
+      [bucket(20, '11', '11'), ...[40, 60, 80].map((start) => bucket(start, '11', '11', 1, 2))],
     )
-    // A period begins at 35: what the external source said before it is of the one before.
-    const moments = momentsOf(series, series.bucket, [0n, 35n])
+    const moments = momentsOf(series)
     assert.deepEqual(
       moments.map(({ start, difference }) => [
         Number(start),
@@ -71,18 +75,20 @@ describe("the explorer's series", () => {
         [40, null],
         [50, null],
         [60, null],
-        [70, '1'],
+        [70, null],
         [80, '1'],
+        // An external point alone changes nothing: the premium is that of the last internal bucket.
+        [90, '1'],
       ],
     )
   })
 
   test('go home as CSV of the range, texts as sent', () => {
     const series = seriesOf([bucket(0, '10', '9')], [bucket(0, '12', '11', 3), bucket(50, '1', '1')])
-    const csv = seriesCsv(momentsOf(series, series.bucket, []), series.bucket, { from: 5n, to: 50n })
+    const csv = seriesCsv(momentsOf(series), series.bucket, { from: 5n, to: 50n })
     const [head, ...lines] = csv.trim().split('\r\n')
-    assert.equal(head!.split(',').length, 20)
-    assert.deepEqual(lines, ['0,10,1,10,10,10,10,9,9,9,9,3,12,12,12,12,11,11,11,11'])
+    assert.equal(head!.split(',').length, 22)
+    assert.deepEqual(lines, ['0,10,1,1,10,10,10,10,9,9,9,9,1,3,12,12,12,12,11,11,11,11'])
   })
 
   test('have places on the screen in whole units', () => {

@@ -64,6 +64,7 @@ export function timeAxis(colours: ChartColours, shown = true): uPlot.Axis {
     font: FONT,
     values: shown ? TIMES : () => [],
     size: shown ? 40 : 6,
+    ...(shown && { label: 'UTC', labelFont: FONT, labelSize: 16, labelGap: 0 }),
     space: 70,
   }
 }
@@ -81,9 +82,10 @@ export function figureAxis(colours: ChartColours, size: number, suffix = ''): uP
     size,
     space: 24,
     values: (_, ticks) => {
-      const texts = ticks.map((tick) => `${long.format(tick)}${suffix}`)
+      // Adding 0 takes the sign off a zero.
+      const texts = ticks.map((tick) => `${long.format(tick + 0)}${suffix}`)
       const fits = texts.every(({ length }) => length * DIGIT_WIDTH <= size)
-      return fits ? texts : ticks.map((tick) => `${short.format(tick)}${suffix}`)
+      return fits ? texts : ticks.map((tick) => `${short.format(tick + 0)}${suffix}`)
     },
   }
 }

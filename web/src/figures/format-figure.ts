@@ -1,4 +1,12 @@
-import { type Decimal, parseDecimal, ratio, round, subtract, trimZeros, writeDecimal } from './decimal.ts'
+import {
+  type Decimal,
+  parseDecimal,
+  ratio,
+  roundVisibly,
+  subtract,
+  trimZeros,
+  writeDecimal,
+} from './decimal.ts'
 
 /** A number's text with its whole part in groups of three, every digit kept; other text as it is. */
 export function groupDigits(text: string): string {
@@ -26,10 +34,14 @@ export function formatPercent(text: string): string {
   return fraction === null ? text : `${groupDigits(trimZeros(writeDecimal(inHundredths(fraction))))} %`
 }
 
-/** A fraction as a percentage of so many places, rounded half away from zero, and signed: `-3.5860 %`. */
+/**
+ * A fraction as a percentage of so many places, rounded half away from zero, and signed: `-3.5860 %`. One that would read
+ * as zero has two digits: `+0.000026 %`.
+ */
 export function formatRate(fraction: Decimal, places: number): string {
-  const { digits, scale } = round(inHundredths(fraction), places)
-  return `${groupSigned({ digits: digits * 10n ** BigInt(places - scale), scale: places })} %`
+  const { digits, scale } = roundVisibly(inHundredths(fraction), places)
+  const shown = Math.max(scale, places)
+  return `${groupSigned({ digits: digits * 10n ** BigInt(shown - scale), scale: shown })} %`
 }
 
 function inHundredths({ digits, scale }: Decimal): Decimal {

@@ -164,7 +164,7 @@ export function ChartPanel({
       </div>
       <div ref={prices} class="chart" data-chart="prices" />
       <div class="chart-head">
-        <h2 class="chart-title">Premium: internal less external TWAP, of the external TWAP</h2>
+        <h2 class="chart-title">Premium: internal TWAP divided by external TWAP, minus 1</h2>
         {png('premium', 'premium')}
       </div>
       <div ref={premium} class="chart" data-chart="premium" />

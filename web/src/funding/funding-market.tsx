@@ -25,7 +25,7 @@ import { NowFigures } from './now-figures.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { RangeBar } from './range-bar.tsx'
-import { BAR_KINDS, type BarKind, barsOf, readingAt } from './reading.ts'
+import { BAR_KINDS, type BarKind, barsOf, barValues, readingAt } from './reading.ts'
 import { Readout } from './readout.tsx'
 import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
@@ -60,11 +60,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   )
   const data = useMemo((): FundingData | null => {
     if (series.data === null) return null
-    const moments = momentsOf(
-      series.data,
-      series.data.bucket,
-      list.map(({ start }) => start),
-    )
+    const moments = momentsOf(series.data)
     return {
       moments,
       bucket: series.data.bucket,
@@ -94,7 +90,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
         ) : (
           <NowFigures
             periods={periods.data === null ? null : list}
-            shown={shown}
+            range={range}
             estimate={estimate.data}
             unit={unit}
             last={last}
@@ -152,6 +148,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
               <>
                 <Readout
                   reading={reading}
+                  bars={{ kind, values: barValues(list, range, estimate.data, kind) }}
                   pointed={pointed !== null}
                   unit={unit}
                   interval={series.data?.interval ?? ''}

@@ -7,13 +7,17 @@ import { formatAge, formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import {
   annualised,
+  areIrregular,
   cumulative,
+  dueWithin,
   expectedLength,
   lengthOf,
   type Period,
   regularLength,
   whoPays,
 } from '../periods/period.ts'
+import type { Range } from '../series/series.ts'
+import { freshness } from '../service/freshness.ts'
 import { runningPeriod } from './reading.ts'
 
 /** Decimal places of a rate, and of an annualised one, in percent. */
@@ -22,8 +26,8 @@ export const ANNUAL_PLACES = 2
 
 export type NowFiguresProps = {
   periods: readonly Period[] | null
-  /** Those that the charts show. */
-  shown: readonly Period[]
+  /** What the charts show. */
+  range: Range
   estimate: FundingEstimate | null
   unit: Unit | null
   /** The time of the last block, Unix nanoseconds. */
@@ -31,11 +35,11 @@ export type NowFiguresProps = {
 }
 
 /** How funding runs: what the running period would pay, what the last one paid, and what all that are shown did. */
-export function NowFigures({ periods, shown, estimate, unit, last }: NowFiguresProps) {
+export function NowFigures({ periods, range, estimate, unit, last }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
   const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
-  const paidShown = shown.filter(({ rate }) => rate !== null)
+  const due = dueWithin(list, range)
   return (
     <div class="now-figures">
       <Running periods={list} running={running} estimate={estimate} unit={unit} last={last} />
@@ -52,21 +56,17 @@ export function NowFigures({ periods, shown, estimate, unit, last }: NowFiguresP
         )}
       </Figure>
       <Figure
-        name={`Cumulative, ${paidShown.length} shown`}
-        main={
-          paidShown.length === 0 ? null : (
-            <Rate text={writeDecimal(cumulative(paidShown))} name="cumulative" />
-          )
-        }
-        none={periods === null ? '' : 'no paid period in this range'}
+        name={`Cumulative, ${due.length} due in this range`}
+        main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
+        none={periods === null ? '' : 'no payment was due in this range'}
       >
-        {paidShown.length > 0 && <Mean periods={paidShown} />}
+        {due.length > 0 && <Mean periods={due} />}
       </Figure>
     </div>
   )
 }
 
-type RunningProps = Omit<NowFiguresProps, 'shown' | 'periods'> & {
+type RunningProps = Omit<NowFiguresProps, 'range' | 'periods'> & {
   periods: readonly Period[]
   running: Period | null
 }
@@ -74,7 +74,6 @@ type RunningProps = Omit<NowFiguresProps, 'shown' | 'periods'> & {
 function Running({ periods, running, estimate, unit, last }: RunningProps) {
   const fits = running !== null && estimate !== null && estimate.seq === `${running.seq}`
   const regular = regularLength(periods)
-  const left = running === null || regular === null ? null : running.start + regular - last
   return (
     <Figure
       name={running === null ? 'Running period' : `Running #${running.seq}, estimate`}
@@ -82,7 +81,7 @@ function Running({ periods, running, estimate, unit, last }: RunningProps) {
       none={
         running === null
           ? 'no period runs'
-          : 'no estimate: a TWAP or the parameters are missing, or blocks of this period are not held'
+          : 'no estimate: the market has ended, or its latest market data have none'
       }
     >
       {fits && (
@@ -93,14 +92,25 @@ function Running({ periods, running, estimate, unit, last }: RunningProps) {
       )}
       {running !== null && (
         <span class="figure-more" data-figure="time-left">
-          {left !== null && left > 0n
-            ? `ends in ${formatAge(left)}`
-            : `runs for ${formatAge(last - running.start)}`}
-          {regular === null && <span class="aside">; periods are not regular</span>}
+          {describeEnd(running.start, regular, last)}
+          {areIrregular(periods) && <span class="aside">; periods are not regular</span>}
         </span>
       )}
     </Figure>
   )
+}
+
+/** When a running period ends: while blocks arrive a span, else a date. */
+function describeEnd(start: bigint, length: bigint | null, last: bigint): string {
+  const end = length === null ? null : start + length
+  if (!['live', 'receiving'].includes(freshness.value.state)) {
+    return end !== null && end > last
+      ? `due ${formatTime(end).slice(0, 19)} UTC`
+      : `began ${formatTime(start).slice(0, 19)} UTC`
+  }
+  return end !== null && end > last
+    ? `ends in ${formatAge(end - last)}`
+    : `runs for ${formatAge(last - start)}`
 }
 
 /** A rate in percent, exact on hover. */
@@ -150,7 +160,7 @@ function Mean({ periods }: { periods: readonly Period[] }) {
         <AnnualRate rate={writeDecimal(cumulative(periods))} length={length} name="cumulative-annualised" /> a
         year
       </span>
-      <span class="figure-more">since {formatTime(periods[0]!.start).slice(0, 16)}</span>
+      <span class="figure-more">since {formatTime(periods[0]!.start).slice(0, 16)} UTC</span>
     </>
   )
 }

@@ -1,7 +1,15 @@
 import type { FundingEstimate } from 'lyra-client'
 import type { Bar } from '../charts/draw.ts'
 import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
-import { annualised, endOf, expectedLength, lengthOf, type Period, within } from '../periods/period.ts'
+import {
+  annualised,
+  dueWithin,
+  endOf,
+  expectedLength,
+  lengthOf,
+  type Period,
+  within,
+} from '../periods/period.ts'
 import { lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
 
 /** What the bars of the chart of rates stand for. */
@@ -20,27 +28,52 @@ export function barsOf(
   estimate: FundingEstimate | null,
   kind: BarKind,
 ): Bar[] {
-  let sum: Decimal = { digits: 0n, scale: 0 }
-  const placeOf = (rate: string | null, length: bigint | null): number | null => {
-    const number = rate === null ? null : parseDecimal(rate)
-    if (number === null) return null
-    if (kind === 'cumulative') sum = add(sum, number)
-    const value = { rate: number, cumulative: sum, annualised: null }[kind] ?? annualised(rate, length)
+  const values = barValues(periods, shown, estimate, kind)
+  const placeOf = (seq: bigint) => {
+    const value = values.get(seq) ?? null
     return value === null ? null : approximate(value) * 100
   }
   const bars = within(periods, shown).flatMap((period, index, all): Bar[] => {
     const to = endOf(all, index, shown.to)
     return to === period.start
       ? []
-      : [{ from: period.start, to, value: placeOf(period.rate, lengthOf(period)), estimate: false }]
+      : [{ from: period.start, to, value: placeOf(period.seq), estimate: false }]
   })
   const running = runningPeriod(periods)
   if (estimate === null || running === null || `${running.seq}` !== estimate.seq) return bars
   const [from, to] = [running.start, BigInt(estimate.at)]
   return [
     ...bars.filter(({ from: start }) => start !== from),
-    { from, to, value: placeOf(estimate.fundingRate, expectedLength(periods)), estimate: true },
+    { from, to, value: placeOf(running.seq), estimate: true },
   ]
+}
+
+/**
+ * What the bar of each period stands for, exact, by seq: its rate, its rate annualised, or the sum of the rates due in
+ * the range up to its end. The running period has the estimate's.
+ */
+export function barValues(
+  periods: readonly Period[],
+  shown: Range,
+  estimate: FundingEstimate | null,
+  kind: BarKind,
+): ReadonlyMap<bigint, Decimal> {
+  const due = new Set(dueWithin(periods, shown))
+  const running = runningPeriod(periods)
+  const values = new Map<bigint, Decimal>()
+  let sum: Decimal = { digits: 0n, scale: 0 }
+  for (const period of within(periods, shown)) {
+    const isEstimate = period === running && estimate?.seq === `${period.seq}`
+    const rate = isEstimate ? estimate.fundingRate : period.rate
+    const number = rate === null ? null : parseDecimal(rate)
+    if (number === null) continue
+    if (isEstimate || due.has(period)) sum = add(sum, number)
+    else if (kind === 'cumulative') continue
+    const length = isEstimate ? expectedLength(periods) : lengthOf(period)
+    const value = { rate: number, cumulative: sum, annualised: null }[kind] ?? annualised(rate, length)
+    if (value !== null) values.set(period.seq, value)
+  }
+  return values
 }
 
 /** The period that runs; null where none does: only the latest can. */

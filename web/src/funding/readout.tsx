@@ -1,30 +1,34 @@
 import { formatAmountWithUnit, type Unit } from '../figures/amount.ts'
-import { writeDecimal } from '../figures/decimal.ts'
-import { formatBasisPoints } from '../figures/format-figure.ts'
+import { type Decimal, writeDecimal } from '../figures/decimal.ts'
+import { formatBasisPoints, formatRate } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
-import { Amount } from '../parts/amount.tsx'
+import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Bucket, Moment } from '../series/series.ts'
 import { Rate } from './now-figures.tsx'
-import type { Reading } from './reading.ts'
+import type { BarKind, Reading } from './reading.ts'
 
 export type ReadoutProps = {
   reading: Reading | null
   pointed: boolean
+  /** What the bars stand for, by seq of their period. */
+  bars: { kind: BarKind; values: ReadonlyMap<bigint, Decimal> }
   unit: Unit | null
   /** The length of a bucket: `5m`. */
   interval: string
 }
 
 /** The exact figures of a time: what both sources say there, and what its funding period pays. */
-export function Readout({ reading, pointed, unit, interval }: ReadoutProps) {
+export function Readout({ reading, pointed, bars, unit, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
   return (
     <div class="figures">
       <div class="figure">
         <span class="figure-name">{pointed ? 'At' : 'Latest in the range'}</span>
-        <span class="figure-value time-value">{moment === null ? '–' : formatTime(moment.start)}</span>
+        <span class="figure-value time-value">
+          {moment === null ? '–' : `${formatTime(moment.start)} UTC`}
+        </span>
         <span class="figure-more" data-figure="period">
           {period === null ? (
             reading?.periodsKnown && 'no funding period'
@@ -38,6 +42,7 @@ export function Readout({ reading, pointed, unit, interval }: ReadoutProps) {
                   <Rate text={period.rate} name="period-rate" />, {whoPays(period.payment)}
                 </>
               )}
+              <BarValue bars={bars} seq={period.seq} />
             </>
           )}
         </span>
@@ -57,16 +62,34 @@ export function Readout({ reading, pointed, unit, interval }: ReadoutProps) {
         <span class="figure-more" data-figure="basis-points">
           {moment?.difference == null
             ? whyNoDifference(moment)
-            : `internal − external, ${formatBasisPoints(moment.internal!.twap.last, moment.external!.twap.last) ?? ''}`}
+            : `internal − external${atPair(moment)}; premium ${formatBasisPoints(moment.pair!.internal.twap.last, moment.pair!.external.twap.last) ?? ''}`}
         </span>
       </div>
     </div>
   )
 }
 
+/** When the TWAPs of a difference are from, if the latest external point is newer. */
+function atPair({ start, pair }: Moment): string {
+  return pair!.internal.start === start ? '' : ` at ${formatTime(pair!.internal.start).slice(11)}`
+}
+
+/** The value of a period's bar, if that is not its rate. */
+function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars']; seq: bigint }) {
+  const value = values.get(seq)
+  if (kind === 'rate' || value === undefined) return null
+  const text = writeDecimal(value)
+  return (
+    <>
+      {kind === 'cumulative' ? '; cumulative ' : '; annualised '}
+      <Rounded text={text} shown={formatRate(value, kind === 'cumulative' ? 4 : 2)} name="bar-value" />
+    </>
+  )
+}
+
 function whyNoDifference(moment: Moment | null): string {
   if (moment === null) return 'no point'
-  if (moment.external?.twap.last === '0' || moment.internal?.twap.last === '0') {
+  if (moment.pair?.external.twap.last === '0' || moment.pair?.internal.twap.last === '0') {
     return 'in auction since the period began: no TWAP'
   }
   return 'one source has no point in this period yet'
@@ -125,8 +148,8 @@ export function describeReading(
     of('external', moment.external),
     of('internal', moment.internal),
     moment.difference === null
-      ? 'no difference'
-      : `difference ${formatAmountWithUnit(writeDecimal(moment.difference), unit, { signed: true })}`,
+      ? 'no premium'
+      : `internal minus external TWAP ${formatAmountWithUnit(writeDecimal(moment.difference), unit, { signed: true })}`,
     ...(period === null
       ? []
       : [

@@ -14,7 +14,15 @@ import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { MOST_COMPARED } from './compare.tsx'
 import { Sparkline } from './sparkline.tsx'
-import { currentRate, paidLength, premiumOf, SORTS, type Sort, sortSummaries } from './summary.ts'
+import {
+  currentRate,
+  paidLength,
+  pricePremiumOf,
+  SORTS,
+  type Sort,
+  sortSummaries,
+  standingOf,
+} from './summary.ts'
 
 const COLUMNS: readonly { sort: Sort | null; title: string; meaning: string; figure?: true; less?: true }[] =
   [
@@ -39,8 +47,8 @@ const COLUMNS: readonly { sort: Sort | null; title: string; meaning: string; fig
     { sort: 'paid', title: 'Last paid', meaning: 'The rate of the last period that was paid.', figure: true },
     {
       sort: 'premium',
-      title: 'Premium',
-      meaning: 'The last internal price by the last external price, less 1.',
+      title: 'Price premium',
+      meaning: 'The last internal price divided by the last external price, minus 1.',
       figure: true,
     },
     {
@@ -51,8 +59,8 @@ const COLUMNS: readonly { sort: Sort | null; title: string; meaning: string; fig
     },
     {
       sort: null,
-      title: 'Price, 24 h',
-      meaning: 'The internal price in the 24 hours before the last block.',
+      title: 'Price',
+      meaning: 'The internal price in the 24 hours before the last block, or since the first point.',
     },
     { sort: 'providers', title: 'Providers', meaning: 'Liquidity providers.', figure: true },
     { sort: 'state', title: 'State', meaning: "The market's state, and how it trades." },
@@ -124,7 +132,8 @@ function Row({
   const { marketId, instrument, lastExternalPoint, lastPaidPeriod, providers } = summary
   const unit = unitOf(instrument)
   const rate = currentRate(summary)
-  const premium = premiumOf(summary)
+  const standing = standingOf(summary)
+  const premium = pricePremiumOf(summary)
   const coverage = latestCoverage()
   const points = coverage?.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
   const name = marketLabel(marketId)
@@ -132,7 +141,7 @@ function Row({
   const hasFunding = points !== undefined || lastPaidPeriod !== null || summary.runningPeriod !== null
   const price = lastExternalPoint?.price
   return (
-    <tr data-market={marketId}>
+    <tr data-market={marketId} class={standing?.hasEnded ? 'ended' : ''}>
       <th scope="row">
         <MarketName
           marketId={marketId}
@@ -197,7 +206,7 @@ function Row({
         )}
       </td>
       <td>
-        {instrument === null ? <span class="quiet">not named</span> : <MarketState instrument={instrument} />}
+        {standing === null ? <span class="quiet">not known</span> : <MarketState standing={standing} />}
       </td>
       <td>
         <input

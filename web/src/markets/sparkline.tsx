@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { formatSpan } from '../figures/format-time.ts'
 import { drawn, readSeries, type Series } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
@@ -20,7 +21,7 @@ export type SparklineProps = {
   last: bigint
 }
 
-/** The last 24 hours of a market's internal price; asked for once the row is seen. */
+/** The last 24 hours of a market's internal price, or as much as there is; asked for once the row is seen. */
 export function Sparkline({ marketId, name, first, last }: SparklineProps) {
   const place = useRef<HTMLSpanElement>(null)
   const [seen, setSeen] = useState(false)
@@ -53,13 +54,18 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
           <path d={path.d} class={path.change < 0 ? 'fell' : 'rose'} />
         </svg>
       )}
-      {path !== null && <span class="sparkline-change">{path.text}</span>}
+      {path !== null && (
+        <span class="sparkline-change">
+          {path.text}
+          <span class="under">in {path.span}</span>
+        </span>
+      )}
     </span>
   )
 }
 
 /** A line of the prices, external where there is no internal one, and the change from first to last. */
-function pathOf({ external, internal }: Series) {
+function pathOf({ external, internal, bucket }: Series) {
   const buckets = internal.length > 0 ? internal : external
   const [begin, end] = [buckets[0], buckets.at(-1)]
   const from = drawn(begin?.price.first, 0)
@@ -75,11 +81,15 @@ function pathOf({ external, internal }: Series) {
     return `${x.toFixed(1)} ${y.toFixed(1)}`
   })
   const change = from === 0 ? 0 : to / from - 1
-  const text = `${change > 0 ? '+' : ''}${(change * 100).toFixed(1)} %`
+  const percent = (change * 100).toFixed(1)
+  const text = `${Number(percent) > 0 ? '+' : ''}${Number(percent) === 0 ? '0.0' : percent} %`
+  const covered = end.start + bucket - begin.start
+  const span = covered >= (DAY / 100n) * 98n ? '24 h' : formatSpan(covered)
   return {
     d: points.length === 1 ? `M1 ${HEIGHT / 2}H${WIDTH - 1}` : `M${points.join('L')}`,
     change,
     text,
-    label: (name: string) => `${name}: price in the last 24 hours, ${text}`,
+    span,
+    label: (name: string) => `${name}: price in the last ${span}, ${text}`,
   }
 }

@@ -2,7 +2,7 @@ import type { MarketSummary } from 'lyra-client'
 import { writeDecimal } from '../figures/decimal.ts'
 import { csvOf } from '../parts/csv.ts'
 import { annualised } from '../periods/period.ts'
-import { currentRate, paidLength, premiumOf } from './summary.ts'
+import { currentRate, paidLength, pricePremiumOf, standingOf } from './summary.ts'
 
 const HEAD = [
   'marketId',
@@ -13,7 +13,7 @@ const HEAD = [
   'annualisedRate',
   'lastPaidRate',
   'lastPaidPayment',
-  'premium',
+  'pricePremium',
   'externalPrice',
   'internalPrice',
   'settlementAssetSymbol',
@@ -30,11 +30,11 @@ export function summariesCsv(summaries: readonly MarketSummary[]): string {
         summary
       const rate = currentRate(summary)
       const year = rate === null ? null : annualised(rate.text, paidLength(summary))
-      const premium = premiumOf(summary)
+      const premium = pricePremiumOf(summary)
       return [
         marketId,
         instrument?.code,
-        instrument?.state,
+        standingOf(summary)?.state,
         rate?.text,
         rate === null ? undefined : `${rate.estimate}`,
         year === null ? undefined : writeDecimal(year),

@@ -1,4 +1,4 @@
-import type { MarketSummary } from 'lyra-client'
+import type { MarketData, MarketSummary } from 'lyra-client'
 import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
 import { annualised, lengthOf, readPeriod } from '../periods/period.ts'
 import { marketLabel } from '../service/instruments.ts'
@@ -23,11 +23,33 @@ export async function askSummaries(signal: AbortSignal): Promise<MarketSummary[]
   return summaries
 }
 
-/** The rate that counts now: the running period's estimate, or what was paid last. */
-export function currentRate({ estimate, lastPaidPeriod }: MarketSummary): {
-  text: string
-  estimate: boolean
-} | null {
+/** States in which a market pays no funding any more. */
+const ENDED: readonly string[] = [
+  ...['STATE_REJECTED', 'STATE_CANCELLED', 'STATE_TRADING_TERMINATED', 'STATE_CLOSED', 'STATE_SETTLED'],
+]
+
+/** How a market stands: by its latest market data or, without those, its older instrument. */
+export type Standing = Pick<MarketData, 'tradingMode'> & {
+  state: MarketData['marketState']
+  hasEnded: boolean
+  /** The time of the market data, Unix nanoseconds as text; null without. */
+  at: string | null
+}
+
+export function standingOf({
+  instrument,
+  marketData,
+}: Pick<MarketSummary, 'instrument' | 'marketData'>): Standing | null {
+  const state = marketData?.marketState ?? instrument?.state
+  const tradingMode = marketData?.tradingMode ?? instrument?.tradingMode
+  if (state === undefined || tradingMode === undefined) return null
+  return { state, tradingMode, hasEnded: ENDED.includes(state), at: marketData?.timestamp ?? null }
+}
+
+/** The rate that counts now: the running period's estimate, or what was paid last. A market that has ended has none. */
+export function currentRate(summary: MarketSummary): { text: string; estimate: boolean } | null {
+  const { estimate, lastPaidPeriod } = summary
+  if (standingOf(summary)?.hasEnded) return null
   if (estimate !== null) return { text: estimate.fundingRate, estimate: true }
   return lastPaidPeriod?.fundingRate === undefined
     ? null
@@ -42,8 +64,8 @@ export function paidLength({ lastPaidPeriod }: MarketSummary): bigint | null {
 /** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
-/** Last internal by last external price, less 1; null where one is missing. */
-export function premiumOf({ lastExternalPoint, lastInternalPoint }: MarketSummary): Decimal | null {
+/** The price premium: last internal price divided by last external price, minus 1; null without one of them. */
+export function pricePremiumOf({ lastExternalPoint, lastInternalPoint }: MarketSummary): Decimal | null {
   const [external, internal] = [lastExternalPoint, lastInternalPoint].map((point) =>
     point === null ? null : parseDecimal(point.price),
   )
@@ -68,6 +90,7 @@ export type Sort = (typeof SORTS)[number]
 /** What a column sorts by: a number, or a text; null goes last. */
 function keyOf(summary: MarketSummary, sort: Sort): Decimal | string | null {
   const rate = currentRate(summary)
+  const standing = standingOf(summary)
   switch (sort) {
     case 'market':
       return marketLabel(summary.marketId)
@@ -78,15 +101,13 @@ function keyOf(summary: MarketSummary, sort: Sort): Decimal | string | null {
     case 'paid':
       return parseDecimal(summary.lastPaidPeriod?.fundingRate ?? '')
     case 'premium':
-      return premiumOf(summary)
+      return pricePremiumOf(summary)
     case 'price':
       return parseDecimal(summary.lastExternalPoint?.price ?? '')
     case 'providers':
       return parseDecimal(summary.providers)
     case 'state':
-      return summary.instrument === null
-        ? null
-        : `${summary.instrument.state} ${summary.instrument.tradingMode}`
+      return standing === null ? null : `${standing.state} ${standing.tradingMode}`
   }
 }
 

@@ -45,7 +45,7 @@ function Ready() {
   const reasons = ready?.status === 'not ready' && state !== 'down' ? ready.reasons : []
   return (
     <div
-      class={`readiness ${state === 'live' || state === 'static' || state === 'connecting' ? 'good' : 'not-good'}`}
+      class={`readiness ${['live', 'receiving', 'static', 'watching', 'connecting'].includes(state) ? 'good' : 'not-good'}`}
     >
       <p>
         <FreshnessText /> <span class="quiet">{more}</span>

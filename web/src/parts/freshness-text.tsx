@@ -3,7 +3,9 @@ import { type Freshness, freshness } from '../service/freshness.ts'
 /** The colour of a state. */
 export const FRESHNESS_DOTS: Record<Freshness['state'], string> = {
   connecting: 'unknown',
+  watching: 'unknown',
   live: 'up',
+  receiving: 'up',
   lagging: 'faulty',
   static: 'still',
   'not-ready': 'faulty',

@@ -1,6 +1,10 @@
-import type { Instrument } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
+import { formatTime } from '../figures/format-time.ts'
+import { type Standing, standingOf } from '../markets/summary.ts'
+import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { instrumentOf } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
 import { CopyButton } from './copy-button.tsx'
 import { MarketPicker } from './market-picker.tsx'
 import { CopyLink } from './request.tsx'
@@ -19,6 +23,16 @@ export type MarketBarProps = {
 /** Chooses a market, and says which it is and how it trades. */
 export function MarketBar({ marketId, markets, none, onPick, children, beside }: MarketBarProps) {
   const instrument = marketId === null ? null : instrumentOf(marketId)
+  const coverage = latestCoverage()
+  const { data: summary } = useQuery(
+    marketId === null || coverage === null || !markets.includes(marketId)
+      ? null
+      : `${marketId} ${lastHeight(coverage)}`,
+    async (signal) =>
+      (await lyra.marketSummariesPage({ marketId: marketId! }, { signal })).rows[0]?.node ?? null,
+    { keep: true },
+  )
+  const standing = summary?.marketId === marketId ? standingOf(summary) : null
   return (
     <div class="view-bar">
       <MarketPicker
@@ -27,10 +41,10 @@ export function MarketBar({ marketId, markets, none, onPick, children, beside }:
         {...(none !== undefined && { none })}
         onPick={onPick}
       />
-      {instrument !== null && (
+      {(instrument !== null || standing !== null) && (
         <span class="about">
-          {instrument.name !== '' && <span class="about-name">{instrument.name}</span>}
-          <MarketState instrument={instrument} />
+          {instrument !== null && instrument.name !== '' && <span class="about-name">{instrument.name}</span>}
+          {standing !== null && <MarketState standing={standing} />}
         </span>
       )}
       {beside}
@@ -43,18 +57,20 @@ export function MarketBar({ marketId, markets, none, onPick, children, beside }:
   )
 }
 
-/** A market's state and how it trades: `Active`, or `Suspended · monitoring auction`. */
-export function MarketState({ instrument }: { instrument: Instrument }) {
-  const text = describeState(instrument)
-  const good = instrument.state === 'STATE_ACTIVE' && !text.includes('auction')
-  return <span class={`state-chip ${good ? 'good' : 'other'}`}>{text}</span>
+/** A market's state and how it trades: `Active`, `Suspended · monitoring auction`, or `Settled since 2023-10-05 10:15`. */
+export function MarketState({ standing }: { standing: Standing }) {
+  const text = describeState(standing)
+  const good = standing.state === 'STATE_ACTIVE' && !text.includes('auction')
+  const look = standing.hasEnded ? 'ended' : good ? 'good' : 'other'
+  return <span class={`state-chip ${look}`}>{text}</span>
 }
 
-export function describeState({ state, tradingMode }: Instrument): string {
+export function describeState({ state, tradingMode, hasEnded, at }: Standing): string {
   const words = (text: string, prefix: string) => text.slice(prefix.length).replaceAll('_', ' ').toLowerCase()
   const named = words(state, 'STATE_')
   const mode = words(tradingMode, 'TRADING_MODE_')
   const first = named.slice(0, 1).toUpperCase() + named.slice(1)
+  if (hasEnded) return at === null ? first : `${first} since ${formatTime(at).slice(0, 16)} UTC`
   const plain = ['continuous', 'unspecified', 'no trading'].includes(mode) || mode.startsWith(named)
   return plain ? first : `${first} · ${mode}`
 }

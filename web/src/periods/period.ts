@@ -4,8 +4,9 @@ import { add, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
 /** A year as rates are annualised by, nanoseconds. */
 const YEAR = 365n * 86_400n * 1_000_000_000n
 
-/** Periods of equal length, one after another, that make a market's periods regular. */
+/** A market's periods are regular if the last ten are equally long; fewer than three do not tell. */
 const REGULAR = 10
+const LEAST_REGULAR = 3
 
 /** Decimal places of an annualised rate. */
 const ANNUAL_PLACES = 18
@@ -65,6 +66,11 @@ export function annualised(rate: string | null, length: bigint | null): Decimal 
   return number === null || length === null ? null : scaleBy(number, YEAR, length, ANNUAL_PLACES)
 }
 
+/** Paid periods that were due in a range: those whose end lies in it. */
+export function dueWithin(periods: readonly Period[], { from, to }: { from: bigint; to: bigint }): Period[] {
+  return periods.filter(({ rate, end }) => rate !== null && end !== null && end >= from && end < to)
+}
+
 /** The sum of the rates of periods that were paid. */
 export function cumulative(periods: readonly Period[]): Decimal {
   return periods.reduce<Decimal>(
@@ -73,12 +79,22 @@ export function cumulative(periods: readonly Period[]): Decimal {
   )
 }
 
-/** The length of a market's periods where they are regular: the last ten of some length are equally long. */
+/** The length of a market's periods if the last ten of non-zero length are equally long; null if not, or not known. */
 export function regularLength(periods: readonly Period[]): bigint | null {
-  const lengths = periods.map(lengthOf).filter((length) => length !== null && length > 0n)
-  const last = lengths.slice(-REGULAR)
-  return last.length === REGULAR && last.every((length) => length === last[0]) ? last[0]! : null
+  const last = lastLengths(periods)
+  return last.length >= LEAST_REGULAR && last.every((length) => length === last[0]) ? last[0]! : null
 }
+
+/** Whether a market's periods are known to be of different lengths. */
+export function areIrregular(periods: readonly Period[]): boolean {
+  return lastLengths(periods).length >= LEAST_REGULAR && regularLength(periods) === null
+}
+
+const lastLengths = (periods: readonly Period[]) =>
+  periods
+    .map(lengthOf)
+    .filter((length) => length !== null && length > 0n)
+    .slice(-REGULAR)
 
 /** What a period is annualised by while it runs: the length that it will have, or that of the last one paid. */
 export function expectedLength(periods: readonly Period[]): bigint | null {

@@ -1,6 +1,13 @@
 import type { LiquidityProvider } from 'lyra-client'
 import { formatAmount, wholeUnits } from '../figures/amount.ts'
-import { compare, type Decimal, parseDecimal, round, trimZeros, writeDecimal } from '../figures/decimal.ts'
+import {
+  compare,
+  type Decimal,
+  parseDecimal,
+  roundVisibly,
+  trimZeros,
+  writeDecimal,
+} from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import { marketUnit } from '../service/instruments.ts'
 
@@ -30,9 +37,9 @@ export const COLUMNS: readonly Column[] = [
   {
     name: 'share',
     first: true,
-    title: 'Share',
+    title: 'Equity-like share',
     meaning:
-      "Equity-like share: the provider's part of the market's liquidity fees by what it has committed and for how long, before its score and penalties.",
+      "The provider's share of the market by what it has committed and for how long. The fees that it gets also depend on its score and penalties.",
     read: ({ feeShare }) => feeShare.equityLikeShare,
     kind: 'part',
     bar: true,
@@ -70,7 +77,8 @@ export const COLUMNS: readonly Column[] = [
     name: 'feePenalty',
     first: true,
     title: 'Fee penalty, last epoch',
-    meaning: 'The part of its fees that it lost for the last epoch, because its time on book was too short.',
+    meaning:
+      'The part of its fees that it lost after the last epoch, because its time on book was too short. It averages earlier epochs: the network takes the greater of the last epoch and the average.',
     sla: true,
     read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
     kind: 'part',
@@ -151,14 +159,16 @@ export function showFigure({ kind, list }: Column, text: string, provider: Liqui
   const number = parseDecimal(text)
   if (number === null) return text
   if (kind === 'amount') return formatAmount(text, marketUnit(provider.marketId), { places: PLACES })
-  return groupDigits(trimZeros(writeDecimal(round(number, SMALL_PART_PLACES))))
+  return groupDigits(trimZeros(writeDecimal(roundVisibly(number, SMALL_PART_PLACES))))
 }
 
 function showPart(text: string): string {
   const number = parseDecimal(text)
   if (number === null) return text
   const isSmall = compare(number, { digits: 1n, scale: 2 }) < 0
-  return formatPercent(writeDecimal(round(number, isSmall ? SMALL_PART_PLACES + 2 : SMALL_PART_PLACES)))
+  return formatPercent(
+    writeDecimal(roundVisibly(number, isSmall ? SMALL_PART_PLACES + 2 : SMALL_PART_PLACES)),
+  )
 }
 
 /** Whether a provider was penalised: for the last epoch, in fees or bond, or for one before. */

@@ -28,7 +28,7 @@ export function FilterControls() {
         Penalised only
       </label>
       <label class="field inline">
-        <span class="field-label">Share below, %</span>
+        <span class="field-label">Equity-like share below, %</span>
         <input
           class="short"
           inputMode="decimal"
@@ -39,7 +39,7 @@ export function FilterControls() {
         />
       </label>
       <span class="fault" aria-live="polite">
-        {wrong ? 'A share is a number of percent above zero, such as 5 or 0.5.' : ''}
+        {wrong ? 'An equity-like share is a number of percent above zero, such as 5 or 0.5.' : ''}
       </span>
     </fieldset>
   )

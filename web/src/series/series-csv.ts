@@ -6,6 +6,7 @@ const STATISTICS = ['first', 'last', 'minimum', 'maximum'] as const
 /** The buckets of a range as CSV: exact texts as sent, nothing where a source has no point. */
 export function seriesCsv(moments: readonly Moment[], bucket: bigint, { from, to }: Range): string {
   const columns = (source: string) => [
+    `${source}Seq`,
     `${source}Count`,
     ...['Price', 'Twap'].flatMap((value) =>
       STATISTICS.map((name) => `${source}${value}${name[0]!.toUpperCase()}${name.slice(1)}`),
@@ -14,7 +15,11 @@ export function seriesCsv(moments: readonly Moment[], bucket: bigint, { from, to
   const cells = (own: Bucket | null, start: bigint) =>
     own === null || own.start !== start
       ? columns('').map(() => null)
-      : [`${own.count}`, ...[own.price, own.twap].flatMap((value) => STATISTICS.map((name) => value[name]))]
+      : [
+          `${own.seq}`,
+          `${own.count}`,
+          ...[own.price, own.twap].flatMap((value) => STATISTICS.map((name) => value[name])),
+        ]
   return csvOf(
     ['start', 'intervalNanoseconds', ...columns('external'), ...columns('internal')],
     moments

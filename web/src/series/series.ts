@@ -8,6 +8,8 @@ export type Range = { from: bigint; to: bigint }
 export type Bucket = {
   /** Unix nanoseconds. */
   start: bigint
+  /** The funding period of `twap`. */
+  seq: bigint
   count: bigint
   price: SeriesSummary
   twap: SeriesSummary
@@ -27,8 +29,9 @@ export type Series = Range & {
 export function readSeries(body: SeriesBody): Series {
   const of = (source: DataPointSource) =>
     (body.sources.find(({ dataPointType }) => dataPointType === source)?.buckets ?? []).map(
-      ({ start, count, ...statistics }): Bucket => ({
+      ({ start, seq, count, ...statistics }): Bucket => ({
         start: BigInt(start),
+        seq: BigInt(seq),
         count: BigInt(count),
         ...statistics,
       }),
@@ -43,34 +46,32 @@ export function readSeries(body: SeriesBody): Series {
   }
 }
 
-/** What both sources say at a bucket of either: their own, or the last one before that is of the same period. */
+/** What both sources say at a bucket of either: their own, or their last one before. */
 export type Moment = {
   /** When the bucket begins, Unix nanoseconds. */
   start: bigint
   external: Bucket | null
   internal: Bucket | null
-  /** Internal less external TWAP; null in auction, and where one source has none in this period yet. */
+  /**
+   * The latest internal bucket with the latest external one at or before it, if both are of the period that runs here:
+   * a TWAP belongs to one period.
+   */
+  pair: { external: Bucket; internal: Bucket } | null
+  /** Internal minus external TWAP of the pair; null while one is 0, as in an auction. */
   difference: Decimal | null
-  /** The difference as a part of the external TWAP. */
+  /** The premium: internal divided by external TWAP of the pair, minus 1. */
   premium: Decimal | null
 }
 
 /** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
-/**
- * Every bucket of either source, in order, with what the other one said last.
- *
- * @param starts when funding periods begin, ascending: a TWAP is of its period alone
- */
-export function momentsOf(
-  { external, internal }: Series,
-  bucket: bigint,
-  starts: readonly bigint[],
-): Moment[] {
+/** Every bucket of either source, in order, with what the other one said last. */
+export function momentsOf({ external, internal }: Series): Moment[] {
   const moments: Moment[] = []
-  let [e, i, p] = [0, 0, 0]
-  let last: { external: Bucket | null; internal: Bucket | null } = { external: null, internal: null }
+  let [e, i] = [0, 0]
+  let last: Pick<Moment, 'external' | 'internal'> = { external: null, internal: null }
+  let pair: Moment['pair'] = null
   while (e < external.length || i < internal.length) {
     const nextExternal = external[e]?.start
     const nextInternal = internal[i]?.start
@@ -82,20 +83,13 @@ export function momentsOf(
       external: nextExternal === start ? external[e++]! : last.external,
       internal: nextInternal === start ? internal[i++]! : last.internal,
     }
-    // The last period that has begun before the bucket ends: its first bucket is its own.
-    while (p + 1 < starts.length && starts[p + 1]! < start + bucket) p++
-    const latest = starts[p]
-    const began = latest !== undefined && latest < start + bucket ? latest : null
-    const twap = (of: Bucket | null) =>
-      of !== null && (began === null || of.start + bucket > began) ? twapOf(of) : null
-    const [outside, inside] = [twap(last.external), twap(last.internal)]
+    const isOfOnePeriod = last.external !== null && last.external.seq === last.internal?.seq
+    if (!isOfOnePeriod) pair = null
+    else if (nextInternal === start) pair = { external: last.external!, internal: last.internal! }
+    const [outside, inside] = pair === null ? [null, null] : [twapOf(pair.external), twapOf(pair.internal)]
     const difference = outside === null || inside === null ? null : subtract(inside, outside)
-    moments.push({
-      start,
-      ...last,
-      difference,
-      premium: difference === null ? null : ratio(difference, outside!, 0, PREMIUM_PLACES),
-    })
+    const premium = difference === null ? null : ratio(difference, outside!, 0, PREMIUM_PLACES)
+    moments.push({ start, ...last, pair, difference, premium })
   }
   return moments
 }

@@ -8,12 +8,24 @@ import { coverageError, coverageSamples, lastHeight, latestCoverage, readiness }
 /** A last block of at most this age is live: blocks come every second or so, and clocks differ a little. */
 const LIVE_MS = 60_000
 
-/** Blocks that came within this time make a service one that follows the network, however old they are. */
+/** Blocks that arrived within this time make a service one that receives them, however old they are. */
 const WATCHED_MS = 20_000
+
+/** So long a page watches before it says that no block arrives. */
+const SETTLED_MS = 8_000
 
 /** How current the data are: the one place that says so, for the header, the Node page and the button. */
 export type Freshness = {
-  state: 'connecting' | 'live' | 'lagging' | 'static' | 'not-ready' | 'empty' | 'down'
+  state:
+    | 'connecting'
+    | 'watching'
+    | 'live'
+    | 'receiving'
+    | 'lagging'
+    | 'static'
+    | 'not-ready'
+    | 'empty'
+    | 'down'
   /** In one or two words, with the age, the lag, the date or the reason. */
   text: string
   /** The whole of it. */
@@ -57,21 +69,38 @@ export const freshness = computed<Freshness>(() => {
       more: `Live: the last block is ${formatAge(age)} old.`,
     }
   }
-  if (behind || hasGrown()) {
+  const minute = `${asOf.slice(0, 16)} UTC`
+  if (hasGrown()) {
+    return {
+      state: 'receiving',
+      text: `receiving · ${minute}`,
+      more: `Receiving blocks. The last one is of ${asOf}, ${formatAge(age)} ago.`,
+    }
+  }
+  if (!isWatched()) {
+    return { state: 'watching', text: `as of ${minute}`, more: `The last block is of ${asOf}.` }
+  }
+  if (behind) {
     return {
       state: 'lagging',
       text: `lagging by ${formatAge(age)}`,
-      more: `Blocks come in, but the last one is ${formatAge(age)} old, of ${asOf}.`,
+      more: `Lagging: the last block is of ${asOf}, ${formatAge(age)} ago, and none arrives.`,
     }
   }
   return {
     state: 'static',
-    text: `static as of ${asOf.slice(0, 16)}`,
-    more: `Static: no blocks come in. The last one is of ${asOf}, ${formatAge(age)} ago.`,
+    text: `static as of ${minute}`,
+    more: `Static: no blocks arrive. The last one is of ${asOf}, ${formatAge(age)} ago.`,
   }
 })
 
-/** Whether blocks came in lately, as far as this page has watched. */
+/** Whether this page has watched for long enough to say that no block arrives. */
+function isWatched(): boolean {
+  const [first] = coverageSamples.value
+  return first !== undefined && first.at <= now.value - SETTLED_MS
+}
+
+/** Whether blocks arrived lately, as far as this page has watched. */
 function hasGrown(): boolean {
   const samples = coverageSamples.value.filter(({ at }) => at > now.value - WATCHED_MS)
   const [first, last] = [samples[0], samples.at(-1)]
