@@ -7,13 +7,16 @@ import { type Comparison, compareSides } from '../src/compare/compare-sides.ts'
 import { openServiceSide } from '../src/compare/service-side.ts'
 import type { Side } from '../src/compare/side.ts'
 import { openStoreSide } from '../src/compare/store-side.ts'
+import { cutToMicrosecond } from '../src/domain/time.ts'
+import { SOURCES } from '../src/resources/funding-period-data-points.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
-import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
+import { NAMED_SAMPLE, recordingPath, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const records = recordsOf(readRecording(NAMED_SAMPLE))
@@ -196,6 +199,49 @@ describe('services that are compared', () => {
     assert.equal(outcomes(await compare(reference, changed)).checkpoints, 'differs')
   })
 
+  test('may be a data node that lost the points of a block but one, and times below the microsecond', async (t) => {
+    for (const name of ['perps-long', 'synthetic']) {
+      const store = kind!.create(t)
+      await ingestWhole(store, recordingPath(`${name}.evts.gz`)!)
+      const rows = (await dumpStore(store)).funding_period_data_points!.map(
+        (row) => JSON.parse(row) as string[],
+      )
+      const kept = new Map<string, string[]>()
+      for (const row of rows) {
+        const [market, source, , seq, , , height, index] = row
+        const known = kept.get(`${market} ${source} ${seq} ${height}`)
+        if (known === undefined || Number(known[7]) < Number(index))
+          kept.set(`${market} ${source} ${seq} ${height}`, row)
+      }
+      const lost = rows.length - kept.size
+      assert.ok(lost > (name === 'synthetic' ? 0 : 100), `${lost} lost`)
+      const keys = new Set(
+        [...kept.values()].map(([market, source, time, seq]) => `${market} ${time} ${seq} ${source}`),
+      )
+      const holds = ({ marketId, timestamp, seq, dataPointType }: Record<string, string>) =>
+        keys.has(
+          `${marketId} ${timestamp} ${seq} ${SOURCES.indexOf(dataPointType as (typeof SOURCES)[number])}`,
+        )
+      const reference = await serveAsReference(t, await serve(t, store), holds)
+      const pointsOf = ({ resources }: Comparison) =>
+        resources.find(({ resource }) => resource === 'fundingPeriodDataPoints')!
+      const points = pointsOf(await compare(store, reference))
+      assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size], name)
+      const { stdout } = await runLyra(t, ['compare', reference, store])
+      assert.ok(stdout.includes(`${lost.toLocaleString('en')} that the data node lost`), stdout)
+      // Of a service the blocks are not known.
+      assert.equal(pointsOf(await compare(reference, await serve(t, store))).lost, lost)
+      // The first real difference is found all the same.
+      const [, source, timestamp, seq] = [...kept.values()].at(-1)!
+      const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`
+      const changed = kind!.create(t)
+      await ingestWhole(changed, recordingPath(`${name}.evts.gz`)!)
+      await runSql(changed, `update funding_period_data_points set twap = '77777' where ${where}`)
+      const { difference } = pointsOf(await compare(changed, reference))
+      assert.deepEqual([difference?.fields, difference?.key.seq], [['twap'], seq])
+    }
+  })
+
   test('that are no such service, hold nothing or are of another chain are said to be so', async (t) => {
     const store = kind!.create(t)
     await ingestWhole(store, SAMPLE)
@@ -274,7 +320,11 @@ async function listen(t: TestContext, answer: (path: string, respond: Respond) =
  * Serves what a service has as a data node of the reference does: no coverage, three lists alone, numbers written
  * otherwise, and pages that begin with the rows that the page before has ended with.
  */
-async function serveAsReference(t: TestContext, base: string): Promise<string> {
+async function serveAsReference(
+  t: TestContext,
+  base: string,
+  holds: (point: Record<string, string>) => boolean = () => true,
+): Promise<string> {
   return listen(t, (path, respond) => {
     if (!/^\/api\/v2\/(checkpoints|liquidity|funding-periods)/.test(path)) {
       respond(404, '{"code":5,"message":"Not Found","details":[]}')
@@ -286,14 +336,19 @@ async function serveAsReference(t: TestContext, base: string): Promise<string> {
       target.searchParams.set('pagination.first', '700')
     void fetch(target).then(async (response) => {
       const text = (await response.text()).replaceAll(/"price":"(\d+)000"/g, '"price":"$1E+3"')
-      respond(response.status, repeated(text), response.headers.get('x-block-height')!)
+      respond(response.status, repeated(text, holds), response.headers.get('x-block-height')!)
     })
   })
 }
 
-/** The edges of a page with the first one twice. */
-function repeated(text: string): string {
-  const body = JSON.parse(text) as Record<string, { edges: object[] }>
-  for (const list of Object.values(body)) if (list.edges.length > 1) list.edges.splice(1, 0, list.edges[0]!)
+/** The edges of a page with the first one twice, without points that it does not hold, and with times as it keeps them. */
+function repeated(text: string, holds: (point: Record<string, string>) => boolean): string {
+  const body = JSON.parse(text) as Record<string, { edges: { node: Record<string, string> }[] }>
+  for (const list of Object.values(body)) {
+    list.edges = list.edges.filter(({ node }) => node.dataPointType === undefined || holds(node))
+    for (const { node } of list.edges)
+      if (node.timestamp !== undefined) node.timestamp = String(cutToMicrosecond(BigInt(node.timestamp)))
+    if (list.edges.length > 1) list.edges.splice(1, 0, list.edges[0]!)
+  }
   return JSON.stringify(body)
 }

@@ -102,11 +102,22 @@ function describe({ a, b, heights, resources }: Comparison): string {
   return lines.join('\n')
 }
 
-function describePart({ resource, same, notCovered, difference, notCompared }: ResourceComparison): string[] {
+function describePart({
+  resource,
+  same,
+  notCovered,
+  lost,
+  difference,
+  notCompared,
+}: ResourceComparison): string[] {
   const title = wordsOf(resourceNamed(resource))
   if (notCompared !== null) return [printable(`${title}: not compared: ${notCompared}`)]
   const rest = notCovered === 0 ? '' : `, ${notCovered.toLocaleString('en')} not in what both cover`
-  const head = `${title}: ${same.toLocaleString('en')} rows are the same${rest}`
+  const gone =
+    lost === 0
+      ? ''
+      : `, ${lost.toLocaleString('en')} that the data node lost (it keeps one point of a block, period and source)`
+  const head = `${title}: ${same.toLocaleString('en')} rows are the same${rest}${gone}`
   return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '../domain/compare-numbers.ts'
 import { describeHeights, type HeightRange, intersection, isWithin, merged } from '../domain/coverage.ts'
-import { MICROSECOND } from '../domain/time.ts'
+import { cutToMicrosecond } from '../domain/time.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
@@ -26,6 +26,11 @@ export type ResourceComparison = {
   same: number
   /** Rows passed over: of blocks, or of times, that not both cover. */
   notCovered: number
+  /**
+   * Data points that a data node of the reference cannot hold: it keeps one of those that share block, market, seq and
+   * source. Of a service, whose blocks are not known, all that only the data node lacks.
+   */
+  lost: number
   difference: Difference | null
   /** Why it was not compared; null where it was. */
   notCompared: string | null
@@ -113,6 +118,7 @@ async function compareResource(
     resource: resource.name,
     same: 0,
     notCovered: 0,
+    lost: 0,
     difference: null,
     notCompared: null,
   }
@@ -128,12 +134,13 @@ async function compareResource(
     if (typeof part === 'string') return { ...result, notCompared: part }
     result.same += part.same
     result.notCovered += part.notCovered
+    result.lost += part.lost
     if (part.difference !== null) return { ...result, difference: part.difference }
   }
   return result
 }
 
-type Part = Pick<ResourceComparison, 'same' | 'notCovered' | 'difference'>
+type Part = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
 
 /** Compares rows that change, at a height that both sides stand at; why that cannot be done, where it cannot. */
 async function atOneHeight(
@@ -175,10 +182,10 @@ type RowsCompared = {
 
 async function compareRows(compared: RowsCompared): Promise<Part> {
   const { a, b, resource, marketId, atHeight, signal } = compared
-  const part: Part = { same: 0, notCovered: 0, difference: null }
+  const part: Part = { same: 0, notCovered: 0, lost: 0, difference: null }
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
   const [groupsA, groupsB] = [a, b].map((side) =>
-    groupsOf(side.rows(resource, marketId, atHeight), side.name),
+    groupsOf(cut(side.rows(resource, marketId, atHeight), compared), side.name),
   )
   /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
   const seen = { a: false, b: false }
@@ -202,6 +209,8 @@ async function compareRows(compared: RowsCompared): Promise<Part> {
             : differingFields(resource.fields, left.node, right.node, cutsTimes)
         if (left !== null && right !== null && fields.length === 0) {
           part.same++
+        } else if (await isLost(compared, left, right)) {
+          part.lost++
         } else if (await isCovered(compared, left, right, seen)) {
           part.difference = differenceOf(resource, marketId, left, right, fields)
           return part
@@ -218,6 +227,35 @@ async function compareRows(compared: RowsCompared): Promise<Part> {
   }
 }
 
+/** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
+async function* cut(
+  chunks: AsyncIterable<readonly ComparedRow[]>,
+  { a, b, resource }: RowsCompared,
+): AsyncGenerator<readonly ComparedRow[], void, undefined> {
+  const isTime = resource.dateRange && resource.key[0]!.type === 'int64'
+  if (!isTime || !(a.isReference || b.isReference)) return yield* chunks
+  for await (const rows of chunks) {
+    yield rows.map((row) => {
+      const [time, ...rest] = row.key
+      return { ...row, key: [cutToMicrosecond(time as bigint), ...rest], exact: row.key }
+    })
+  }
+}
+
+/** Whether a row is a data point that the data node of the reference on the other side cannot hold. */
+async function isLost(
+  { a, b, resource, marketId }: RowsCompared,
+  left: ComparedRow | null,
+  right: ComparedRow | null,
+): Promise<boolean> {
+  const row = left ?? right!
+  const [own, other] = left === null ? [b, a] : [a, b]
+  if (left !== null && right !== null) return false
+  if (resource.name !== 'fundingPeriodDataPoints' || marketId === null || !other.isReference) return false
+  const beside = await own.pointsBeside(marketId, row.exact ?? row.key)
+  return beside === null || beside > 1n
+}
+
 /** The rows under each value of the key's first column, sorted, each once. */
 async function* groupsOf(
   chunks: AsyncIterable<readonly ComparedRow[]>,
@@ -225,8 +263,15 @@ async function* groupsOf(
 ): AsyncGenerator<ComparedRow[], void, undefined> {
   let group: ComparedRow[] = []
   const whole = () => {
-    const sorted = group.sort((x, y) => compareKeys(x.key, y.key))
-    return sorted.filter((row, index) => index === 0 || compareKeys(row.key, sorted[index - 1]!.key) !== 0)
+    const sorted = group.sort(
+      (x, y) => compareKeys(x.key, y.key) || compareKeys(x.exact ?? [], y.exact ?? []),
+    )
+    // Of rows of one key with a cut time only the same row is a repetition.
+    return sorted.filter((row, index) => {
+      const before = sorted[index - 1]
+      if (before === undefined || compareKeys(row.key, before.key) !== 0) return true
+      return row.exact !== undefined && canonical(row.node) !== canonical(before.node)
+    })
   }
   for await (const rows of chunks) {
     for (const row of rows) {
@@ -331,7 +376,7 @@ function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean)
     if (form === 'number') return compareNumbers(a, b) === 0
     if (form !== 'time' || !cutsTimes) return false
     const isTime = (text: string) => /^-?\d{1,20}$/.test(text)
-    return isTime(a) && isTime(b) && BigInt(a) / MICROSECOND === BigInt(b) / MICROSECOND
+    return isTime(a) && isTime(b) && cutToMicrosecond(BigInt(a)) === cutToMicrosecond(BigInt(b))
   }
   return canonical(a) === canonical(b)
 }

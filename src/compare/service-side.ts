@@ -93,6 +93,7 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
       }
     },
     blockOf: async () => null,
+    pointsBeside: async () => null,
     close: async () => {},
   }
 }

@@ -3,8 +3,8 @@ import { isObject, namesOf } from '../resources/field.ts'
 import type { Key, KeyValue, Resource } from '../resources/resource.ts'
 import { CompareError } from './compare-error.ts'
 
-/** A row as the API gives it, with its key. */
-export type ComparedRow = { key: Key; node: Readonly<Record<string, unknown>> }
+/** A row as the API gives it, with its key; `exact`: the key before its time was cut to the microsecond. */
+export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string, unknown>> }
 
 /** What a side holds, as far as it says. */
 export type Held = {
@@ -46,6 +46,8 @@ export type Side = {
   ): AsyncIterable<readonly ComparedRow[]>
   /** The block that a row comes from; null where the side does not say. */
   blockOf(resource: Resource, marketId: string | null, key: Key): Promise<bigint | null>
+  /** How many points a data point's block has of its market, seq and source; null if the side does not say. */
+  pointsBeside(marketId: string, key: Key): Promise<bigint | null>
   close(): Promise<void>
 }
 

@@ -1,10 +1,26 @@
 import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
 import { MARKET_ID } from '../domain/ids.ts'
 import { exportRows } from '../export/export-rows.ts'
-import type { Resource, Selection } from '../resources/resource.ts'
+import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
+import type { Key, Resource, Selection } from '../resources/resource.ts'
+import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
+import type { Reading } from '../store/page.ts'
+import { FIND_MARKET } from '../store/page-statement.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, type Held, keyOfNode, type Side } from './side.ts'
+
+/** Between which times the points of a run of blocks lie, imported or not. */
+const READ_BLOCK_SPAN = `
+  select cast(min(first_timestamp) as text), cast(max(last_timestamp) as text) from (
+    select first_timestamp, last_timestamp from funding_period_block_spans where market = $1 and blocks = $2
+    union all
+    select first_timestamp, last_timestamp from funding_period_imported_spans where market = $1 and blocks = $2
+  ) as spans`
+
+const COUNT_BESIDE = `
+  select cast(count(*) as text) from funding_period_data_points
+  where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
 /** What a coverage says of a side. */
 export function heldOf({ coverage }: CoverageBody): Held {
@@ -73,6 +89,21 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     },
     blockOf: async (resource, marketId, key) =>
       (await reader.placeOf(resource, selectionOf(marketId), key))?.height ?? null,
+    pointsBeside: async (marketId, key) => {
+      const place = await reader.placeOf(fundingPeriodDataPoints, { marketId }, key)
+      return place === null ? null : reader.read(() => countBeside(marketId, key, place.height))
+    },
     close,
   }
+}
+
+/** Counts the points of a block that have the market, seq and source of a point. */
+function* countBeside(marketId: string, key: Key, height: bigint): Reading<bigint> {
+  const [number] = yield { text: FIND_MARKET, values: [marketId] }
+  const market = BigInt(number![0]!)
+  const [span] = yield { text: READ_BLOCK_SPAN, values: [market, height / BLOCKS_OF_SPAN] }
+  const [timestamp, seq, source] = key as readonly [bigint, bigint, bigint]
+  const [first, last] = span?.[0] == null ? [timestamp, timestamp] : span.map((time) => BigInt(time!))
+  const [row] = yield { text: COUNT_BESIDE, values: [market, source, first!, last!, seq, height] }
+  return BigInt(row![0]!)
 }
