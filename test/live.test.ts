@@ -24,6 +24,7 @@ import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
 
 /** What the tests stream: the sample's blocks, each with its events as the core sends them. */
 const blocks = await blocksOf(SAMPLE)
@@ -49,6 +50,9 @@ for (const kind of STORE_KINDS) {
       await untilReady(service)
       const metrics = (await send(service.base, '/metrics')).text
       assert.match(metrics, /lyra_live_core_connected 1/)
+      const isCommitted = async () =>
+        /lyra_live_buffer_bytes 0$/m.test((await send(service.base, '/metrics')).text)
+      await until(isCommitted, 'no bytes that are not committed')
       await core.close()
       await stop(service)
       assert.deepEqual(readdirSync(buffer), [], 'a committed buffer is removed')

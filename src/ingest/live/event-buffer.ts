@@ -1,13 +1,31 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import {
+  closeSync,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+
+const flush = promisify(fdatasync)
 
 const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 
 /** How long a write waits before it is tried again where the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000
+
+const REWRITE_BYTES = 1024 * 1024
 
 /** What the core sends is its operator's alone. */
 export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
@@ -36,8 +54,20 @@ export type BufferFollower = {
   makeRoom(heldByBuffer: ReadonlySet<number>): boolean
 }
 
-/** A file of the buffer: what of it is safe on disk may be read. */
-type BufferFile = { path: string; number: number; safeBytes: number; ended: boolean }
+/** A file of the buffer. */
+type BufferFile = {
+  path: string
+  number: number
+  /** Bytes that are safe on disk, and may be read. */
+  safeBytes: number
+  /** Bytes that are written, and those of them up to the last end of a block. */
+  writtenBytes: number
+  wholeBytes: number
+  /** Null once nothing more is written to it. */
+  descriptor: number | null
+  /** Whether the next block goes to another file. */
+  isFull: boolean
+}
 
 /** A place to read from: the number of a file, and an offset in it. */
 export type BufferPosition = { file: number; offset: number }
@@ -54,31 +84,28 @@ export type BufferPiece = {
 
 /**
  * An append-only buffer of event files on disk, between a core that does not send again and a store that may be
- * slow or away. What is appended is read back once it is safe on disk: at the end of each block.
+ * slow or away. What is written outlasts the process at once, within a block too. It is flushed, and read back, at the end
+ * of each block.
  */
 export class EventBuffer {
   readonly #options: EventBufferOptions
   readonly #files: BufferFile[] = []
-  #handle: FileHandle | null = null
   /** Numbers only rise: a position in a released file must not mean one in a later file. */
   #nextNumber: number
   #sequence = 0n
-  #writtenBytes = 0
+  /** The number of the record that follows the last end of a block. */
+  #wholeSequence = 0n
   #pending: Buffer[] = []
   #pendingBytes = 0
   /** How many of the pending bytes the last end of a block among them covers. */
   #pendingWhole = 0
-  /** Where among them files are to end, in bytes from the first: however much comes at once, files keep their size. */
-  #fileEnds: number[] = []
-  /** Bytes of the last file, as it will be with all pending whole blocks that are to go there. */
-  #fileBytes = 0
-  /** Bytes since the last end of a block, written or not. */
-  #openBytes = 0
-  /** The number of the record that follows the last end of a block. */
-  #wholeSequence = 0n
   /** Whether what was written after the last end of a block is to be taken back. */
   #takesBack = false
-  #writing: Promise<void> | null = null
+  /** While the disk takes nothing. */
+  #blocked: Promise<void> | null = null
+  #flushing: Promise<void> | null = null
+  /** Up to where everything is committed. */
+  #committed: BufferPosition = { file: 0, offset: 0 }
   #wake: (() => void)[] = []
   #closed = false
 
@@ -88,7 +115,7 @@ export class EventBuffer {
     if (options.archive !== null) mkdirSync(options.archive, PRIVATE_FOLDER)
     for (const number of fileNumbers(options.folder)) {
       const path = join(options.folder, fileName(number))
-      this.#files.push({ path, number, safeBytes: statSync(path).size, ended: true })
+      this.#files.push(newFile(number, path, null, statSync(path).size))
     }
     const taken = [
       options.archive === null ? 0 : (fileNumbers(options.archive).at(-1) ?? 0),
@@ -101,7 +128,7 @@ export class EventBuffer {
   /** Looks again how long the files are that an earlier process has left. */
   refresh(): void {
     for (const file of this.#files) {
-      if (!file.ended) continue
+      if (file.descriptor !== null) continue
       file.safeBytes = statSync(file.path).size
       this.#options.follower?.opened(file.number, file.path)
       this.#options.follower?.grown(file.number, file.safeBytes)
@@ -113,14 +140,14 @@ export class EventBuffer {
     return this.#files.map(({ path }) => path)
   }
 
-  /** Bytes on disk that are not released yet. */
+  /** Bytes that are not committed. */
   get bytes(): number {
-    return this.#files.reduce((sum, { safeBytes }) => sum + safeBytes, 0)
-  }
-
-  /** Bytes in memory, not on disk yet. */
-  get pendingBytes(): number {
-    return this.#pendingBytes
+    const { file, offset } = this.#committed
+    return this.#files.reduce(
+      (sum, { number, safeBytes, writtenBytes }) =>
+        sum + Math.max(safeBytes, writtenBytes) - (number < file ? safeBytes : number === file ? offset : 0),
+      this.#pendingBytes,
+    )
   }
 
   /** Where reading begins. */
@@ -128,48 +155,41 @@ export class EventBuffer {
     return { file: this.#files[0]?.number ?? 0, offset: 0 }
   }
 
-  /** Takes an event; `isWhole` lets it and all before it be flushed to disk, and then read: no block is open. */
+  /** Takes an event, to be written by {@link write}; `isWhole`: no block is open after it. */
   append(event: Buffer, isWhole: boolean): void {
     const header = Buffer.allocUnsafe(RECORD_HEADER_BYTES)
     header.writeUInt32BE(event.length + 8, 0)
     header.writeBigUInt64BE(this.#sequence++, 4)
     this.#pending.push(header, event)
     this.#pendingBytes += header.length + event.length
-    this.#openBytes += header.length + event.length
-    if (isWhole) {
-      this.#fileBytes += this.#openBytes
-      this.#openBytes = 0
-      this.#pendingWhole = this.#pendingBytes
-      if (this.#fileBytes >= this.#options.maxFileBytes) {
-        this.#fileEnds.push(this.#pendingWhole)
-        this.#fileBytes = 0
-      }
-      this.#wholeSequence = this.#sequence
+    if (!isWhole) return
+    this.#pendingWhole = this.#pendingBytes
+    this.#wholeSequence = this.#sequence
+    const file = this.#openFile()
+    if ((file?.writtenBytes ?? 0) + this.#pendingBytes < this.#options.maxFileBytes) return
+    if (this.write() === null) this.#openFile()!.isFull = true
+  }
+
+  /** Writes what has been taken. Null, or a promise that resolves once a full disk has space again. */
+  write(): Promise<void> | null {
+    if (this.#blocked !== null) return this.#blocked
+    try {
+      this.#writePending()
+    } catch (error) {
+      void this.#hold(error, () => this.#writePending())
     }
-    this.#startWriting()
+    return this.#blocked
   }
 
   /** Takes back what has come after the last end of a block: it has not been read, and never will be. */
   dropOpenBlock(): void {
     this.#sequence = this.#wholeSequence
-    this.#openBytes = 0
     // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
     if (this.#pendingWhole === 0) this.#takesBack = true
     const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
     this.#pending = whole.length === 0 ? [] : [whole]
     this.#pendingBytes = whole.length
-    this.#startWriting()
-  }
-
-  #startWriting(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = null
-    })
-  }
-
-  /** Resolves once everything appended is on disk. */
-  async drained(): Promise<void> {
-    while (this.#writing !== null) await this.#writing
+    this.write()
   }
 
   /**
@@ -180,10 +200,10 @@ export class EventBuffer {
     while (!signal.aborted) {
       const file = this.#files.find(({ number }) => number >= from.file)
       const offset = file === undefined || file.number > from.file ? 0 : from.offset
-      if (file !== undefined && (offset < file.safeBytes || file.ended)) {
+      if (file !== undefined && (offset < file.safeBytes || file.descriptor === null)) {
         const bytes = await readRange(file.path, offset, Math.min(maxBytes, file.safeBytes - offset))
         const end = offset + bytes.length
-        const lastOfFile = file.ended && end >= file.safeBytes
+        const lastOfFile = file.descriptor === null && end >= file.safeBytes
         return {
           path: file.path,
           file: file.number,
@@ -204,9 +224,12 @@ export class EventBuffer {
     return last === undefined || (last.number === position.file && position.offset >= last.safeBytes)
   }
 
-  /** Lets go of the files before a position, or of all in a closed buffer: everything in them is committed. */
-  release(before: BufferPosition | null = null): void {
-    const isReleased = ({ number, ended }: BufferFile) => ended && (before === null || number < before.file)
+  /** Everything before a position is committed: lets go of the files before it, or of all in a closed buffer. */
+  release(before: BufferPosition): void {
+    this.#committed = before
+    const isReleased = ({ number, safeBytes, descriptor }: BufferFile) =>
+      descriptor === null &&
+      (number < before.file || (this.#closed && number === before.file && safeBytes <= before.offset))
     while (this.#files[0] !== undefined && isReleased(this.#files[0])) {
       const { path } = this.#files.shift()!
       const { archive } = this.#options
@@ -215,96 +238,125 @@ export class EventBuffer {
     }
   }
 
+  /** Flushes everything, the block that is open too. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.drained()
-    const last = this.#files.at(-1)
-    if (this.#handle !== null && last !== undefined) await this.#endFile(last)
+    while (this.#blocked !== null) await this.#blocked
+    const file = this.#openFile()
+    if (file !== null) {
+      file.wholeBytes = file.writtenBytes
+      file.isFull = true
+      this.#startFlushing()
+    }
+    while (this.#flushing !== null) await this.#flushing
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#pendingBytes > 0 || this.#takesBack) {
-      if (this.#takesBack) {
-        this.#takesBack = false
-        await this.#takeBack()
-        continue
+  /** The file that is being written to; null if the next block begins one. */
+  #openFile(): BufferFile | null {
+    const last = this.#files.at(-1)
+    return last === undefined || last.descriptor === null || last.isFull ? null : last
+  }
+
+  #writePending(): void {
+    if (this.#takesBack) {
+      const file = this.#openFile()
+      if (file !== null) {
+        ftruncateSync(file.descriptor!, file.wholeBytes)
+        file.writtenBytes = file.wholeBytes
       }
-      const [fileEnd] = this.#fileEnds
-      const whole = fileEnd ?? this.#pendingWhole
-      const all =
-        this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending, this.#pendingBytes)
-      const bytes = whole > 0 ? all.subarray(0, whole) : all
-      // What follows may belong to the next file.
-      this.#pending = bytes.length === all.length ? [] : [all.subarray(whole)]
-      this.#pendingBytes = all.length - bytes.length
-      this.#pendingWhole = Math.max(0, this.#pendingWhole - whole)
-      this.#fileEnds = this.#fileEnds.slice(1).map((end) => end - whole)
-      await this.#untilDone(async () => {
-        this.#handle ??= await this.#openFile()
-        await writeFully(this.#handle, bytes, this.#writtenBytes)
-        if (whole > 0) await this.#handle.datasync()
-      })
-      this.#writtenBytes += bytes.length
-      if (whole === 0) continue
-      const file = this.#files.at(-1)!
-      file.safeBytes = this.#writtenBytes
+      this.#takesBack = false
+    }
+    if (this.#pendingBytes === 0) return
+    const file = this.#openFile() ?? this.#createFile()
+    const bytes = Buffer.concat(this.#pending, this.#pendingBytes)
+    // What a full disk has taken half is written again.
+    for (let done = 0; done < bytes.length; ) {
+      done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
+    }
+    if (this.#pendingWhole > 0) file.wholeBytes = file.writtenBytes + this.#pendingWhole
+    file.writtenBytes += bytes.length
+    this.#pending = []
+    this.#pendingBytes = 0
+    this.#pendingWhole = 0
+    this.#startFlushing()
+  }
+
+  #startFlushing(): void {
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = null
+    })
+  }
+
+  async #flushAll(): Promise<void> {
+    for (;;) {
+      const file = this.#files.find(
+        ({ descriptor, safeBytes, wholeBytes, isFull }) =>
+          descriptor !== null && (safeBytes < wholeBytes || isFull),
+      )
+      if (file === undefined) return
+      const { wholeBytes } = file
+      const descriptor = file.descriptor!
+      await flush(descriptor).catch((error) =>
+        this.#hold(error, () => {
+          // What could not be flushed counts as flushed afterwards, unless it is written again.
+          rewrite(descriptor, file.safeBytes, wholeBytes)
+          return flush(descriptor)
+        }),
+      )
+      file.safeBytes = wholeBytes
       this.#options.follower?.grown(file.number, file.safeBytes)
-      if (fileEnd !== undefined) await this.#endFile(file)
+      if (file.isFull && file.safeBytes === file.wholeBytes) {
+        closeSync(descriptor)
+        file.descriptor = null
+      }
       for (const wake of this.#wake.splice(0)) wake()
     }
   }
 
-  /** Shortens the file to its last end of a block. */
-  async #takeBack(): Promise<void> {
-    const file = this.#files.at(-1)
-    if (this.#handle === null || file === undefined) return
-    const { safeBytes } = file
-    await this.#untilDone(async () => this.#handle!.truncate(safeBytes))
-    this.#writtenBytes = safeBytes
+  /** Nothing is written until something that the disk has refused is done. */
+  #hold(error: unknown, again: () => void | Promise<void>): Promise<void> {
+    const held = this.#untilDone(error, again).finally(() => {
+      if (this.#blocked !== held) return
+      this.#blocked = null
+      this.write()
+    })
+    this.#blocked ??= held
+    return held
   }
 
-  /** A full disk holds the core up, and loses nothing; what is half written is written again. */
-  async #untilDone(write: () => Promise<void>): Promise<void> {
-    let noticed = false
-    for (;;) {
-      try {
-        await write()
-        if (noticed) this.#options.onNotice('the event buffer can be written again')
-        return
-      } catch (error) {
-        if (
-          !['ENOSPC', 'EDQUOT', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '') ||
-          this.#closed
-        ) {
-          throw error
-        }
-        if (this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) continue
+  /** A full disk holds the core up, and loses nothing. */
+  async #untilDone(failed: unknown, again: () => void | Promise<void>): Promise<void> {
+    let error = failed as NodeJS.ErrnoException | null
+    for (let noticed = false; error !== null; ) {
+      if (!['ENOSPC', 'EDQUOT', 'EIO'].includes(error.code ?? '') || this.#closed) throw error
+      if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
         if (!noticed) {
           this.#options.onNotice(
-            `the event buffer cannot be written (${(error as Error).message}); the core has to wait. Make space in ${this.#options.folder}`,
+            `the event buffer cannot be written (${error.message}); the core has to wait. Make space in ${this.#options.folder}`,
           )
         }
         noticed = true
         await sleep(DISK_FULL_WAIT_MS)
       }
+      try {
+        await again()
+        error = null
+        if (noticed) this.#options.onNotice('the event buffer can be written again')
+      } catch (thrown) {
+        error = thrown as NodeJS.ErrnoException
+      }
     }
   }
 
-  async #openFile(): Promise<FileHandle> {
+  #createFile(): BufferFile {
     const number = this.#nextNumber++
     const path = join(this.#options.folder, fileName(number))
-    const handle = await open(path, 'w', PRIVATE_FILE)
+    const descriptor = openSync(path, 'w+', PRIVATE_FILE)
     syncFolder(this.#options.folder)
     this.#options.follower?.opened(number, path)
-    this.#files.push({ path, number, safeBytes: 0, ended: false })
-    this.#writtenBytes = 0
-    return handle
-  }
-
-  async #endFile(file: BufferFile): Promise<void> {
-    await this.#handle?.close()
-    this.#handle = null
-    file.ended = true
+    const file = newFile(number, path, descriptor, 0)
+    this.#files.push(file)
+    return file
   }
 
   #woken(signal: AbortSignal): Promise<void> {
@@ -317,6 +369,10 @@ export class EventBuffer {
       this.#wake.push(wake)
     })
   }
+}
+
+function newFile(number: number, path: string, descriptor: number | null, safeBytes: number): BufferFile {
+  return { path, number, safeBytes, writtenBytes: 0, wholeBytes: 0, descriptor, isFull: false }
 }
 
 /** The name of a buffer file. */
@@ -340,10 +396,11 @@ function syncFolder(folder: string): void {
   closeSync(descriptor)
 }
 
-async function writeFully(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done)
-    done += bytesWritten
+function rewrite(descriptor: number, start: number, end: number): void {
+  const piece = Buffer.allocUnsafe(Math.min(end - start, REWRITE_BYTES))
+  for (let at = start; at < end; ) {
+    const bytes = readSync(descriptor, piece, 0, Math.min(piece.length, end - at), at)
+    at += writeSync(descriptor, piece, 0, bytes, at)
   }
 }
 

@@ -22,9 +22,6 @@ import { repairBufferFile } from './repair.ts'
 /** A buffer file is followed by another one at this size. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
-/** Events that may wait in memory for the disk; the core has to wait beyond that. */
-const MAX_PENDING_BYTES = 32 * 1024 * 1024
-
 const PIECE_BYTES = 1024 * 1024
 
 /** How long ingestion waits before it tries again what the store has refused. */
@@ -115,7 +112,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
 
   function report(): void {
     state.failure = commitFault ?? connectionFault
-    state.bufferedBytes = buffer.bytes + buffer.pendingBytes
+    state.bufferedBytes = buffer.bytes
     state.forward = forwarding?.state() ?? null
     onState(state)
   }
@@ -125,10 +122,14 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     if (dropsBlock) buffer.dropOpenBlock()
     state.received++
     buffer.append(message, isWhole)
-    if (buffer.pendingBytes > MAX_PENDING_BYTES) {
-      socket.pause()
-      void buffer.drained().then(socket.resume)
-    }
+  }
+
+  /** Nothing more is read before what has been read is written: a killed process loses as little as can be. */
+  function writeMessages(): void {
+    const blocked = buffer.write()
+    if (blocked === null) return
+    socket.pause()
+    void blocked.then(socket.resume)
   }
 
   const listener: PairListener = {
@@ -144,6 +145,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
       report()
     },
     onMessage: takeMessage,
+    onRead: writeMessages,
     onFault: (fault, message) => {
       state.faults[fault] = (state.faults[fault] ?? 0) + 1
       faults.add(fault, message)
@@ -297,7 +299,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     await socket.close()
     faults.flush(true)
     await buffer.close()
-    if (committedUpTo !== null && buffer.isAtEnd(committedUpTo)) buffer.release()
+    if (committedUpTo !== null) buffer.release(committedUpTo)
     await forwarding?.stop()
     report()
   }

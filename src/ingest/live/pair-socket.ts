@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { MAX_RECORD_SIZE } from '../../records/record-framer.ts'
 import type { AllowList } from './allow-list.ts'
@@ -12,6 +13,9 @@ const LENGTH_BYTES = 8
 
 /** A core without an event for so long loses its place to another one that dials in. */
 const SILENCE_MS = 10_000
+
+/** How long a core may take to end its side of a connection that this side has ended. */
+const CLOSE_TIMEOUT_MS = 2_000
 
 /** Connections that have not shaken hands yet; the oldest is closed for another one. */
 const MAX_SHAKING = 64
@@ -46,6 +50,8 @@ export type PairListener = {
    * @throws {RefusedMessageError}
    */
   onMessage(message: Buffer): void
+  /** All messages that have been read so far have been handed over. */
+  onRead(): void
   onDisconnected(peer: string, reason: string): void
   onFault(fault: ConnectionFault, message: string): void
 }
@@ -65,6 +71,7 @@ export type PairSocket = {
   /** Pauses and resumes reading from the peer; while paused, TCP makes the peer wait. */
   pause(): void
   resume(): void
+  /** Ends the connection between two messages, with everything read that the core had sent. */
   close(): Promise<void>
 }
 
@@ -159,6 +166,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
         listener.onMessage(message)
         connection.heardAt = performance.now()
       },
+      onRead: listener.onRead,
       refuse: connection.refuse,
     })
     // Who has ended has nothing more to send: the place is free before the core knows that it may dial again.
@@ -182,12 +190,19 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       core.heardAt = performance.now()
       core.socket.resume()
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const { socket } of shaking) socket.destroy()
-        core?.socket.destroy()
-      }),
+    close: async () => {
+      const closed = once(server, 'close')
+      server.close()
+      for (const { socket } of shaking) socket.destroy()
+      if (core !== null) {
+        const { socket } = core
+        // The core takes this for the end, and ends too: what it has sent before is still read.
+        socket.end()
+        const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS)
+        socket.once('close', () => clearTimeout(timer))
+      }
+      await closed
+    },
   }
 }
 
@@ -206,11 +221,12 @@ type Receiver = {
   /** The handshake is done; the socket is destroyed within where the place is taken. */
   onHandshake(): void
   onMessage(message: Buffer): void
+  onRead(): void
   refuse(fault: ConnectionFault, message: string): void
 }
 
 /** Shakes hands and cuts what follows into messages: 8 bytes big-endian length, then the message. */
-function receive(socket: Socket, { onHandshake, onMessage, refuse }: Receiver): void {
+function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Receiver): void {
   let shaken = false
   let pending: Buffer[] = []
   let pendingBytes = 0
@@ -259,6 +275,7 @@ function receive(socket: Socket, { onHandshake, onMessage, refuse }: Receiver): 
     }
     pending = at === bytes.length ? [] : [bytes.subarray(at)]
     pendingBytes = bytes.length - at
+    if (at > 0) onRead()
   })
 }
 

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dial, type TestCore } from './fixtures/core.ts'
+import { digestStore } from './fixtures/digest-store.ts'
+import { frame, recordsOf } from './fixtures/event-stream.ts'
+import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { createRandom } from './fixtures/random.ts'
+import { freePort } from './fixtures/receiver.ts'
+import { scaled } from './fixtures/scale.ts'
+import { ingestWhole } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const blocks = await blocksOf(SAMPLE)
+const events = blocks.flat()
+
+/** A core that sends each event once, at a steady pace, and dials again whenever its connection is closed. */
+type SteadyCore = {
+  /** Events that have been sent, all together. */
+  sent: number
+  stop(): void
+}
+
+function startCore(t: TestContext, port: number, blocksPerSecond: number): SteadyCore {
+  const core = { sent: 0, stop }
+  let isStopped = false
+  let connection: TestCore | null = null
+  function stop(): void {
+    isStopped = true
+    connection?.socket.destroy()
+  }
+  t.after(stop)
+  async function run(): Promise<void> {
+    const due = blocks.flatMap((block, height) =>
+      block.map((_, index) => ((height + index / block.length) * 1_000) / blocksPerSecond),
+    )
+    let startedAt = 0
+    while (!isStopped && core.sent < events.length) {
+      if (connection === null || !connection.socket.writable) {
+        connection = await dial(port).catch(() => null)
+        startedAt = performance.now() - due[core.sent]!
+        if (connection === null) await sleep(20)
+        continue
+      }
+      const wait = startedAt + due[core.sent]! - performance.now()
+      if (wait > 1) {
+        await sleep(wait)
+        continue
+      }
+      await connection.send([events[core.sent++]!]).catch(() => {})
+    }
+  }
+  void run()
+  return core
+}
+
+const idOf = (event: Buffer) => /^\d+-\d+/.exec(event.toString('latin1', 2, 40))![0]
+
+/** The id of the last event that a process has left in its buffer; null for an empty one. */
+function lastIn(buffer: string): string | null {
+  const name = readdirSync(buffer).sort().at(-1)
+  const last = name === undefined ? undefined : recordsOf(readFileSync(join(buffer, name))).at(-1)
+  return last === undefined ? null : `${last.height}-${last.index}`
+}
+
+const [kind] = STORE_KINDS
+
+describe('a core that goes on with its next event after a restart of Lyra', () => {
+  for (const blocksPerSecond of [30, 4]) {
+    for (const [how, end] of [
+      ['stopped', stop],
+      ['killed', kill],
+    ] as const) {
+      test(`${how} within blocks at ${blocksPerSecond} a second it loses only what never arrived`, async (t) => {
+        const random = createRandom(blocksPerSecond)
+        const store = kind!.create(t)
+        const buffer = temporaryFolder(t)
+        const port = await freePort(t)
+        const args = ['--listen', `127.0.0.1:${port}`, '--allow-gap']
+        const core = startCore(t, port, blocksPerSecond)
+        /** Heights of the events that a killed process had not read. */
+        const unread = new Set<bigint>()
+        const rounds = scaled(3, 30)
+        for (let round = 0; round < rounds; round++) {
+          const service = await startLive(t, store, buffer, args)
+          const from = core.sent
+          await until(() => core.sent > from, 'the core')
+          // The events of a block are spread over its time, so that nearly every moment is within one.
+          await sleep(((200 + random.integer(100)) * 10) / blocksPerSecond)
+          await end(service)
+          if (how === 'stopped') continue
+          const kept = events.findIndex((event) => idOf(event) === lastIn(buffer))
+          assert.ok(kept >= from)
+          for (const event of events.slice(kept + 1, core.sent))
+            unread.add(BigInt(idOf(event).split('-')[0]!))
+        }
+        const service = await startLive(t, store, buffer, args)
+        const from = core.sent
+        await until(() => core.sent >= from + 200, 'the core')
+        core.stop()
+        const next = blocks.findIndex((_, index) => blocks.slice(0, index + 1).flat().length > core.sent)
+        await untilHeight(service, next)
+        await stop(service)
+        const reader = await openStore(store).openReader()
+        const { gaps } = (await reader.coverage())!
+        await reader.close()
+        const lost = gaps.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0)
+        t.diagnostic(`${lost} blocks lost in ${rounds} restarts`)
+        for (const { from, to } of gaps) {
+          for (let height = from; height <= to; height++) assert.ok(unread.has(height), `block ${height}`)
+        }
+        if (how === 'killed') return
+        const file = join(temporaryFolder(t), 'sent.evts')
+        writeFileSync(file, frame(events.slice(0, core.sent)))
+        const plain = kind!.create(t)
+        await ingestWhole(plain, file)
+        assert.deepEqual(await digestStore(store), await digestStore(plain))
+      })
+    }
+  }
+})
