@@ -209,6 +209,85 @@ describe('a receiver that events are forwarded to', () => {
     assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 40).flat()))
   })
 
+  test('gets a block that the core has sent before and not again from its first copy', async (t) => {
+    const receiver = await startReceiver(t)
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const sender = await startSender(t, { folder, port })
+    // Of block 26 only the beginning comes again.
+    await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)].flat())
+    await sender.core.send(blocks.slice(26, 40).flat())
+    await until(() => sender.forward.lagBlocks >= 39, 'its lag')
+    await receiver.kill()
+    const late = await startReceiver(t, { port })
+    await untilLast(late, blocks[39]!.at(-1)!)
+    assert.deepEqual(short(late.connections[0]!.messages), short(blocks.slice(0, 40).flat()))
+    await until(() => sender.forward.height === '40', 'its state')
+    assert.equal(sender.forward.missingBlocks, null)
+  })
+
+  for (const [what, rest] of [
+    ['a block', []],
+    ['an event of a block', blocks[20]!.toSpliced(2, 1)],
+  ] as const) {
+    test(`that ${what} is missing for gets what follows in a new connection, and all of it once the core has sent it again`, async (t) => {
+      const receiver = await startReceiver(t)
+      const folder = temporaryFolder(t)
+      const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
+        ...['--forward', `127.0.0.1:${receiver.port}`],
+      ])
+      const core = await dial(service.corePort)
+      await core.send(blocks.slice(0, 20).flat())
+      await untilLast(receiver, blocks[19]!.at(-1)!)
+      await core.send([rest, ...blocks.slice(21, 40)].flat())
+      await until(() => receiver.connections.length === 2, 'a second connection')
+      await untilLast(receiver, blocks[39]!.at(-1)!)
+      assert.deepEqual(
+        receiver.connections.map(({ messages }) => short(messages)),
+        [short(blocks.slice(0, 20).flat()), short(blocks.slice(21, 40).flat())],
+      )
+      const missing = /heights? 21 missing.*restarted from a snapshot before block 21/
+      await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
+      assert.match((await readyOf(service)).text, /"missingBlocks":\{"from":"21","to":"21"\}/)
+      assert.match(service.program.output.stderr, missing)
+      await core.send(blocks.slice(10, 50).flat())
+      await until(() => receiver.connections.length === 3, 'a third connection')
+      await untilLast(receiver, blocks[49]!.at(-1)!)
+      assert.deepEqual(short(receiver.connections[2]!.messages), short(blocks.slice(0, 50).flat()))
+      await until(async () => /"missingBlocks":null/.test((await readyOf(service)).text), 'nothing missing')
+    })
+  }
+
+  test('has no block among those that are named as dropped', async (t) => {
+    const folder = temporaryFolder(t)
+    const receiver = await startReceiver(t)
+    const sender = await startSender(t, { folder, port: receiver.port, limitBytes: MB })
+    const small = largeBlocks(600, 4 * KB)
+    await sender.core.send(small.slice(0, 20).flat())
+    await until(() => sender.forward.height === '20', 'the first blocks')
+    await receiver.kill()
+    await until(() => !sender.forward.connected, 'the end')
+    await sender.core.send(small.slice(20).flat())
+    await until(() => sender.forward.droppedBlocks !== null, 'what is dropped')
+    assert.equal(sender.forward.droppedBlocks!.from, '21')
+  })
+
+  test('that is away has no more kept for it than the limit and one file, at any time', async (t) => {
+    const folder = temporaryFolder(t)
+    const port = await freePort(t)
+    const limitBytes = MB
+    const sender = await startSender(t, { folder, port, limitBytes })
+    let most = 0
+    for (const block of largeBlocks(100)) {
+      await sender.core.send(block)
+      most = Math.max(most, bytesIn(join(folder, 'buffer', 'forward')))
+    }
+    await until(() => sender.live.received === 300, 'all of it')
+    most = Math.max(most, bytesIn(join(folder, 'buffer', 'forward')))
+    assert.ok(most <= limitBytes + 2 * 65 * KB, `${most} bytes`)
+    assert.ok(most >= limitBytes / 2)
+  })
+
   test('gets no block that has not ended, and the whole one once the core has sent it again', async (t) => {
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
@@ -275,6 +354,7 @@ describe('a receiver that events are forwarded to', () => {
     await until(() => sender.live.received === large.flat().length, 'all of it')
     await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
     await until(() => bytesIn(join(folder, 'buffer', 'forward')) <= limitBytes + limitBytes / 8, 'the limit')
+    await until(() => sender.forward.droppedBlocks !== null, 'the blocks that are dropped')
     const { droppedBlocks } = sender.forward
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
     await receiver.kill()
@@ -336,8 +416,8 @@ describe('a receiver that events are forwarded to', () => {
 })
 
 /** Blocks of some 64 KiB each, of an event that nobody reads. */
-function largeBlocks(count: number): Buffer[][] {
-  const body = new Uint8Array(64 * KB)
+function largeBlocks(count: number, bytes = 64 * KB): Buffer[][] {
+  const body = new Uint8Array(bytes)
   return Array.from({ length: count }, (_, index) => {
     const height = index + 1
     return [

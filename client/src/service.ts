@@ -38,6 +38,8 @@ export type Forwarding = {
   /** What was deleted before it was passed on, since the start of the service. */
   droppedBytes: number
   droppedBlocks: { from: string; to: string } | null
+  /** Blocks that the receiver needs from elsewhere: what is passed on begins after them. */
+  missingBlocks: { from: string; to: string } | null
   /** Why nothing is passed on; null while all is well. */
   failure: string | null
 }

@@ -73,11 +73,10 @@ function describeService({ ready, reasons, replicas, live, forward }: ServiceSta
 }
 
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
-  const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, droppedBlocks, failure } = forward
-  const blocks =
-    droppedBlocks === null
-      ? ''
-      : `, of ${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))}`
+  const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
+  const heights = ({ from, to }: { from: string; to: string }) => describeHeights(BigInt(from), BigInt(to))
+  const { droppedBlocks, missingBlocks } = forward
+  const blocks = droppedBlocks === null ? '' : `, of ${heights(droppedBlocks)}`
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
     height === null ? 'nothing passed on' : `passed on up to block ${height}`,
@@ -85,6 +84,12 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
       ? 'nothing waits'
       : `${formatBytes(lagBytes)} wait: ${lagBlocks.toLocaleString('en')} blocks, ${describeDuration(lagSeconds)}`,
     ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
+    // A service of version 0.2.0 says nothing of them.
+    ...(missingBlocks
+      ? [
+          `${heights(missingBlocks)} missing: the receiver needs them from elsewhere, or from the core, restarted from a snapshot before block ${missingBlocks.from}`,
+        ]
+      : []),
     ...(failure === null ? [] : [failure]),
   ]
   return printable(parts.join(', '))

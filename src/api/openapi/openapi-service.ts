@@ -34,6 +34,13 @@ const FORWARD = {
       properties: { from: { type: 'string' }, to: { type: 'string' } },
       required: ['from', 'to'],
     },
+    missingBlocks: {
+      type: ['object', 'null'],
+      description:
+        'blocks that the receiver needs from elsewhere, or from a core that is restarted from a snapshot before the first of them; what is passed on begins after the last',
+      properties: { from: { type: 'string' }, to: { type: 'string' } },
+      required: ['from', 'to'],
+    },
     failure: { type: ['string', 'null'], description: 'why nothing is passed on; null while all is well' },
   },
   required: [
@@ -44,6 +51,7 @@ const FORWARD = {
     'lagSeconds',
     'droppedBytes',
     'droppedBlocks',
+    'missingBlocks',
     'failure',
   ],
 }

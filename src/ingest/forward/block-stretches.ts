@@ -6,27 +6,44 @@ import { RECORD_HEADER_BYTES, type RecordSink } from '../../records/record-frame
 type Part = { file: number; start: number; end: number }
 
 /**
- * A part of a file that holds nothing but whole blocks of rising heights, and the events that stand between two of
+ * A part of a file that holds nothing but whole blocks of consecutive heights, and the events that stand between two of
  * them. A block that lies in two files is in two stretches.
  */
 export type Stretch = Part & {
   first: BeginBlock
   last: BeginBlock
-  /** The first block's height, where the core has gone back to it from a later block; else null. */
-  backTo: bigint | null
+  /** Whether `first` begins in the stretch before. */
+  beginsBefore: boolean
 }
 
-/** Whether a block may come after another one in one connection. Block 1 comes twice, with two hashes. */
-export function follows(next: BeginBlock, previous: BeginBlock | null): boolean {
-  if (previous === null || next.height > previous.height) return true
+/** Consecutive stretches that hold whole blocks of consecutive heights, `from` and `to` among them. */
+export type Run = { from: bigint; to: bigint; stretches: Stretch[] }
+
+/** Whether a block comes next after another one. Block 1 comes twice, with two hashes. */
+export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
+  if (next.height === previous.height + 1n) return true
   return next.height === 1n && previous.height === 1n && next.hash !== previous.hash
+}
+
+/**
+ * The lowest height from which on nothing is missing up to the block that came last, and the greatest height below the
+ * hole in front of it (null without a hole); null where there is no block.
+ */
+export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigint | null } | null {
+  let first = runs.at(-1)?.from
+  if (first === undefined) return null
+  for (const { from, to } of runs.toSorted((a, b) => (a.to < b.to ? 1 : -1))) {
+    if (to < first - 1n) return { first, beforeHole: to }
+    if (from < first) first = from
+  }
+  return { first, beforeHole: null }
 }
 
 /** Finds out which parts of files are whole blocks, from their records in order. */
 export class BlockStretches {
   readonly all: Stretch[] = []
   readonly #envelope = createEnvelope()
-  #open: { block: BeginBlock; parts: Part[] } | null = null
+  #open: { block: BeginBlock; parts: Part[]; events: number } | null = null
   /** The last block that has ended, as long as what follows it may be of no block. */
   #ended: BeginBlock | null = null
 
@@ -36,16 +53,23 @@ export class BlockStretches {
       const envelope = this.#envelope
       readEnvelope(bytes, start, end, envelope)
       const part = { file, start: offset, end: offset + (end - start) + RECORD_HEADER_BYTES }
+      const [height, index] = numbersOf(bytes, envelope.idStart, envelope.idEnd)
       if (envelope.kind === EVENT_KIND.beginBlock) {
-        this.#open = { block: decodeBeginBlock(envelope), parts: [part] }
+        this.#open = { block: decodeBeginBlock(envelope), parts: [], events: 0 }
         this.#ended = null
-      } else if (this.#open !== null) {
-        extend(this.#open.parts, part)
-        if (envelope.kind === EVENT_KIND.endBlock) this.#endBlock(this.#open)
+      }
+      if (this.#open !== null) {
+        const { block, parts } = this.#open
+        // A block without some of its events is not whole.
+        if (height !== block.height || index !== ++this.#open.events) {
+          this.#open = null
+          return
+        }
+        extend(parts, part)
+        if (envelope.kind === EVENT_KIND.endBlock) this.#endBlock(block, parts)
       } else if (this.#ended !== null) {
         // The rest of a block whose beginning another connection had is not between blocks.
-        const isBetween = heightInId(bytes, envelope.idStart, envelope.idEnd) === this.#ended.height
-        if (isBetween) this.#add(part, this.#ended, null)
+        if (height === this.#ended.height) this.#add(part, this.#ended, true)
         else this.#ended = null
       }
     }
@@ -58,36 +82,51 @@ export class BlockStretches {
     if (this.#open?.parts.some((part) => part.file === file)) this.#open = null
   }
 
-  #endBlock({ block, parts }: { block: BeginBlock; parts: Part[] }): void {
-    const previous = this.all.at(-1)?.last ?? null
-    let backTo = follows(block, previous) ? null : block.height
-    for (const part of parts) {
-      this.#add(part, block, backTo)
-      backTo = null
+  /** The blocks in order of their arrival. */
+  runs(): Run[] {
+    const runs: Run[] = []
+    for (const stretch of this.all) {
+      const { first, last, beginsBefore } = stretch
+      const run = runs.at(-1)
+      const previous = run?.stretches.at(-1)?.last
+      if (previous !== undefined && (beginsBefore ? first === previous : isNext(first, previous))) {
+        run!.stretches.push(stretch)
+        run!.to = last.height
+        continue
+      }
+      // The file in which the first block begins may be gone.
+      const from = beginsBefore ? first.height + 1n : first.height
+      if (from <= last.height) runs.push({ from, to: last.height, stretches: [stretch] })
     }
+    return runs
+  }
+
+  #endBlock(block: BeginBlock, parts: Part[]): void {
+    for (const [index, part] of parts.entries()) this.#add(part, block, index > 0)
     this.#open = null
     this.#ended = block
   }
 
-  #add(part: Part, block: BeginBlock, backTo: bigint | null): void {
+  /** `isRest`: the block has begun in the stretch before. */
+  #add(part: Part, block: BeginBlock, isRest: boolean): void {
     const last = this.all.at(-1)
-    if (last !== undefined && backTo === null && last.file === part.file && last.end === part.start) {
+    if (last?.file === part.file && last.end === part.start && (isRest || isNext(block, last.last))) {
       last.end = part.end
       last.last = block
     } else {
-      this.all.push({ ...part, first: block, last: block, backTo })
+      this.all.push({ ...part, first: block, last: block, beginsBefore: isRest })
     }
   }
 }
 
 function extend(parts: Part[], part: Part): void {
-  const last = parts.at(-1)!
-  if (last.file === part.file && last.end === part.start) last.end = part.end
+  const last = parts.at(-1)
+  if (last?.file === part.file && last.end === part.start) last.end = part.end
   else parts.push(part)
 }
 
-/** The height that an event's id begins with; null where it begins with none. */
-function heightInId(bytes: Buffer, start: number, end: number): bigint | null {
-  const digits = /^\d{1,19}(?=-)/.exec(bytes.toString('latin1', start, Math.min(end, start + 20)))
-  return digits === null ? null : BigInt(digits[0])
+/** Height and index of an event's id; null where it is none. */
+function numbersOf(bytes: Buffer, start: number, end: number): [height: bigint | null, index: number | null] {
+  const digits = /^(\d{1,19})-(\d{1,9})$/.exec(bytes.toString('latin1', start, Math.min(end, start + 32)))
+  return digits === null ? [null, null] : [BigInt(digits[1]!), Number(digits[2])]
 }

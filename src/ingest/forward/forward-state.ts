@@ -23,6 +23,11 @@ export type ForwardState = {
   droppedBytes: number
   /** The blocks that were deleted; null where none were. */
   droppedBlocks: { from: string; to: string } | null
+  /**
+   * The blocks that the receiver needs from elsewhere, or from a core that is restarted from a snapshot before the first
+   * of them: what is passed on begins after them. Null where none are missing.
+   */
+  missingBlocks: { from: string; to: string } | null
   /** Why nothing is passed on; null while all is well. */
   failure: string | null
 }
@@ -32,7 +37,7 @@ export type ToForwarder =
   /** So many bytes of a file may be read; the first one of a file says that it is there. */
   | { type: 'grown'; number: number; safeBytes: number }
   /** A file was deleted to make room. */
-  | { type: 'dropped'; number: number }
+  | { type: 'dropped'; number: number; bytes: number; reason: string }
   /** All files that an earlier process has left have been named. */
   | { type: 'start' }
   | { type: 'stop' }
@@ -50,6 +55,7 @@ export function noForwardState(): ForwardState {
     lagSeconds: 0,
     droppedBytes: 0,
     droppedBlocks: null,
+    missingBlocks: null,
     failure: null,
   }
 }

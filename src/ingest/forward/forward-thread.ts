@@ -34,7 +34,7 @@ port.on('message', (message: ToForwarder) => {
       forwarder.grown(message.number, message.safeBytes)
       break
     case 'dropped':
-      forwarder.dropped(message.number)
+      forwarder.dropped(message)
       break
     case 'start':
       running ??= run()

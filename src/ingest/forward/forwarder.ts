@@ -5,7 +5,7 @@ import { type BeginBlock, decodeBeginBlock } from '../../events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
 import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '../../records/record-framer.ts'
 import { messageOf } from '../live/pair-socket.ts'
-import { follows, type Stretch } from './block-stretches.ts'
+import { isNext, type Run, startOf } from './block-stretches.ts'
 import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
 import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
@@ -29,10 +29,16 @@ type Position = FilePosition & { block: BeginBlock | null }
 const START: Position = { file: 0, offset: 0, block: null }
 
 /**
- * Passes a core's events on from the kept files. In one connection heights only rise: a block that the core sends again
- * is passed over. A new connection begins with the oldest block that is kept, for the receiver may have lost what it
- * had not committed; of blocks that the core has sent again, each comes once, as it came last. After an orderly stop
- * alone it resumes where it stopped.
+ * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
+ * last one; null: all that follows.
+ */
+type Part = { at: FilePosition; first: bigint; upTo: bigint | null }
+
+/**
+ * Passes a core's events on from the kept files. In one connection each block is the next one after that before, as a
+ * data node demands: a block that the core sends again is passed over. A new connection begins with the oldest block
+ * from which on none is missing, for the receiver may have lost what it had not committed; of blocks that the core has
+ * sent again, each comes once, as it came last. After an orderly stop alone it resumes where it stopped.
  */
 export class Forwarder {
   readonly state: ForwardState = noForwardState()
@@ -46,6 +52,8 @@ export class Forwarder {
   #wake: () => void = () => {}
   /** How far events have been passed on, in any connection. */
   #passedOn: Position = START
+  /** The greatest height passed on; null while that is not known. */
+  #passedUpTo: bigint | null = null
   /** The last block that the connection has passed on, where it reads, and where a block has ended last. */
   #sent: BeginBlock | null = null
   #reading: FilePosition = START
@@ -55,6 +63,8 @@ export class Forwarder {
   #connectionFault: string | null = null
   #keepingFault: string | null = null
   #dropped: Dropped | null = null
+  /** The height of the oldest block that was ever kept. */
+  #oldest: bigint | null = null
   #dropLoggedAt = Number.NEGATIVE_INFINITY
 
   constructor(settings: ForwardSettings & { folder: string }, log: Logger, onState: () => void) {
@@ -66,11 +76,18 @@ export class Forwarder {
 
   grown(number: number, safeBytes: number): void {
     this.files.grown(number, safeBytes)
+    // What fails now fails again in a second, and is reported then.
+    void this.files.scan().then(
+      () => {
+        this.#oldest ??= this.files.stretches.all[0]?.first.height ?? null
+      },
+      () => {},
+    )
     this.#wake()
   }
 
-  dropped(number: number): void {
-    this.#lose({ files: [number], lost: this.files.dropped(number, this.#passedOn) })
+  dropped(file: { number: number; bytes: number; reason: string }): void {
+    this.#lose({ files: [file.number], lost: this.files.dropped(file, this.#passedOn) })
   }
 
   /** Finishes the block that is being passed on, waits for at most 2 s, and ends. */
@@ -83,12 +100,18 @@ export class Forwarder {
   async upkeep(): Promise<void> {
     try {
       await this.files.scan()
+      const { missingBlocks } = this.state
+      const start = missingBlocks === null ? null : startOf(this.files.stretches.runs())
+      if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
+        this.#connection?.close('the blocks that were missing have come')
+      }
       const reading = this.#connection === null ? Number.POSITIVE_INFINITY : this.#reading.file
       this.#lose(await this.files.trim(this.#passedOn, reading))
       this.#keepingFault = null
     } catch (error) {
       this.#keepingFault = this.#fault(error as Error)
     }
+    if (this.#connection === null) this.#nameDropped()
     this.#logDropped()
     this.#report()
   }
@@ -98,6 +121,7 @@ export class Forwarder {
     const { signal } = this.#stopping
     let resumeAt = readPosition(await this.files.takePosition())
     this.#passedOn = resumeAt ?? START
+    this.#passedUpTo = resumeAt?.block?.height ?? null
     let wait = FIRST_WAIT_MS
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -149,11 +173,10 @@ export class Forwarder {
   /** Passes on from a place, until it is stopped between two blocks; throws once the connection is closed. */
   async #passOn(connection: PairConnection, from: Position): Promise<void> {
     const { signal } = this.#stopping
-    const limits = heightLimits(this.files.stretches.all)
     this.#sent = from.block
     this.#reading = this.#blockEnd = from
+    let part: Part | null = from.block === null ? null : { at: from, first: from.block.height, upTo: null }
     let isSending = from.block !== null
-    let limit: bigint | null = null
     let wire: Buffer[] = []
     let framer: RecordFramer | null = null
     let framedUpTo: FilePosition = START
@@ -161,15 +184,21 @@ export class Forwarder {
     /** Of the file that is read. */
     let file = 0
     let isBetween = true
+    /** The block sent last, when it was last looked for the next one. */
+    let triedFor: BeginBlock | null = null
     const accept: RecordSink = (bytes, start, end, place) => {
       readEnvelope(bytes, start, end, envelope)
       if (envelope.kind === EVENT_KIND.beginBlock) {
         const block = decodeBeginBlock(envelope)
-        isSending = follows(block, this.#sent) && (limit === null || block.height < limit)
+        const sent = this.#sent
+        const isDue = sent === null ? block.height === part?.first : isNext(block, sent)
+        isSending = isDue && part !== null && (part.upTo === null || block.height <= part.upTo)
         if (isSending) this.#sent = block
+        else if (sent !== null && block.height > sent.height) part = null
         isBetween = false
       } else if (envelope.kind === EVENT_KIND.endBlock) {
         isBetween = true
+        if (isSending && part?.upTo === this.#sent?.height) part = null
       }
       if (isBetween) this.#blockEnd = { file, offset: place.offset + end - start + RECORD_HEADER_BYTES }
       if (!isSending) return
@@ -178,13 +207,21 @@ export class Forwarder {
     for (;;) {
       if (connection.closed.aborted) throw connection.closed.reason
       if (signal.aborted && (isBetween || !isSending)) return
+      if (part === null) {
+        if (triedFor !== null && triedFor === this.#sent) {
+          throw new ConnectionError(`what is kept of block ${triedFor.height + 1n} cannot be read`)
+        }
+        triedFor = this.#sent
+        part = this.#nextPart(this.#sent)
+        this.#reading = part?.at ?? this.#reading
+        isSending = false
+      }
       const piece = this.files.next(this.#reading)
-      if (piece === null) {
+      if (part === null || piece === null) {
         await this.#grow()
         continue
       }
       const { stretch, start, end } = piece
-      limit = limits.get(stretch) ?? null
       if (framer === null || framedUpTo.file !== stretch.file || framedUpTo.offset !== start) {
         file = stretch.file
         framer = new RecordFramer(`forward ${stretch.file}`, accept, start)
@@ -201,6 +238,68 @@ export class Forwarder {
     }
   }
 
+  /**
+   * Where the block after the last one sent is kept, as it came last; null where no block is kept.
+   *
+   * @throws {ConnectionError} where it is missing, and later ones are there.
+   */
+  #nextPart(sent: BeginBlock | null): Part | null {
+    const runs = this.files.stretches.runs()
+    const newest = runs.at(-1)
+    if (newest === undefined) return null
+    const first = sent === null ? this.#begin(runs) : sent.height + 1n
+    const run = runs.findLast(({ from, to }) => from <= first && first <= to)
+    if (run === undefined) {
+      if (runs.some(({ from }) => from > first)) {
+        throw new ConnectionError(`block ${first} is missing; the next connection begins after it`)
+      }
+      const { file, end } = newest.stretches.at(-1)!
+      return { at: { file, offset: end }, first, upTo: null }
+    }
+    const { file, start } = run.stretches.find(({ last }) => last.height >= first)!
+    let upTo = run === newest ? null : run.to
+    for (const { from } of runs.slice(runs.indexOf(run) + 1)) {
+      if (from > first && from - 1n < upTo!) upTo = from - 1n
+    }
+    return { at: { file, offset: start }, first, upTo }
+  }
+
+  /** The height with which a new connection begins. */
+  #begin(runs: readonly Run[]): bigint {
+    const { first } = startOf(runs)!
+    const { missingBlocks } = this.state
+    if (missingBlocks !== null && first <= BigInt(missingBlocks.from)) this.state.missingBlocks = null
+    const hole = this.#nameDropped()
+    if (hole === null) return first
+    const from = this.state.missingBlocks?.from ?? `${hole.from}`
+    this.state.missingBlocks = { from, to: `${hole.to}` }
+    if (missingBlocks?.to !== `${hole.to}`) {
+      this.#log.error(
+        `forwarding: ${describeHeights(BigInt(from), hole.to)} missing in what is kept for ${this.#address}: it needs them from elsewhere, or from the core, restarted from a snapshot before block ${from}. What is passed on begins with block ${first}`,
+      )
+    }
+    return first
+  }
+
+  /** The heights before a new connection's first one that were never passed on. Names them if they were deleted. */
+  #nameDropped(): { from: bigint; to: bigint } | null {
+    const start = startOf(this.files.stretches.runs())
+    if (start === null) return null
+    const { first, beforeHole } = start
+    const { droppedBytes, droppedBlocks } = this.state
+    const before = this.#passedUpTo ?? beforeHole ?? (droppedBytes === 0 ? null : this.#oldest! - 1n)
+    if (before === null || first <= before + 1n) return null
+    const hole = { from: before + 1n, to: first - 1n }
+    if (droppedBytes > 0 && beforeHole === null) {
+      const continues = droppedBlocks !== null && BigInt(droppedBlocks.to) + 1n >= hole.from
+      this.state.droppedBlocks = {
+        from: continues ? droppedBlocks.from : `${hole.from}`,
+        to: `${hole.to}`,
+      }
+    }
+    return hole
+  }
+
   /** Waits for what comes next, and finds its blocks. */
   async #grow(): Promise<void> {
     const before = this.files.bytesFrom(this.#reading)
@@ -215,6 +314,8 @@ export class Forwarder {
 
   #advance(position: Position): void {
     const { file, offset } = this.#passedOn
+    const height = position.block?.height
+    if (height !== undefined && height > (this.#passedUpTo ?? -1n)) this.#passedUpTo = height
     if (position.file > file || (position.file === file && position.offset > offset))
       this.#passedOn = position
   }
@@ -225,23 +326,11 @@ export class Forwarder {
       this.#connection.close('what it had yet to get was deleted')
     }
     if (lost === null) return
-    const { stretches } = lost
+    // Its blocks are not known if it was deleted before it was read.
+    this.#oldest ??= 1n
     this.state.droppedBytes += lost.bytes
-    if (stretches.length > 0) {
-      const known = this.state.droppedBlocks
-      const heights = [
-        ...stretches.flatMap(({ first, last }) => [first.height, last.height]),
-        ...(known === null ? [] : [BigInt(known.from), BigInt(known.to)]),
-      ].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
-      this.state.droppedBlocks = { from: `${heights[0]}`, to: `${heights.at(-1)}` }
-    }
-    this.#dropped = {
-      bytes: (this.#dropped?.bytes ?? 0) + lost.bytes,
-      stretches: [...(this.#dropped?.stretches.slice(0, 1) ?? []), ...stretches.slice(-1)],
-      reason: lost.reason,
-    }
-    this.#logDropped()
-    this.#report()
+    this.state.droppedBlocks ??= this.state.missingBlocks
+    this.#dropped = { bytes: (this.#dropped?.bytes ?? 0) + lost.bytes, reason: lost.reason }
   }
 
   #logDropped(isLast = false): void {
@@ -252,7 +341,7 @@ export class Forwarder {
     const blocks =
       droppedBlocks === null
         ? ''
-        : ` (${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))} in all)`
+        : ` (${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))})`
     this.#log.error(
       `forwarding: ${bytes} bytes of events were deleted before ${this.#address} had them${blocks}: ${reason}. It lacks these blocks unless it gets them from elsewhere`,
     )
@@ -293,17 +382,6 @@ export class Forwarder {
     const { host, port } = this.#settings
     return `${host.includes(':') ? `[${host}]` : host}:${port}`
   }
-}
-
-/** Below which height a stretch is passed on: what the core has sent again later counts instead. */
-function heightLimits(stretches: readonly Stretch[]): ReadonlyMap<Stretch, bigint> {
-  const limits = new Map<Stretch, bigint>()
-  let limit: bigint | null = null
-  for (const stretch of stretches.toReversed()) {
-    if (limit !== null) limits.set(stretch, limit)
-    if (stretch.backTo !== null && (limit === null || stretch.backTo < limit)) limit = stretch.backTo
-  }
-  return limits
 }
 
 /** A position as it is written to disk; null where nothing was passed on. */

@@ -36,7 +36,7 @@ type KeptFile = {
 }
 
 /** What was deleted before it was passed on. */
-export type Dropped = { bytes: number; stretches: Stretch[]; reason: string }
+export type Dropped = { bytes: number; reason: string }
 
 /** The numbers of files that were deleted, and what of them had not been passed on. */
 export type Trimmed = { files: number[]; lost: Dropped | null }
@@ -102,6 +102,7 @@ export class KeptFiles {
       try {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
         const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
+        if (!this.#files.includes(file)) continue
         // Shorter than it was said to be: what is there is all of it.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
         framer.push(bytes)
@@ -110,7 +111,8 @@ export class KeptFiles {
           this.#log.error(`forwarding: ${error.message}. The rest of this file is not passed on`)
           file.scannedBytes = Number.POSITIVE_INFINITY
         } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-          this.#forget(file)
+          // It is forgotten once its deletion is reported.
+          file.scannedBytes = Number.POSITIVE_INFINITY
         } else {
           throw error
         }
@@ -160,34 +162,25 @@ export class KeptFiles {
             ? 'the disk is nearly full'
             : null
       if (reason === null && !isSpare) return trimmed
-      await rm(this.#pathOf(oldest.number), { force: true })
-      trimmed.files.push(oldest.number)
-      const stretches = this.#forget(oldest)
-      if (isPassedOn) continue
-      const from = oldest.number === passedOn.file ? passedOn.offset : 0
-      trimmed.lost = {
-        bytes: (trimmed.lost?.bytes ?? 0) + oldest.safeBytes - from,
-        stretches: [...(trimmed.lost?.stretches ?? []), ...stretches.filter(({ end }) => end > from)],
-        reason: reason ?? '',
-      }
+      const { number, safeBytes } = oldest
+      await rm(this.#pathOf(number), { force: true })
+      trimmed.files.push(number)
+      const lost = this.dropped({ number, bytes: safeBytes, reason: reason ?? '' }, passedOn)
+      if (lost === null) continue
+      trimmed.lost = { bytes: (trimmed.lost?.bytes ?? 0) + lost.bytes, reason: lost.reason }
     }
   }
 
-  /** Forgets a file that was deleted elsewhere; returns what it held, null where it is not known. */
-  dropped(number: number, passedOn: FilePosition): Dropped | null {
-    const file = this.#files.find((known) => known.number === number)
-    if (file === undefined) return null
-    const stretches = this.#forget(file)
-    if (number < passedOn.file) return null
-    return { bytes: file.safeBytes, stretches, reason: 'the disk is full' }
-  }
-
-  #forget(file: KeptFile): Stretch[] {
-    const index = this.#files.indexOf(file)
+  /** Forgets a file that was deleted; returns what of it had not been passed on. */
+  dropped(
+    { number, bytes, reason }: { number: number; bytes: number; reason: string },
+    passedOn: FilePosition,
+  ): Dropped | null {
+    const index = this.#files.findIndex((known) => known.number === number)
     if (index >= 0) this.#files.splice(index, 1)
-    const gone = this.stretches.all.filter((stretch) => stretch.file === file.number)
-    this.stretches.drop(file.number)
-    return gone
+    this.stretches.drop(number)
+    if (number < passedOn.file) return null
+    return { bytes: bytes - (number === passedOn.file ? passedOn.offset : 0), reason }
   }
 
   async #isDiskFull(): Promise<boolean> {

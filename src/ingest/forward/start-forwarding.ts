@@ -38,6 +38,16 @@ export function startForwarding(
   })
   const ended = once(worker, 'exit').catch(() => {})
   const say = (message: ToForwarder) => worker.postMessage(message)
+  const sizeOf = (number: number) =>
+    statSync(join(folder, fileName(number)), { throwIfNoEntry: false })?.size ?? 0
+  /** No file up to this one is kept any more, even if the buffer has yet to flush it. */
+  let droppedUpTo = 0
+  const drop = (number: number, reason: string) => {
+    const bytes = sizeOf(number)
+    rmSync(join(folder, fileName(number)), { force: true })
+    droppedUpTo = Math.max(droppedUpTo, number)
+    say({ type: 'dropped', number, bytes, reason })
+  }
   const fail = (reason: string, error: Error) => {
     if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
     failure = `${reason}; the log says why`
@@ -51,9 +61,7 @@ export function startForwarding(
     state = { ...state, connected: false }
   })
   for (const number of earlier) {
-    if (!inBuffer.has(number)) {
-      say({ type: 'grown', number, safeBytes: statSync(join(folder, fileName(number))).size })
-    }
+    if (!inBuffer.has(number)) say({ type: 'grown', number, safeBytes: sizeOf(number) })
   }
 
   return {
@@ -63,6 +71,12 @@ export function startForwarding(
         // It would never be deleted.
         if (!isRunning) return
         try {
+          // The thread may be far behind: the limit must not wait for it.
+          let bytes = 0
+          for (const some of fileNumbers(folder).reverse()) {
+            bytes += sizeOf(some)
+            if (bytes > settings.limitBytes) drop(some, 'the buffer for it is full (--forward-mb)')
+          }
           linkSync(path, join(folder, fileName(number)))
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
@@ -70,13 +84,14 @@ export function startForwarding(
           }
         }
       },
-      grown: (number, safeBytes) => say({ type: 'grown', number, safeBytes }),
+      grown: (number, safeBytes) => {
+        if (number > droppedUpTo) say({ type: 'grown', number, safeBytes })
+      },
       makeRoom: (heldByBuffer) => {
         try {
           const number = fileNumbers(folder).find((some) => !heldByBuffer.has(some))
           if (number === undefined) return false
-          rmSync(join(folder, fileName(number)))
-          say({ type: 'dropped', number })
+          drop(number, 'the disk is full')
           return true
         } catch {
           return false

@@ -167,10 +167,14 @@ export class EventBuffer {
     this.#wholeSequence = this.#sequence
     const file = this.#openFile()
     if ((file?.writtenBytes ?? 0) + this.#pendingBytes < this.#options.maxFileBytes) return
-    if (this.write() === null) this.#openFile()!.isFull = true
+    this.write()
+    if (this.#pendingBytes === 0) this.#openFile()!.isFull = true
   }
 
-  /** Writes what has been taken. Null, or a promise that resolves once a full disk has space again. */
+  /**
+   * Writes what has been taken. Null, or a promise that resolves once a full disk has space again, or a slow one has
+   * flushed what is more than a file.
+   */
   write(): Promise<void> | null {
     if (this.#blocked !== null) return this.#blocked
     try {
@@ -178,7 +182,8 @@ export class EventBuffer {
     } catch (error) {
       void this.#hold(error, () => this.#writePending())
     }
-    return this.#blocked
+    const open = this.#files.filter(({ descriptor }) => descriptor !== null)
+    return this.#blocked ?? (open.length > 1 ? this.#flushing : null)
   }
 
   /** Takes back what has come after the last end of a block: it has not been read, and never will be. */
