@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chownSync, createWriteStream, mkdirSync, readFileSync } from 'node:fs'
+import { chownSync, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -14,7 +14,7 @@ import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { send } from './fixtures/http.ts'
-import { blocksOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { blocksOf, readyOf, startLive, stop, untilHeight, untilReady } from './fixtures/live.ts'
 import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -393,6 +393,89 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         /^lyra: postgres:\/\/lyra@127\.0\.0\.1:1\/postgres\?schema=lyra: nothing listens there\n$/,
       )
       assert.doesNotMatch(stdout + stderr, /secret-word/)
+    }
+  })
+
+  test('away when the service starts: the core is taken, and its blocks are written once the database is there', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const plain = store()
+    await ingestWhole(plain, SAMPLE)
+    const blocks = await blocksOf(SAMPLE)
+    for (const [comes, args] of [
+      ['started', []],
+      ['let in', ['--workers', '2', '--chain', 'core-scenarios']],
+    ] as const) {
+      const name = store()
+      await query(server.url, `create role waits_${schemas} login superuser connection limit 0`)
+      await query(
+        server.url,
+        `alter role waits_${schemas} nosuperuser; grant create on database postgres to waits_${schemas}`,
+      )
+      if (comes === 'started') server.control('stop', '-m', 'fast')
+      const service = await startLive(
+        t,
+        comes === 'started' ? name : name.replace('//lyra@', `//waits_${schemas}@`),
+        temporaryFolder(t),
+        [...args],
+      )
+      const core = await dial(service.corePort)
+      await core.send(blocks.slice(0, 300).flat())
+      const { status, text } = await readyOf(service)
+      assert.equal(status, 503)
+      assert.match(text, /store unreachable/)
+      assert.equal((await send(service.base, '/api/v2/checkpoints')).status, 503)
+      if (comes === 'started') server.control('start')
+      else await query(server.url, `alter role waits_${schemas} connection limit -1`)
+      await untilHeight(service, 300)
+      await core.send(blocks.slice(300).flat())
+      await untilHeight(service, blocks.length)
+      await core.close()
+      await untilReady(service)
+      await stop(service)
+      assert.deepEqual(await digestStore(name), await digestStore(plain))
+    }
+  })
+
+  test('that refuses the service for good makes it exit, at its start and when it is found later', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    await query(
+      server.url,
+      "create role locked login password 'right'; create role poor login; create role reads login; grant pg_read_all_data to reads",
+    )
+    const rules = join(server.folder, 'data/pg_hba.conf')
+    writeFileSync(rules, `host all locked 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
+    server.control('reload')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    const as = (user: string) => name.replace('//lyra@', `//${user}@`)
+    const cases: [store: string, reason: RegExp][] = [
+      [as('locked:wrong'), /refuses this user or password/],
+      [as('locked'), /password must be a string/],
+      [as('nobody'), /refuses this user or password/],
+      [name.replace('/postgres?', '/elsewhere?'), /there is no such database/],
+      [store().replace('//lyra@', '//poor@'), /this user may not do that/],
+      [as('reads'), /this user may only read/],
+    ]
+    for (const [refused, reason] of cases) {
+      const args = ['serve', '--port', '0', '--store', refused, '--listen', '127.0.0.1:0', '--buffer']
+      const { code, stderr } = await runLyra(t, [...args, temporaryFolder(t)])
+      assert.equal(code, 1, stderr)
+      assert.equal(stderr.split('\n').filter((line) => reason.test(line)).length, 1, stderr)
+      assert.doesNotMatch(stderr, /unexpected error/)
+    }
+    server.control('stop', '-m', 'fast')
+    const later = await Promise.all(
+      cases.map(async ([refused, reason]) => {
+        const service = await startLive(t, refused, temporaryFolder(t))
+        return { service, reason }
+      }),
+    )
+    server.control('start')
+    for (const { service, reason } of later) {
+      const { code, stderr } = await service.program.outcome
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, reason)
+      assert.doesNotMatch(stderr, /unexpected error/)
     }
   })
 

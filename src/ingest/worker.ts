@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MissingHistoryError } from '../blocks/block.ts'
 import type { LeftOutReason } from '../events/decode.ts'
@@ -6,6 +7,7 @@ import { findEventFiles } from '../records/event-paths.ts'
 import { noEventsError } from '../records/read-records.ts'
 import { keepPruned } from '../store/keep-pruned.ts'
 import { findStore } from '../store/open-store.ts'
+import { StoreAwayError, StoreRefusedError, type Writer } from '../store/store.ts'
 import { yieldToOthers } from '../yield-to-others.ts'
 import { ingestFiles, leftOutLogger } from './ingest-files.ts'
 import { type LiveOptions, type LiveState, startLiveIngestion } from './live/live-ingestion.ts'
@@ -40,7 +42,12 @@ export type WorkerMessage =
   | { type: 'committed' }
   | { type: 'ended'; report: IngestionReport; failure: string | null }
   | { type: 'listening'; port: number }
+  /** A store that is to take a core's blocks refuses this user: the message says how. */
+  | { type: 'refused'; message: string }
   | { type: 'live'; state: LiveState }
+
+/** How often a store that is away is looked for. */
+const AWAY_MS = 1_000
 
 const port = parentPort!
 const task = workerData as WorkerTask
@@ -68,8 +75,22 @@ function reportRead(): void {
   reported = read
 }
 
+/** Opens the store for writing; beside a core, a store that is away is waited for. Null once it is stopped. */
+async function openWriter(): Promise<Writer | null> {
+  while (!stop.signal.aborted) {
+    try {
+      return await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
+    } catch (error) {
+      if (task.live === null || !(error instanceof StoreAwayError)) throw error
+      await sleep(AWAY_MS, undefined, { signal: stop.signal }).catch(() => {})
+    }
+  }
+  return null
+}
+
 async function ingestNamedFiles(): Promise<void> {
-  const writer = await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
+  const writer = await openWriter()
+  if (writer === null) return
   try {
     const input = findEventFiles(task.paths)
     const { report, failure: stopped } = await ingestFiles({
@@ -130,6 +151,10 @@ try {
   const { keep } = task
   const keeping = keep === null ? null : keepPruned({ store, keep, log, signal: stop.signal })
   await Promise.all([ingestEvents(), keeping])
+} catch (error) {
+  stop.abort()
+  if (task.live === null || !(error instanceof StoreRefusedError)) throw error
+  say({ type: 'refused', message: error.message })
 } finally {
   port.close()
 }

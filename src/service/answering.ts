@@ -10,7 +10,7 @@ import { startPageThreads } from '../api/pages/page-threads.ts'
 import { type LongReads, longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
 import { findStore } from '../store/open-store.ts'
 import { openReplicaReader } from '../store/replica-reader.ts'
-import type { Reader, Store } from '../store/store.ts'
+import { type Reader, type Store, StoreAwayError } from '../store/store.ts'
 import { VERSION } from '../version.ts'
 import type { IngestionNews } from './ingestion.ts'
 import { closeServer, listen, listenGrpc, STOP_TIMEOUT_MS } from './listen.ts'
@@ -90,6 +90,7 @@ export async function startAnswering(
             break
           case 'ended':
           case 'listening':
+          case 'refused':
             break
           default:
             news satisfies never
@@ -129,13 +130,22 @@ function disksOf({ store, listen, buffer }: ServeSettings): Record<string, strin
   }
 }
 
-function openReader({ store, readStore, maxLag }: ServeSettings, log: Logger): Promise<Reader> {
+async function openReader(settings: ServeSettings, log: Logger): Promise<Reader> {
+  const { store, readStore, maxLag, listen } = settings
   const primary = findStore(store)
-  if (readStore.length === 0) return primary.openReader()
+  if (readStore.length === 0) {
+    try {
+      return await primary.openReader()
+    } catch (error) {
+      // A core must not find nobody because a database is away.
+      if (listen === null || !(error instanceof StoreAwayError)) throw error
+    }
+  }
   return openReplicaReader({
     primary,
     replicas: readStore.map(findStore),
     maxLag,
+    waits: listen !== null,
     onNotice: (message) => log.warn(message),
   })
 }

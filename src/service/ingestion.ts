@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { startIngestionWorker } from '../ingest/start-worker.ts'
 import type { WorkerMessage } from '../ingest/worker.ts'
+import { StoreError } from '../store/store.ts'
 import { explainListenError } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
@@ -10,6 +11,8 @@ export type Ingestion = {
   ingested: Promise<boolean>
   /** Resolves once a core may dial in, where one is waited for. */
   listening: Promise<void>
+  /** Resolves with the reason once the store refuses to be written to by this user. */
+  refused: Promise<string>
   stop(): Promise<void>
 }
 
@@ -25,10 +28,12 @@ export function startIngestion(
   const { listen: live, paths, keep } = settings
   const ingested = Promise.withResolvers<boolean>()
   const listening = Promise.withResolvers<void>()
+  const refused = Promise.withResolvers<string>()
   if (paths.length === 0) ingested.resolve(true)
   if (live === null) listening.resolve()
   if (paths.length === 0 && live === null && keep === null) {
-    return { ingested: ingested.promise, listening: listening.promise, stop: async () => {} }
+    const stop = async () => {}
+    return { ingested: ingested.promise, listening: listening.promise, refused: refused.promise, stop }
   }
   const fail = (message: string) => {
     notify({ type: 'failed', message })
@@ -40,6 +45,9 @@ export function startIngestion(
     if (message.type === 'listening') {
       log.info(`waiting for a core on ${live!.host}:${message.port}`)
       listening.resolve()
+    } else if (message.type === 'refused') {
+      if (started) refused.resolve(message.message)
+      else listening.reject(new StoreError(message.message))
     } else if (message.type === 'ended') {
       const { report, failure } = message
       if (failure !== null) return fail(failure)
@@ -86,5 +94,10 @@ export function startIngestion(
     },
     { onMessage, onFailed },
   )
-  return { ingested: ingested.promise, listening: listening.promise, stop: worker.stop }
+  return {
+    ingested: ingested.promise,
+    listening: listening.promise,
+    refused: refused.promise,
+    stop: worker.stop,
+  }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
-import { StoreError } from '../store/store.ts'
+import { otherChain, StoreAwayError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { type IngestionNews, startIngestion } from './ingestion.ts'
 import type { ServeSettings } from './settings.ts'
@@ -35,8 +35,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
 
-  await migrate(settings, log)
-  await checkChain(settings)
+  if (await migrate(settings, log)) await checkChain(settings)
   const answering = await start(settings, log)
   parts.push(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
@@ -48,16 +47,28 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
     await answering.stop()
     throw error
   }
+  void ingestion.refused.then(async (message) => {
+    log.error(message)
+    await stop()
+    process.exit(1)
+  })
   return { url: answering.url, ingested: ingestion.ingested, stop }
 }
 
-/** Makes the store, or brings its schema up to date; a service that reads from replicas answers without it. */
-async function migrate({ store, readStore }: ServeSettings, log: Logger): Promise<void> {
+/**
+ * Makes the store, or brings its schema up to date, and returns whether it could be reached: a service that reads from
+ * replicas answers without it, and one that waits for a core buffers what that sends.
+ */
+async function migrate({ store, readStore, listen }: ServeSettings, log: Logger): Promise<boolean> {
   try {
     await findStore(store).migrate((message) => log.info(message))
+    return true
   } catch (error) {
-    if (readStore.length === 0) throw error
-    log.warn(`${(error as Error).message}; its replicas are read meanwhile`)
+    const waits = listen !== null && error instanceof StoreAwayError
+    if (readStore.length === 0 && !waits) throw error
+    const meanwhile = waits ? 'what the core sends is buffered' : 'its replicas are read'
+    log.warn(`${(error as Error).message}; ${meanwhile} meanwhile`)
+    return !waits
   }
 }
 
@@ -77,9 +88,7 @@ async function checkChain({ store: name, listen, chain }: ServeSettings): Promis
   try {
     const held = (await reader.coverage())?.chainId ?? chain
     if (held === chain) return
-    throw new StoreError(
-      `--chain is ${JSON.stringify(chain)}, and ${store.name} holds chain ${JSON.stringify(held)}: name that chain, or another --store`,
-    )
+    throw otherChain(store.name, chain, held)
   } finally {
     await reader.close()
   }

@@ -1,4 +1,4 @@
-import { type Reader, type Store, StoreUnavailableError } from './store.ts'
+import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } from './store.ts'
 
 /** How often every server is asked for its position, in milliseconds. */
 const CHECK_INTERVAL_MS = 1_000
@@ -9,6 +9,8 @@ export type ReplicaOptions = {
   replicas: readonly Store[]
   /** Blocks that a replica may lag. */
   maxLag: number
+  /** Whether it is opened where no server can be reached, too, and waits for the first one that can. */
+  waits?: boolean
   /** Called, with one line, when a replica goes out of use or comes back. */
   onNotice: (message: string) => void
 }
@@ -30,10 +32,10 @@ type Member = {
  * A reader over replicas. Each answer is one snapshot of one of them, in turns; one that cannot be reached or
  * lags too much goes out of use, and comes back by itself. Where all are out the primary answers.
  *
- * @throws {StoreError} where neither the primary nor any replica can be opened.
+ * @throws {StoreError} where neither the primary nor any replica can be opened, nor is to be waited for.
  */
 export async function openReplicaReader(options: ReplicaOptions): Promise<Reader> {
-  const { maxLag, onNotice } = options
+  const { maxLag, waits = false, onNotice } = options
   const member = (store: Store): Member => ({ store, reader: null, height: null, fault: NOT_ASKED })
   const primary = member(options.primary)
   const replicas = options.replicas.map(member)
@@ -108,7 +110,8 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   }
 
   const faults = await checkAll()
-  if (faults.every((fault) => fault !== null)) throw faults.at(-1)
+  const mayWait = waits && !faults.some((fault) => fault instanceof StoreRefusedError)
+  if (!mayWait && faults.every((fault) => fault !== null)) throw faults.at(-1)
   let checking: Promise<unknown> | null = null
   const timer = setInterval(() => {
     // One round at a time: a server that does not answer must not gather questions.

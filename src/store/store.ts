@@ -204,6 +204,23 @@ export class StoreError extends Error {
   override name = 'StoreError'
 }
 
+/** The store's server cannot be reached at the moment: it is down, starts, or has too many connections. */
+export class StoreAwayError extends StoreError {
+  override name = 'StoreAwayError'
+}
+
+/** The store refuses this user, is not there, or is of another chain: nothing that comes by itself mends that. */
+export class StoreRefusedError extends StoreError {
+  override name = 'StoreRefusedError'
+}
+
+/** A store of another chain than `--chain` names. */
+export function otherChain(name: string, chain: string, held: string): StoreRefusedError {
+  return new StoreRefusedError(
+    `--chain is ${JSON.stringify(chain)}, and ${name} holds chain ${JSON.stringify(held)}: name that chain, or another --store`,
+  )
+}
+
 /** A store that is temporarily unavailable. */
 export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError'

@@ -7,7 +7,14 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { LeftOutReason } from '../../events/decode.ts'
 import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
-import { type Store, StoreError, type Writer } from '../../store/store.ts'
+import {
+  otherChain,
+  type Store,
+  StoreAwayError,
+  StoreError,
+  StoreRefusedError,
+  type Writer,
+} from '../../store/store.ts'
 import { BatchWriter } from '../batch-writer.ts'
 import type { ForwardSettings, ForwardState } from '../forward/forward-state.ts'
 import { startForwarding } from '../forward/start-forwarding.ts'
@@ -70,7 +77,11 @@ export type LiveOptions = {
 /** A live ingestion that listens, and buffers what it receives. */
 export type LiveIngestion = {
   port: number
-  /** Commits what is and comes in the buffer, until the signal is aborted. */
+  /**
+   * Commits what is and comes in the buffer, until the signal is aborted.
+   *
+   * @throws {StoreRefusedError} where the store refuses this user.
+   */
   run(): Promise<void>
 }
 
@@ -195,6 +206,10 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   async function commitBuffer(writer: Writer, from: BufferPosition): Promise<void> {
     const batches = new BatchWriter(writer, committed)
     const held = await writer.coverage()
+    if (held !== null) {
+      if (chain !== null && held.chainId !== chain) throw otherChain(store.name, chain, held.chainId)
+      incoming.pinned ??= { id: held.chainId, pinnedBy: 'the store holds' }
+    }
     const createAssembler = () =>
       new BlockAssembler({
         coverage: held,
@@ -277,6 +292,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
 
   async function run(): Promise<void> {
     let from: BufferPosition | null = null
+    let refusal: StoreRefusedError | null = null
     while (!signal.aborted) {
       let writer: Writer | null = null
       try {
@@ -284,6 +300,10 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
         await commitBuffer(writer, from ?? buffer.start)
       } catch (error) {
         if (signal.aborted) break
+        if (error instanceof StoreRefusedError) {
+          refusal = error
+          break
+        }
         if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
         fail(`${error.message}${remedyOf(error)}`)
         await writer?.close()
@@ -301,7 +321,9 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     await buffer.close()
     if (committedUpTo !== null) buffer.release(committedUpTo)
     await forwarding?.stop()
+    clearInterval(timer)
     report()
+    if (refusal !== null) throw refusal
   }
 
   return { port: socket.port, run }
@@ -339,7 +361,10 @@ async function pinnedChain(
   paths: readonly string[],
 ): Promise<PinnedChain | null> {
   if (chain !== null) return { id: chain, pinnedBy: '--chain names' }
-  const coverage = await coverageOf(store)
+  const coverage = await coverageOf(store).catch((error: unknown) => {
+    if (error instanceof StoreAwayError) return null
+    throw error
+  })
   if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store holds' }
   const check = new IncomingCheck(null)
   for (const path of paths) {

@@ -2,6 +2,7 @@ import type { Client, ClientConfig } from 'pg'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import { type Change, noteChanges } from '../changes.ts'
 import type { PostgresAddress } from './address.ts'
+import { isPassing, NOT_CONNECTED } from './errors.ts'
 
 /** A value that a statement takes: an integer of any size, or a text. */
 export type Parameter = KeyValue | null
@@ -87,6 +88,7 @@ export async function connect(config: ClientConfig): Promise<Client> {
     await client.connect()
   } catch (error) {
     await client.end().catch(() => {})
+    if (!isPassing(error)) (error as { code?: string }).code ??= NOT_CONNECTED
     throw error
   }
   return client

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreError } from '../store.ts'
+import { StoreAwayError, StoreError, StoreRefusedError } from '../store.ts'
 
 /** How often work is tried on new connections, and how long is waited in between. */
 const ATTEMPTS = 5
@@ -33,6 +33,7 @@ const NETWORK = [
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT',
   'ERR_STREAM_DESTROYED',
@@ -55,6 +56,12 @@ const CUT_CODES = [
   '57P01',
   '57P02',
 ]
+
+/** SQLSTATEs, or their first two characters, of a wrong user or password, a missing database, and missing rights. */
+const REFUSALS = ['28', '3D', '42501']
+
+/** Stands for a code where the driver gives up a connection without one: no password, no encryption. */
+export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
 const CAUSES: Record<string, string> = {
   '28': 'the server refuses this user or password',
@@ -100,13 +107,9 @@ export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T
     try {
       return await work()
     } catch (error) {
-      if (
-        attempt === ATTEMPTS ||
-        (error as PostgresError).code === 'ECONNREFUSED' ||
-        !isConnectionLost(error)
-      ) {
-        throw error
-      }
+      const { code } = error as PostgresError
+      const isThere = code === undefined ? isConnectionCut(error) : code !== 'ECONNREFUSED'
+      if (attempt === ATTEMPTS || !isThere || !isConnectionLost(error)) throw error
       await sleep(RETRY_MS)
     }
   }
@@ -119,5 +122,7 @@ export function explainPostgresError(name: string, error: unknown): Error {
   if (code === undefined && !LOST.test(message)) return error as Error
   const cause = code === undefined ? undefined : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
   // What a coordinator says of a worker stands on several lines.
-  return new StoreError(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })
+  const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
+  const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError
+  return new Kind(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })
 }

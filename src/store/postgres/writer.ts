@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
-import { StoreError, type Writer, type WriterOptions } from '../store.ts'
+import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread, settle } from './cluster.ts'
@@ -20,6 +20,10 @@ const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
 
 const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))'
+
+const MAY_WRITE = `
+  select has_table_privilege('stream', 'insert') and has_table_privilege('stream', 'update')
+    and has_table_privilege('stream', 'delete')`
 
 /** What the writer's advisory lock is made from. */
 export function writerLockName({ schema }: PostgresAddress): string {
@@ -50,6 +54,12 @@ export async function openPostgresWriter(
         if ((row![0] as unknown) === true) break
         if (attempt === 0) onNotice(`${address.name}: another writer is at work; standing by`)
         await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
+      }
+      const [right] = await rowsOf(opened, MAY_WRITE)
+      if ((right![0] as unknown) === false) {
+        throw new StoreRefusedError(
+          `${address.name}: this user may only read; grant it insert, update and delete on the tables, or name another user`,
+        )
       }
       spread = await isSpread(opened, address.schema)
       if (spread) {
