@@ -21,7 +21,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { StoreError } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
-import { checkpoint, fileOf } from './fixtures/event-stream.ts'
+import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
@@ -439,6 +439,25 @@ describe('a disk that is full', options, () => {
     const run = (share: number) =>
       startProgram(t, 'prlimit', [`--fsize=${Math.floor(wholeSize * share)}`, ...args]).outcome
     await checkFull(store, run, /lyra\.db: it cannot be read or written to; look for a full .*disk/)
+  })
+
+  test('a last flush that fails: one clear line and exit status 1, and what was committed is there without the limit', async (t) => {
+    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('there is no prlimit here')
+    const [first, second] = [join(folder, 'first.evts'), join(folder, 'second.evts')]
+    const records = recordsOf(readFileSync(file))
+    const half = records.findIndex(({ height }) => height === Math.floor(records.at(-1)!.height * 0.8))
+    writeFileSync(first, joinRecords(records.slice(0, half)))
+    writeFileSync(second, joinRecords(records.slice(half)))
+    const store = join(temporaryFolder(t), 'lyra.db')
+    await ingestWhole(store, first)
+    const args = ['ingest', '--log-level', 'error', '--store', store, second]
+    // The log of what is added is smaller than the file, which may not grow.
+    const limit = `--fsize=${statSync(store).size}`
+    const { code, stderr } = await startProgram(t, 'prlimit', [limit, process.execPath, MAIN, ...args])
+      .outcome
+    assert.equal(code, 1)
+    assert.match(stderr, /^lyra: [^\n]+lyra\.db: it cannot be read or written to[^\n]+\n$/)
+    assertSameDump(await dumpStore(store), expected, 'without the limit')
   })
 
   test('a file system that is full: one clear line, nothing broken, and it continues with more space', async (t) => {

@@ -291,10 +291,16 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
   let committedUpTo: BufferPosition | null = null
 
   async function run(): Promise<void> {
+    let writer: Writer | null = null
+    const closeWriter = async () => {
+      const closed = writer?.close()
+      writer = null
+      // After another fault it has the same cause.
+      await closed?.catch((error: Error) => commitFault ?? fail(error.message))
+    }
     let from: BufferPosition | null = null
     let refusal: StoreRefusedError | null = null
     while (!signal.aborted) {
-      let writer: Writer | null = null
       try {
         writer = await store.openWriter({ durable: true, signal, onNotice: (message) => log.warn(message) })
         await commitBuffer(writer, from ?? buffer.start)
@@ -306,14 +312,13 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
         }
         if (!(error instanceof StoreError || error instanceof EventStreamError)) throw error
         fail(`${error.message}${remedyOf(error)}`)
-        await writer?.close()
-        writer = null
+        await closeWriter()
         from = null
         if (error instanceof GapError) from = await untilClosed(error)
         else if (error instanceof EventStreamError) await aborted(signal)
         else await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
       } finally {
-        await writer?.close()
+        await closeWriter()
       }
     }
     await socket.close()

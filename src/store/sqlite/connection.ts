@@ -43,6 +43,8 @@ const COUNT_BUCKETS = `
 /** Bytes of series for each of them: of the longer ones, too, which are as many again where points are rare. */
 const SERIES_BYTES = 320
 
+const SQLITE_BUSY = 5
+
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
 /** SQLite's primary result codes whose cause an operator can fix. */
@@ -236,6 +238,25 @@ export class Connection {
 
   close(): void {
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  /**
+   * Copies the log to the file, empties it and closes. While others use the store, the log stays, and is copied another
+   * time.
+   *
+   * @throws {StoreError} where what was committed cannot be written to the file.
+   */
+  closeWritten(): void {
+    explained(this.path, () => {
+      try {
+        // Readers keep the file open: SQLite would leave the log as it is.
+        if (this.isInPlace) this.truncateLog()
+      } catch (error) {
+        if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
+      } finally {
+        this.close()
+      }
+    })
   }
 
   #prepare(text: string): StatementSync {

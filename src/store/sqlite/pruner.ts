@@ -32,13 +32,6 @@ export function openSqlitePruner(path: string): Pruner {
         })
       }),
 
-    close: async () => {
-      try {
-        if (connection.isInPlace) connection.truncateLog()
-      } catch {
-        // The log stays, and is copied another time.
-      }
-      connection.close()
-    },
+    close: async () => connection.closeWritten(),
   }
 }

@@ -47,10 +47,7 @@ export function openSqliteTableWriter(path: string): TableWriter {
         }),
       )
     },
-    close: async () => {
-      connection.truncateLog()
-      connection.close()
-    },
+    close: async () => connection.closeWritten(),
   }
 }
 

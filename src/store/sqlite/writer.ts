@@ -136,14 +136,6 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
       }
     },
 
-    close: async () => {
-      // Readers keep the file open: SQLite would leave the log as it is.
-      try {
-        if (connection.isInPlace) connection.truncateLog()
-      } catch {
-        // The log stays, and is copied another time.
-      }
-      connection.close()
-    },
+    close: async () => connection.closeWritten(),
   }
 }
