@@ -396,6 +396,46 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     }
   })
 
+  test('at its limit of connections: pages are read on those that are open, and one line says so', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    await ingestWhole(name, SAMPLE)
+    await query(server.url, 'create role few login connection limit 20; grant pg_read_all_data to few')
+    const service = startLyra(t, ['serve', '--port', '0', '--store', name.replace('//lyra@', '//few@')])
+    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const paths = [
+      '/api/v2/checkpoints?pagination.first=100',
+      '/api/v2/coverage',
+      `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=1000`,
+      `/api/v2/funding-periods/data-points/${MARKET}?seq=1&pagination.first=3000`,
+      '/api/v2/market-summaries?pagination.first=100',
+    ]
+    const statuses = async (readers: number, rounds: number) => {
+      const found: number[] = []
+      const reading = Array.from({ length: readers }, async (_, reader) => {
+        for (let round = 0; round < rounds; round++) {
+          // Pages that nobody has asked for before, so that each is read.
+          const path = paths[(reader + round) % paths.length]!.replace(/\d+$/, (most) => `${+most - reader}`)
+          found.push((await send(base!, path)).status)
+        }
+      })
+      await Promise.all(reading)
+      return [...new Set(found)]
+    }
+    for (const limit of [1, 3]) {
+      await query(
+        server.url,
+        `alter role few connection limit ${limit};
+        select pg_terminate_backend(pid) from pg_stat_activity where usename = 'few'`,
+      )
+      assert.deepEqual(await statuses(32, 4), [200], `at most ${limit} connections`)
+    }
+    const lines = service.output.stderr.split('\n')
+    assert.equal(lines.filter((line) => /too many connections/.test(line)).length, 1)
+    await query(server.url, 'alter role few connection limit -1')
+    assert.deepEqual(await statuses(32, 1), [200])
+  })
+
   test('away when the service starts: the core is taken, and its blocks are written once the database is there', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const plain = store()

@@ -135,7 +135,7 @@ async function openReader(settings: ServeSettings, log: Logger): Promise<Reader>
   const primary = findStore(store)
   if (readStore.length === 0) {
     try {
-      return await primary.openReader()
+      return await primary.openReader({ onNotice: (message) => log.warn(message) })
     } catch (error) {
       // A core must not find nobody because a database is away.
       if (listen === null || !(error instanceof StoreAwayError)) throw error

@@ -49,7 +49,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
 
   async function check(asked: Member): Promise<unknown> {
     try {
-      asked.reader ??= await asked.store.openReader()
+      asked.reader ??= await asked.store.openReader({ onNotice })
       const position = await asked.reader.position()
       asked.height = position === null ? null : BigInt(position.height)
       return null

@@ -161,6 +161,8 @@ export type WriterOptions = {
 export type ReaderOptions = {
   /** Whether the thread rests now and then while it reads a long page, where it is this one's processor that reads. */
   rests?: boolean
+  /** Called with a line where the server gives no further connection. */
+  onNotice?: (message: string) => void
 }
 
 /** A place that holds a network's data, opened for reading and for writing by separate connections. */

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { countedNotice } from '../../counted-notice.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { StoreUnavailableError } from '../../store/store.ts'
 
@@ -119,10 +120,15 @@ export function quoted(text: string): string {
   return JSON.stringify(shown.toWellFormed())
 }
 
+/** While a database is away, every request fails. */
+const noteUnavailable = countedNotice((message) => lastLog?.warn(message))
+let lastLog: Pick<FastifyBaseLogger, 'warn'> | null = null
+
 /** What a client is sent for an error that is not a fault of the program; null for any other. */
 export function expectedError(error: unknown, log: Pick<FastifyBaseLogger, 'warn'>): ApiError | null {
   if (error instanceof ApiError) return error
   if (!(error instanceof StoreUnavailableError)) return null
-  log.warn(`store unavailable: ${error.message}`)
+  lastLog = log
+  noteUnavailable(`store unavailable: ${error.message}`)
   return unavailable('the store is temporarily unavailable; try again')
 }

@@ -21,6 +21,11 @@ const PASSING = [
 /** What Citus says, as an internal error, of a worker that goes away in the middle of a statement. */
 const WORKER_LOST = /failure on connection marked as essential|SSL SYSCALL error|server closed the connection/
 
+/** Whether the server refuses a connection because it has too many. */
+export function isLimitReached(error: unknown): boolean {
+  return (error as PostgresError).code === '53300'
+}
+
 /** Whether a statement failed because a row of the same key is there. */
 export function isDuplicateKey(error: unknown): boolean {
   return (error as PostgresError).code === '23505'

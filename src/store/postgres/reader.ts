@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Client, PoolClient } from 'pg'
+import type { Client } from 'pg'
+import { countedNotice } from '../../counted-notice.ts'
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
@@ -30,13 +31,20 @@ import {
   READ_RESOURCE_GAPS,
   READ_STREAM,
 } from '../statements.ts'
-import { asUnavailable, type GapSummary, type Holdings, type HoldingsQuery, type Reader } from '../store.ts'
+import {
+  asUnavailable,
+  type GapSummary,
+  type Holdings,
+  type HoldingsQuery,
+  type Reader,
+  type ReaderOptions,
+} from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
-import { createSharedConnections } from './shared-connections.ts'
+import { createReaderConnections } from './reader-connections.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -56,17 +64,21 @@ const MAX_SHARING_ROWS = 1_000
  *
  * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
  */
-export async function openPostgresReader(address: PostgresAddress): Promise<Reader> {
+export async function openPostgresReader(
+  address: PostgresAddress,
+  { onNotice = () => {} }: ReaderOptions = {},
+): Promise<Reader> {
   const spread = await openWith(address)
   const config = readerConfig(address, spread)
-  const { Pool } = await import('pg')
-  const pool = new Pool({ ...config, max: MAX_CONNECTIONS - SHARED_CONNECTIONS })
-  const shared = createSharedConnections(config, SHARED_CONNECTIONS)
-  // A connection lost while it is idle is replaced when the next one is needed; one lost while it is in use
-  // reports its error with its statements', and to a listener, which the pool has only while it is idle.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => {
-    client.on('error', () => {})
+  const notice = countedNotice(onNotice)
+  const connections = createReaderConnections({
+    config,
+    most: MAX_CONNECTIONS,
+    mostShared: SHARED_CONNECTIONS,
+    onLimit: () =>
+      notice(
+        `${address.name}: the server has too many connections; readers use those that they have. Raise max_connections`,
+      ),
   })
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
@@ -87,23 +99,13 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
   }
 
   /** Asks on a connection of which nobody else makes use meanwhile. */
-  function ask<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
-    return retried(async () => {
-      const client = await pool.connect()
-      try {
-        const result = await read(client)
-        client.release()
-        return result
-      } catch (error) {
-        client.release(true)
-        throw error
-      }
-    })
+  function ask<T>(read: (client: Client) => Promise<T>): Promise<T> {
+    return retried(() => connections.askAlone(read))
   }
 
   /** Asks what takes little: each statement is a snapshot by itself. */
   function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
-    return retried(() => shared.ask(read))
+    return retried(() => connections.ask(read))
   }
 
   return {
@@ -134,7 +136,7 @@ export async function openPostgresReader(address: PostgresAddress): Promise<Read
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
     read: (reading) => ask((client) => snapshot(client, () => runReading(client, reading()))),
     close: async () => {
-      await Promise.all([pool.end(), shared.close()])
+      await connections.close()
     },
   }
 }

@@ -14,7 +14,7 @@ export function postgresStore(text: string): Store {
       await (await import('./migrate.ts')).migrate(address, options.onNotice)
       return (await import('./writer.ts')).openPostgresWriter(address, options)
     },
-    openReader: async () => (await import('./reader.ts')).openPostgresReader(address),
+    openReader: async (options) => (await import('./reader.ts')).openPostgresReader(address, options),
     schemaVersion: async () => (await import('./migrate.ts')).schemaVersionOf(address),
     migrate: async (onNotice) => (await import('./migrate.ts')).migrate(address, onNotice),
     distribute: async () => (await import('./distribute.ts')).distribute(address),

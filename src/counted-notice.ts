@@ -1,0 +1,26 @@
+const SPAN_MS = 60_000
+
+/** Hands the first of many notices on, and then, once a minute, the last one with the number that have come since. */
+export function countedNotice(notice: (message: string) => void): (message: string) => void {
+  let timer: NodeJS.Timeout | null = null
+  let further = 0
+  let last = ''
+  const begin = () => {
+    timer = setTimeout(() => {
+      timer = null
+      if (further === 0) return
+      notice(`${last} (${further} times more within a minute)`)
+      further = 0
+      begin()
+    }, SPAN_MS).unref()
+  }
+  return (message) => {
+    last = message
+    if (timer !== null) {
+      further++
+      return
+    }
+    notice(message)
+    begin()
+  }
+}

@@ -1,0 +1,205 @@
+import type { Client, ClientConfig } from 'pg'
+import { connect } from './connection.ts'
+import { isConnectionLost, isLimitReached } from './errors.ts'
+
+/** The connections of a reader: many share one at a time, or one has it for itself. */
+export type ReaderConnections = {
+  /** Runs `read`, of which each statement is a snapshot by itself, on the first connection that keeps up. */
+  ask<T>(read: (client: Client) => Promise<T>): Promise<T>
+  /** Runs `read` on a connection of which nobody else makes use meanwhile. */
+  askAlone<T>(read: (client: Client) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export type ReaderConnectionOptions = {
+  /** Of connections on which statements are sent ahead (`pipeline`). */
+  config: ClientConfig
+  /** How many connections there may be, and how many of them for those who share. */
+  most: number
+  mostShared: number
+  /** Called whenever the server has refused a further connection because it has too many. */
+  onLimit: (open: number) => void
+}
+
+/** A connection, and when the reads on it have begun that are not answered yet. */
+type Connection = {
+  opened: Promise<Client>
+  began: number[]
+  isTaken: boolean
+  /** Closes it where it is idle for long. */
+  idle: NodeJS.Timeout | null
+}
+
+/**
+ * A connection is passed over while it has a read that has waited for so long. As long as none has, one of them does all:
+ * a process of the server that always has something to do gives half as many pages again as four that are woken for each.
+ */
+const LATE_MS = 10
+
+/** For how long no further connection is asked for, once the server has too many. */
+const LIMIT_MS = 1_000
+
+/** How long a read waits for a connection, while the server gives no further one. */
+const MAX_WAIT_MS = 5_000
+
+/** Connections beyond those that are shared are closed once they were idle for so long. */
+const IDLE_MS = 10_000
+
+/**
+ * Makes connections as they are needed, which stay open until they are lost. Where the server has too many, those that
+ * are open do all.
+ */
+export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
+  const { config, most, mostShared, onLimit } = options
+  const open = new Set<Connection>()
+  /** Wakes those who wait for a connection. */
+  const waiting: (() => void)[] = []
+  let limitedUntil = 0
+  let isClosed = false
+
+  const wake = () => {
+    for (const go of waiting.splice(0)) go()
+  }
+
+  function remove(connection: Connection): void {
+    open.delete(connection)
+    wake()
+  }
+
+  const mayAdd = (now: number) => open.size < most && now >= limitedUntil
+
+  function add(): Connection {
+    const added: Connection = { opened: connect(config), began: [], isTaken: false, idle: null }
+    open.add(added)
+    // Whoever asks is told of the fault.
+    added.opened.then(
+      (client) => client.once('end', () => remove(added)),
+      () => remove(added),
+    )
+    return added
+  }
+
+  /** The first one that keeps up, or else a further one; where there are enough, the one with the fewest reads. */
+  function share(now: number): Connection | null {
+    let leastBusy: Connection | null = null
+    let shared = 0
+    for (const connection of open) {
+      if (connection.isTaken) continue
+      shared++
+      const [oldest] = connection.began
+      if (oldest === undefined || now - oldest < LATE_MS) return connection
+      if (leastBusy === null || connection.began.length < leastBusy.began.length) leastBusy = connection
+    }
+    return (leastBusy === null || shared < mostShared) && mayAdd(now) ? add() : leastBusy
+  }
+
+  /** An idle one, or else a further one; where there are enough, the one with the fewest reads, once it has done them. */
+  function take(now: number): Connection | null {
+    const free = [...open].filter(({ isTaken }) => !isTaken)
+    if (open.size - free.length >= most - mostShared) return null
+    const [leastBusy] = free.sort((a, b) => a.began.length - b.began.length)
+    // One is left to those who share.
+    const isSpare = free.length > 1 || open.size === 1 || mayAdd(now)
+    const isIdle = leastBusy?.began.length === 0
+    const taken = isIdle && isSpare ? leastBusy : mayAdd(now) ? add() : isSpare ? leastBusy : undefined
+    if (taken === undefined) return null
+    taken.isTaken = true
+    return taken
+  }
+
+  /** Tries until there is a connection. */
+  async function find(choose: (now: number) => Connection | null): Promise<Connection> {
+    const startedAt = performance.now()
+    for (;;) {
+      // A connection that is opened now would stay, and keep the process from ending.
+      if (isClosed) throw new Error('the reader is closed')
+      const now = performance.now()
+      const found = choose(now)
+      if (found !== null) return found
+      if (now - startedAt > MAX_WAIT_MS) {
+        throw Object.assign(new Error('no connection is free'), { code: '53300' })
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, LIMIT_MS)
+        waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+  }
+
+  /** Runs `work` on a connection; on one of those that are open where the server refuses a further one. */
+  async function run<T>(
+    choose: (now: number) => Connection | null,
+    work: (client: Client, connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const connection = await find(choose)
+      const began = performance.now()
+      connection.began.push(began)
+      let client: Client | null = null
+      try {
+        client = await connection.opened
+        return await work(client, connection)
+      } catch (error) {
+        if (client === null && isLimitReached(error)) {
+          limitedUntil = performance.now() + LIMIT_MS
+          remove(connection)
+          onLimit(open.size)
+          if (open.size > 0) continue
+        }
+        if (isConnectionLost(error)) remove(connection)
+        throw error
+      } finally {
+        connection.began.splice(connection.began.indexOf(began), 1)
+        wake()
+      }
+    }
+  }
+
+  /** Resolves once the reads are done that were begun before a connection was taken. */
+  async function drained({ began }: Connection): Promise<void> {
+    while (began.length > 1) await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+
+  /** Closes a connection that has been idle for a while. */
+  function closeIdle(connection: Connection, client: Client): void {
+    connection.idle ??= setTimeout(() => {
+      if (connection.isTaken || connection.began.length > 0 || open.size <= mostShared) return
+      open.delete(connection)
+      void client.end().catch(() => {})
+    }, IDLE_MS).unref()
+    connection.idle.refresh()
+  }
+
+  return {
+    ask: (read) => run(share, read),
+
+    askAlone: (read) =>
+      run(take, async (client, connection) => {
+        try {
+          await drained(connection)
+          const result = await read(client)
+          closeIdle(connection, client)
+          return result
+        } catch (error) {
+          // With the connection goes a transaction that the error has left open.
+          open.delete(connection)
+          void client.end().catch(() => {})
+          throw error
+        } finally {
+          connection.isTaken = false
+          wake()
+        }
+      }),
+
+    close: async () => {
+      isClosed = true
+      wake()
+      const all = [...open]
+      open.clear()
+      await Promise.all(all.map(({ opened }) => opened.then((client) => client.end()).catch(() => {})))
+    },
+  }
+}
