@@ -503,6 +503,11 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       assert.equal(stderr.split('\n').filter((line) => reason.test(line)).length, 1, stderr)
       assert.doesNotMatch(stderr, /unexpected error/)
     }
+    const pruned = await runLyra(t, [
+      ...['prune', '--log-level', 'error', '--store', as('reads'), '--before', '500'],
+    ])
+    assert.equal(pruned.code, 1)
+    assert.match(pruned.stderr, /^lyra: postgres:[^\n]+this user may not do that[^\n]+\n$/)
     server.control('stop', '-m', 'fast')
     const later = await Promise.all(
       cases.map(async ([refused, reason]) => {

@@ -57,6 +57,9 @@ async function storeFolder(test: TestContext): Promise<Folder> {
 const COMMANDS = {
   ingest: ['ingest', '--store', 'lyra.db', 'more.evts'],
   serve: ['serve', '--port', '0', '--store', 'lyra.db'],
+  'serve --listen': ['serve', '--port', '0', '--store', 'lyra.db', '--listen', '127.0.0.1:0'],
+  prune: ['prune', '--store', 'lyra.db', '--before', '3'],
+  backup: ['backup', '--store', 'lyra.db', 'copy.db'],
 }
 
 /** Runs a command that has to fail, within the time in which serve would be up. */
@@ -70,7 +73,8 @@ async function assertRefused(
   const args = [...COMMANDS[command], '--log-level', 'error']
   const { code, stderr } = await runLyra(test, args, { cwd: folder, timeout: 20_000, ...user })
   assert.match(stderr, message)
-  assert.match(stderr, /^lyra: [^\n]+\n$/, 'one line')
+  // What a service finds after its start is a line of its log.
+  assert.match(stderr, command === 'serve --listen' ? /^[^\n]+\n$/ : /^lyra: [^\n]+\n$/, 'one line')
   assert.equal(code, 1)
 }
 
@@ -182,8 +186,19 @@ describe('a store file that cannot be used', options, () => {
     await assertRefused(t, 'ingest', folder, /lyra\.db: the file is damaged/)
   })
 
+  test('a damaged page is not copied by a backup', async (t) => {
+    const folder = await storeFolder(t)
+    const store = folder.path('lyra.db')
+    const pages = readFileSync(store)
+    writeFileSync(store, pages.fill(0xee, pages.length - 4096))
+    await assertRefused(t, 'backup', folder, /lyra\.db: the file is damaged/)
+    assert.equal(existsSync(folder.path('copy.db')), false)
+  })
+
   for (const [what, command, mode] of [
     ['file', 'ingest', 0o444],
+    ['file', 'serve --listen', 0o444],
+    ['file', 'prune', 0o444],
     ['folder', 'ingest', 0o555],
     ['folder', 'serve', 0o555],
   ] as const) {

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { printable } from '../../domain/printable.ts'
 import type { BackupOptions } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { Connection, createPrivately, explained } from './connection.ts'
@@ -13,7 +14,7 @@ const STEP_PAGES = 2_000
  * Copies a store to another file, as of the moment when it starts, however much is written meanwhile. The copy
  * gets its name once it is whole and on disk.
  *
- * @throws {StoreError} where the file is there already, or cannot be written.
+ * @throws {StoreError} where the file is there already, or cannot be written, or the store is damaged.
  */
 export async function backupSqlite(
   path: string,
@@ -28,6 +29,7 @@ export async function backupSqlite(
     // Held until the copy is whole: with it every page is of this moment.
     source.begin('deferred')
     source.row('select commits from store_file')
+    explained(path, () => refuseDamaged(source))
     explained(file, () => createPrivately(partial))
     await source.copyTo(partial, {
       rate: STEP_PAGES,
@@ -49,6 +51,15 @@ export async function backupSqlite(
     source.close()
     shortenLog(path)
   }
+}
+
+/** A copy of a damaged store would replace a good one. */
+function refuseDamaged(source: Connection): void {
+  const [problem] = source.row('pragma quick_check(1)')!
+  if (problem === 'ok') return
+  throw new StoreError(
+    `${source.path}: the file is damaged, nothing is copied (${printable(String(problem))}); restore a backup, or ingest the event files again`,
+  )
 }
 
 /** A store that is in use, or the store itself, is never replaced. */

@@ -1,9 +1,9 @@
-import { closeSync, existsSync, openSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
 import { fillSeries } from '../fill-series.ts'
-import { StoreError } from '../store.ts'
+import { StoreError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
 import { APPLICATION_ID, MIGRATIONS, SERIES_VERSION } from './schema.ts'
@@ -44,6 +44,8 @@ const COUNT_BUCKETS = `
 const SERIES_BYTES = 320
 
 const SQLITE_BUSY = 5
+const SQLITE_READONLY = 8
+const SQLITE_READONLY_DIRECTORY = 1544
 
 type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
@@ -346,6 +348,16 @@ function outdated(path: string, version: number): string {
   return `${path}: its schema is version ${version}, this program's ${MIGRATIONS.length}; run lyra migrate --store ${path}`
 }
 
+/** @throws {StoreRefusedError} for a file that is there and may only be read, which SQLite says with the first commit. */
+export function refuseReadOnly(path: string): void {
+  try {
+    accessSync(path, constants.W_OK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw new StoreRefusedError(`${path}: ${CAUSES[SQLITE_READONLY]}`, { cause: error })
+  }
+}
+
 /** Makes a file that only its owner may read, where there is none; SQLite gives its log the same mode. */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return
@@ -377,6 +389,8 @@ export function explained<T>(path: string, work: () => T): T {
     const { errcode, syscall, message } = error as SqliteError
     if (errcode === undefined && syscall === undefined) throw error
     const cause = (errcode === undefined ? undefined : CAUSES[errcode & 0xff]) ?? message
-    throw new StoreError(`${path}: ${cause}`, { cause: error })
+    const isReadOnly = errcode === SQLITE_READONLY || errcode === SQLITE_READONLY_DIRECTORY
+    const Kind = isReadOnly ? StoreRefusedError : StoreError
+    throw new Kind(`${path}: ${cause}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import type { Pruner } from '../pruner.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, explained, refuseReadOnly } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
 
@@ -16,6 +16,7 @@ const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /** Opens a pruner on a separate connection. */
 export function openSqlitePruner(path: string): Pruner {
+  refuseReadOnly(path)
   const connection = Connection.openForWriting(path)
   return {
     read: async ({ text, values }) => explained(path, () => connection.rows(text, values)),

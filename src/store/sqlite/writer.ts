@@ -5,7 +5,7 @@ import { RANGES, type RangesName, streamValues } from '../coverage-rows.ts'
 import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
-import { Connection, explained } from './connection.ts'
+import { Connection, explained, refuseReadOnly } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { readCoverage } from './reader.ts'
 import { runSteps } from './run-steps.ts'
@@ -34,6 +34,7 @@ type Known = {
 
 /** Opens a writer on a separate connection; makes the store or brings its schema up to date where needed. */
 export function openSqliteWriter(path: string, { durable = false, onNotice }: WriterOptions = {}): Writer {
+  refuseReadOnly(path)
   const connection = Connection.openMigrated(path, onNotice)
   if (durable) connection.flushEveryCommit()
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
