@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type ClientHttp2Session, connect } from 'node:http2'
-import { HEALTH, loadProtos, methodsOf, TRADING_DATA } from '../src/api/protos.ts'
+import { connect } from 'node:net'
+import { HEALTH, methodsOf, TRADING_DATA } from '../src/api/protos.ts'
+import { callFrames, callHeaders, FLAG, FRAME, frame, PREFACE } from '../test/fixtures/raw-http2.ts'
 import { type Figure, figure, median } from './figures.ts'
 import { measureLoad } from './load.ts'
 import { serveStore } from './processes.ts'
@@ -9,6 +9,11 @@ const CONNECTIONS = 16
 const SECONDS = 2
 const ROUNDS = 3
 
+const FRAME_HEAD_BYTES = 9
+
+/** Half of the widest window of HTTP/2. */
+const WIDE = [0x3f, 0xff, 0xff, 0xff]
+
 /**
  * Hot pages over gRPC beside the same ones over REST, and beside the least that the library answers: a call of health,
  * whose answer is two bytes.
@@ -16,9 +21,8 @@ const ROUNDS = 3
 export async function measureGrpc(store: string, marketId: string): Promise<Figure[]> {
   const port = 20_000 + (process.pid % 10_000)
   const service = await serveStore(store, ['--grpc', `127.0.0.1:${port}`])
-  const protos = loadProtos()
-  const check = methodsOf(protos, HEALTH).Check!
-  const list = methodsOf(protos, TRADING_DATA).ListFundingPeriodDataPoints!
+  const check = methodsOf(HEALTH).Check!
+  const list = methodsOf(TRADING_DATA).ListFundingPeriodDataPoints!
   try {
     const figures: Figure[] = []
     for (const first of [1, 100]) {
@@ -59,33 +63,41 @@ export async function measureGrpc(store: string, marketId: string): Promise<Figu
   }
 }
 
-/** Calls a second, one at a time on each of some connections. */
-async function callRate(port: number, call: { path: string; message: Buffer }): Promise<number> {
-  const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://127.0.0.1:${port}`))
-  await Promise.all(sessions.map((session) => once(session, 'connect')))
+/** Calls a second, one at a time on each of some connections, by a client that reads no more than the heads of frames. */
+async function callRate(port: number, { path, message }: { path: string; message: Buffer }): Promise<number> {
+  const headers = callHeaders(path)
   const until = performance.now() + SECONDS * 1000
-  const counts = await Promise.all(
-    sessions.map(async (session) => {
-      let count = 0
-      for (; performance.now() < until; count++) await callOnce(session, call)
-      session.close()
-      return count
-    }),
-  )
-  return counts.reduce((sum, count) => sum + count, 0) / SECONDS
-}
-
-async function callOnce(
-  session: ClientHttp2Session,
-  { path, message }: { path: string; message: Buffer },
-): Promise<void> {
-  const stream = session.request({
-    ...{ ':method': 'POST', ':path': path },
-    ...{ 'content-type': 'application/grpc', te: 'trailers' },
-  })
-  const frame = Buffer.alloc(5)
-  frame.writeUInt32BE(message.length, 1)
-  stream.end(Buffer.concat([frame, message]))
-  stream.resume()
-  await once(stream, 'close')
+  let count = 0
+  const keepBusy = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      socket.once('error', reject).once('close', () => resolve())
+      // Windows that last for all of it.
+      socket.write(Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0, Buffer.from([0, 4, ...WIDE]))]))
+      socket.write(frame(FRAME.window, 0, 0, Buffer.from(WIDE)))
+      let stream = 1
+      const callAgain = () => {
+        socket.write(callFrames(stream, headers, message))
+        stream += 2
+      }
+      /** A frame's head of which a part has come, and bytes of a payload that are still to come. */
+      let part: Buffer = Buffer.alloc(0)
+      let left = 0
+      socket.on('data', (chunk: Buffer) => {
+        const bytes = part.length === 0 ? chunk : Buffer.concat([part, chunk])
+        let at = left
+        for (; at + FRAME_HEAD_BYTES <= bytes.length; at += FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3)) {
+          const isEnd = bytes[at + 3] === FRAME.headers && (bytes[at + 4]! & FLAG.endStream) !== 0
+          if (!isEnd) continue
+          count++
+          if (performance.now() < until) callAgain()
+          else socket.destroy()
+        }
+        part = at < bytes.length ? bytes.subarray(at) : Buffer.alloc(0)
+        left = Math.max(0, at - bytes.length)
+      })
+      callAgain()
+    })
+  await Promise.all(Array.from({ length: CONNECTIONS }, keepBusy))
+  return count / SECONDS
 }

@@ -8,9 +8,10 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { Metadata, status } from '@grpc/grpc-js'
-import { HEALTH, loadProtos, TRADING_DATA } from '../src/api/protos.ts'
+import { HEALTH, PROTOS, TRADING_DATA } from '../src/api/protos.ts'
 import { SOURCES } from '../src/resources/funding-period-data-points.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { commit, VERSION } from '../src/version.ts'
 import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
@@ -69,7 +70,7 @@ const connectionOf = (message: object) => Object.values(message)[0] as Connectio
 describe('gRPC', () => {
   test('the descriptors are those of the proto files', () => {
     const described = readFileSync(join(import.meta.dirname, '../proto/descriptors.binpb')).toString('latin1')
-    for (const [name, definition] of Object.entries(loadProtos())) {
+    for (const [name, definition] of Object.entries(PROTOS)) {
       const { type } = definition as { type?: { field?: { name: string }[]; value?: { name: string }[] } }
       assert.ok(described.includes(name.split('.').at(-1)!), name)
       for (const part of [...(type?.field ?? []), ...(type?.value ?? [])]) {
@@ -210,6 +211,19 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(connectionOf(message!).edges, first.edges)
         assert.equal(headers['x-block-height'], '905')
       }
+    })
+
+    test('says that it is there, what it is, and the time of the last block', async (t) => {
+      const store = kind.create(t)
+      const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
+      assert.deepEqual({ ...(await call('Ping', {})).message }, {})
+      const { version, commitHash } = (await call('Info', {})).message as unknown as Record<string, string>
+      assert.deepEqual([version, commitHash], [VERSION, commit() ?? ''])
+      assert.equal((await call('GetVegaTime', {})).error?.code, status.UNAVAILABLE)
+      await ingestWhole(store, SAMPLE)
+      const { message, headers } = await call('GetVegaTime', {})
+      assert.deepEqual({ ...message }, { timestamp: '1696500904000000000' })
+      assert.equal(headers['x-block-height'], '905')
     })
 
     test('counts requests together with REST, by address', async (t) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
@@ -118,27 +117,31 @@ async function serveApart(t: TestContext, store: string): Promise<Served> {
   }
 }
 
-test('Of what is kept for clients, that which lies there longest goes first, with its connection', () => {
+test('When too much is kept for clients, the address that holds most loses its oldest, and nobody else', () => {
   const backlog = createBacklog(100)
-  const [first, second, third] = [new PassThrough(), new PassThrough(), new PassThrough()] as const
-  const closed = () => [first, second, third].map((connection) => connection.destroyed)
-  const release = backlog.hold(first, 60)
+  const closed: string[] = []
+  const hold = (address: string, name: string, bytes: number) =>
+    backlog.hold(address, { destroy: () => closed.push(name) }, bytes)
+  const release = hold('honest', 'h1', 30)
   release()
-  backlog.hold(first, 40)
+  hold('honest', 'h2', 30)
+  // Of no effect a second time.
   release()
-  const taken = backlog.hold(second, 60)
-  assert.deepEqual(closed(), [false, false, false])
+  const taken = hold('hoarder', 'a1', 30)
   taken()
-  backlog.hold(second, 50)
-  backlog.hold(third, 10)
-  assert.deepEqual(closed(), [false, false, false])
-  backlog.hold(third, 1)
-  assert.deepEqual(closed(), [true, false, false])
-  // What is kept last stays, however large it is: somebody is to get it.
-  const fourth = new PassThrough()
-  backlog.hold(fourth, 1_000)
-  assert.deepEqual(closed(), [true, true, true])
-  assert.equal(fourth.destroyed, false)
+  hold('hoarder', 'a2', 20)
+  hold('hoarder', 'a3', 20)
+  hold('other', 'o1', 30)
+  assert.deepEqual(closed, [])
+  hold('hoarder', 'a4', 1)
+  assert.deepEqual(closed, ['a2'])
+  // One that comes anew gets its bytes, however many.
+  hold('new', 'n1', 60)
+  assert.deepEqual(closed, ['a2', 'h2', 'o1'])
+  hold('new', 'n2', 20)
+  assert.deepEqual(closed, ['a2', 'h2', 'o1', 'n1'])
+  hold('last', 'l1', 1_000)
+  assert.deepEqual(closed, ['a2', 'h2', 'o1', 'n1', 'a3', 'n2', 'a4'])
 })
 
 for (const kind of STORE_KINDS) {

@@ -100,7 +100,7 @@ export type App = {
   server: FastifyInstance
   metrics: Metrics
   /** What another door to the same pages shares with this one. */
-  shared: Pick<GrpcOptions, 'turns' | 'cache' | 'connections' | 'backlog' | 'countRequest'>
+  shared: Pick<GrpcOptions, 'turns' | 'cache' | 'connections' | 'backlog' | 'countRequest' | 'onAlone'>
 }
 
 function refuseSchema(): never {
@@ -120,8 +120,8 @@ export function createApp(options: AppOptions): App {
       `one client (${address}) holds all that the service can give at a time; if that address is a proxy, --trust-proxy counts its clients one by one`,
     )
   }
-  const connections = createConnections({ backlog, places: limits.connections, onAlone })
   const addressOf = (request: IncomingMessage) => clientAddress(request, options.trustProxy)
+  const connections = createConnections({ backlog, places: limits.connections, addressOf, onAlone })
   const countRequest = createRequestCount(options.rateLimit)
   const parserErrors = createParserErrors({
     reader,
@@ -197,9 +197,9 @@ export function createApp(options: AppOptions): App {
     if (!READ_METHODS.includes(request.method)) throw methodNotAllowed()
   })
 
-  server.addHook('onSend', (_, reply, payload, done) => {
+  server.addHook('onSend', (request, reply, payload, done) => {
     if (Buffer.isBuffer(payload)) {
-      reply.raw.once('close', backlog.hold(reply.raw.socket!, payload.length))
+      reply.raw.once('close', backlog.hold(addressOf(request.raw), reply.raw.socket!, payload.length))
     }
     done()
   })
@@ -289,7 +289,7 @@ export function createApp(options: AppOptions): App {
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })
   routeOtherMethods(server)
-  return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest } }
+  return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest, onAlone } }
 }
 
 /** Lets pages be answered ahead of everything else, until the server closes: it ends connections then. */

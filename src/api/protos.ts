@@ -11,20 +11,21 @@ export const HEALTH = 'grpc.health.v1.Health'
 /** The folder `proto` of the package: what clients can make their code from. */
 const FOLDER = new URL('../../proto/', import.meta.url)
 
-/** Loads the services and messages that are spoken over gRPC. 64-bit integers become texts, names camel case. */
-export function loadProtos(): PackageDefinition {
-  return loadSync(['datanode/api/v2/trading_data.proto', 'grpc/health/v1/health.proto'], {
-    includeDirs: [fileURLToPath(FOLDER)],
-    longs: String,
-  })
-}
+/** The services and messages that are spoken over gRPC, by name. 64-bit integers become texts, names camel case. */
+export const PROTOS: PackageDefinition = loadSync(
+  ['datanode/api/v2/trading_data.proto', 'grpc/health/v1/health.proto'],
+  { includeDirs: [fileURLToPath(FOLDER)], longs: String },
+)
+
+/** The names of the services. */
+export const SERVICES = [TRADING_DATA, HEALTH]
 
 /** A method of gRPC, by its name; its messages are plain objects. */
 export type Method = MethodDefinition<object, object>
 
 /** The methods of a service. */
-export function methodsOf(protos: PackageDefinition, service: string): Record<string, Method> {
-  return protos[service] as unknown as Record<string, Method>
+export function methodsOf(service: string): Record<string, Method> {
+  return PROTOS[service] as unknown as Record<string, Method>
 }
 
 /**

@@ -1,18 +1,30 @@
-import { Metadata } from '@grpc/grpc-js'
 import { ByteWriter } from '../../events/byte-writer.ts'
 import type { ApiError } from '../http/errors.ts'
 
 const ERROR_DETAIL = 'type.googleapis.com/vega.ErrorDetail'
 
-/** What a call ends with: the code, the message, and the details as the trailer `grpc-status-details-bin`. */
-export function statusOf({ code, message, detail }: ApiError): {
-  code: number
-  details: string
-  metadata: Metadata
-} {
-  const metadata = new Metadata()
-  if (detail !== null) metadata.set('grpc-status-details-bin', statusDetails(code, message, detail))
-  return { code, details: message, metadata }
+/** The names of the codes, in their order, as metrics have them. */
+const NAMES =
+  'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'.split(
+    ' ',
+  )
+
+export const codeName = (code: number): string => NAMES[code] ?? String(code)
+
+/** What a call ends with: the code, the message, and the details as `grpc-status-details-bin`. */
+export function trailersOf({ code, message, detail }: ApiError): Record<string, string> {
+  return {
+    'grpc-status': String(code),
+    // Percent-encoded where it is not printable ASCII, as gRPC's description of HTTP/2 has it.
+    'grpc-message': message.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent),
+    ...(detail === null
+      ? {}
+      : {
+          'grpc-status-details-bin': statusDetails(code, message, detail)
+            .toString('base64')
+            .replace(/=+$/, ''),
+        }),
+  }
 }
 
 /** A `google.rpc.Status` (code 1, message 2, details 3) with a `vega.ErrorDetail` (code 1, message 2, inner 3). */

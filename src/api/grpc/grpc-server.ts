@@ -1,48 +1,64 @@
-import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import {
-  type Metadata,
-  Server,
-  ServerCredentials,
-  ServerInterceptingCall,
-  type ServerInterceptor,
-  status as STATUS,
-} from '@grpc/grpc-js'
-import type { PackageDefinition } from '@grpc/proto-loader'
-import { ReflectionService } from '@grpc/reflection'
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
+import { createShares } from '../../shares.ts'
+import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Backlog } from '../http/backlog.ts'
-import { forwardedAddress } from '../http/client-address.ts'
+import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import type { Connections } from '../http/connections.ts'
-import { expectedError, internalError } from '../http/errors.ts'
+import {
+  type ApiError,
+  compressedRequest,
+  expectedError,
+  GRPC,
+  internalError,
+  tooLate,
+  tooManyCalls,
+  unavailable,
+  unknownMethod,
+} from '../http/errors.ts'
 import type { Metrics } from '../http/metrics.ts'
-import type { CountRequest } from '../http/rate-limit.ts'
+import { type CountRequest, createRateLimiter } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
 import type { PageTurns } from '../http/turns.ts'
 import type { Pages } from '../pages/make-page.ts'
 import type { PageCache } from '../pages/page-cache.ts'
-import { fileDescriptors, HEALTH, loadProtos, methodsOf, TRADING_DATA } from '../protos.ts'
-import { statusOf } from './grpc-errors.ts'
+import { type Call, drained, framed, type Method, readRequest, timeoutMs } from './call.ts'
+import { codeName, trailersOf } from './grpc-errors.ts'
 import { healthMethods } from './health.ts'
-import { type Call, listMethods } from './list-methods.ts'
+import { createReflection } from './reflection.ts'
+import { tradingDataMethods } from './trading-data.ts'
 
-/** What a request may take: a market, a party, a cursor and some numbers. */
-const MAX_REQUEST_BYTES = 16 * 1024
+/** Metadata of a call. Until a client has acknowledged the limit of bytes, only that of fields binds it. */
+const MAX_METADATA_BYTES = 16 * 1024
+const MAX_METADATA_FIELDS = 64
 
-/** What an answer of reflection or health is taken for; of these a stream may carry any number. */
-const OTHER_ANSWER_BYTES = 8 * 1024
-
-/** Requests that a stream may send ahead of the answers. */
-const MAX_ASKED_AHEAD = 8
-
-/** Calls at a time on one connection. */
+/** Calls at a time on one connection, and on all of them. */
 const MAX_CALLS = 100
+const MAX_ALL_CALLS = 2_048
 
-/** A connection on which nothing moves for this long is closed. */
+/** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
+const COSTS_PER_SECOND = 100
+
+/** Resets in one piece of what a connection sends, after which the rest of it is not read. */
+const RESETS_AT_ONCE = 200
+
+/** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */
 const IDLE_CONNECTION_MS = 5 * 60_000
 
-/** How long a client may take to send its request, and its connection's preface. */
-const REQUEST_TIMEOUT_MS = 30_000
+/** How long a client may take to send its request. */
+const REQUEST_TIMEOUT_MS = 5_000
+
+const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
+
+const OK = { 'grpc-status': '0' }
 
 /** What the REST application shares with gRPC: both doors lead to the same pages, and count their clients together. */
 export type GrpcOptions = {
@@ -57,6 +73,8 @@ export type GrpcOptions = {
   ingestion: IngestionState
   trustProxy: boolean
   log: FastifyBaseLogger
+  /** Called with an address that holds all calls and asks for more. */
+  onAlone?: (address: string) => void
 }
 
 /** A server of gRPC that listens where its user says. */
@@ -67,128 +85,232 @@ export type GrpcServer = {
   close(graceMs: number): Promise<void>
 }
 
-/** The methods that list resources, with reflection and health. */
-export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const { connections, backlog, log, metrics } = options
-  /** Connections by the name that the library gives their other end. */
-  const sockets = new Map<string, Socket>()
+/** A call that is open. */
+type OpenCall = {
+  /** Ends it with an error, unless it has ended. */
+  end(error: ApiError): void
+  /** Whether only one side's wish ends it. */
+  isEndless: boolean
+  /** Until when its request must arrive, by the process's clock; infinite once it has. */
+  dueAt: number
+}
 
-  const addressOf = (call: Call): string => {
-    const forwarded = options.trustProxy ? call.metadata.get('x-forwarded-for').at(-1) : undefined
-    return forwardedAddress(forwarded, sockets.get(call.getPeer()))
-  }
+/** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
+export function createGrpcServer(options: GrpcOptions): GrpcServer {
+  const { connections, backlog, log, metrics, countRequest, trustProxy, reader, onAlone } = options
+  const reflection = createReflection()
+  const methods = new Map<string, Method>([
+    ...tradingDataMethods(options),
+    ...healthMethods(reader, options.ingestion),
+    ...['v1', 'v1alpha'].map((version): [string, Method] => [
+      `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+      reflection,
+    ]),
+  ])
+  const sessions = new Map<Socket, ServerHttp2Session>()
+  const openCalls = new Set<OpenCall>()
+  const shares = createShares<OpenCall>({
+    places: MAX_ALL_CALLS,
+    ...(onAlone === undefined ? {} : { onAlone }),
+  })
+  const countCost = createRateLimiter(COSTS_PER_SECOND)
+
+  /** Whether an address may go on that has cost the service more than itself. The clients of a proxy are for it to limit. */
+  const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
 
   /** Our own faults are logged, and the client gets the connection's name alone. */
-  const endOf = (error: unknown, call: Call) => {
+  function errorOf(error: unknown, { remoteAddress, remotePort }: Socket): ApiError {
     const expected = expectedError(error, log)
-    if (expected !== null) return statusOf(expected)
-    log.error({ err: error, peer: call.getPeer() }, 'a call failed')
-    return statusOf(internalError(call.getPeer()))
+    if (expected !== null) return expected
+    const peer = `${remoteAddress}:${remotePort}`
+    log.error({ err: error, peer }, 'a call failed')
+    return internalError(peer)
   }
 
-  /** Counts calls and what their answers keep of memory; ends those whose request does not come. */
-  const watch: ServerInterceptor = ({ path }, next) => {
+  /** Answers a call. */
+  function take(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    session: ServerHttp2Session,
+    socket: Socket,
+  ): void {
+    stream.on('error', () => {})
+    const address = forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
+    if (stream.closed || stream.destroyed) {
+      if (!mayGoOn(address)) session.destroy()
+      return
+    }
+    if (headers[':method'] !== 'POST' || !GRPC_TYPE.test(headers['content-type'] ?? '')) {
+      stream.respond({ ':status': 415 }, { endStream: true })
+      closeUnread(stream)
+      return
+    }
+    const path = headers[':path'] ?? ''
+    const method = methods.get(path)
     const startedAt = performance.now()
-    const releases: (() => void)[] = []
-    let isOver = false
-    let isReadHeld = false
-    /** Requests of a stream whose answers are not on their way yet. */
-    let ahead = 0
-    const finish = (code: number) => {
-      clearTimeout(timer)
-      if (isOver) return
-      isOver = true
-      const seconds = (performance.now() - startedAt) / 1000
-      metrics.grpcSeconds.observe({ method: path, code: STATUS[code] ?? String(code) }, seconds)
+    const encoding = String(headers['grpc-encoding'] ?? 'identity')
+    const limit = timeoutMs(headers['grpc-timeout'])
+    const metadata = [':status', '200', 'content-type', 'application/grpc']
+    const holds = new Set<() => void>()
+    /** What the call has ended with. */
+    let code: number | null = null
+    let isRefused = false
+
+    function respond(): void {
+      if (!stream.headersSent) stream.respond(metadata, { waitForTrailers: true })
     }
-    class Watched extends ServerInterceptingCall {
-      override sendMessage(message: unknown, callback: () => void): void {
-        const socket = sockets.get(next.getPeer())
-        const bytes = Buffer.isBuffer(message) ? message.length : OTHER_ANSWER_BYTES
-        if (socket !== undefined) releases.push(backlog.hold(socket, bytes))
-        super.sendMessage(message, () => {
-          ahead--
-          callback()
-          if (!isReadHeld || ahead >= MAX_ASKED_AHEAD) return
-          isReadHeld = false
-          super.startRead()
-        })
-      }
 
-      /** Reads no further while the client leaves answers unread: who answers a stream does not wait for that. */
-      override startRead(): void {
-        if (ahead >= MAX_ASKED_AHEAD) isReadHeld = true
-        else super.startRead()
-      }
-
-      override sendStatus(status: { code: number; details: string; metadata?: Metadata | null }): void {
-        super.sendStatus(status)
-        finish(status.code)
+    /** Counts bytes that are kept for the client, until they are sent or the call is over. */
+    function hold(bytes: number): () => void {
+      const release = backlog.hold(address, trustProxy ? stream : session, bytes)
+      holds.add(release)
+      return () => {
+        release()
+        holds.delete(release)
       }
     }
-    const call = new Watched(next, {
-      start: (begin) =>
-        begin({
-          onReceiveMessage: (message, pass) => {
-            clearTimeout(timer)
-            ahead++
-            pass(message)
-          },
-          // Of every call, once its stream is closed: the client has taken the answer, or will not.
-          onCancel: () => {
-            finish(STATUS.CANCELLED)
-            for (const release of releases.splice(0)) release()
-          },
-        }),
+
+    function finish(endsWith: number, trailers: Record<string, string>, body?: Buffer): void {
+      if (code !== null || stream.destroyed) return
+      code = endsWith
+      respond()
+      stream.once('wantTrailers', () => {
+        stream.sendTrailers(trailers)
+        closeUnread(stream)
+      })
+      if (body === undefined) stream.end()
+      else stream.end(body, hold(body.length))
+    }
+
+    function fail(error: ApiError): void {
+      finish(error.code, trailersOf(error))
+    }
+
+    /** As cheaply as can be: clients take it for UNAVAILABLE. */
+    function refuse(): void {
+      code = GRPC.unavailable
+      isRefused = true
+      if (mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      else session.destroy()
+    }
+
+    async function failAtPosition(error: unknown): Promise<void> {
+      if (stream.destroyed) return
+      withPosition(metadata, await reader.position().catch(() => null))
+      fail(errorOf(error, socket))
+    }
+
+    async function send(message: Buffer): Promise<void> {
+      if (code !== null || stream.destroyed) return
+      call.dueAt = Number.POSITIVE_INFINITY
+      respond()
+      const frame = framed(message)
+      stream.write(frame, hold(frame.length))
+      await drained(stream)
+    }
+
+    async function run(): Promise<void> {
+      for (const [name, value] of Object.entries(countRequest(address)))
+        metadata.push(name.toLowerCase(), value)
+      const result = shares.take(address, call)
+      if (result === 'refused') return refuse()
+      result?.end(tooManyCalls())
+      if (method === undefined) throw unknownMethod(path)
+      if (encoding !== 'identity') {
+        metadata.push('grpc-accept-encoding', 'identity')
+        throw compressedRequest(encoding)
+      }
+      const given: Call = { stream, address, metadata }
+      if ('stream' in method) {
+        await method.stream(given, send)
+        finish(GRPC.ok, OK)
+      } else finish(GRPC.ok, OK, await method.unary(given, await readRequest(stream)))
+    }
+
+    const call: OpenCall = {
+      end: fail,
+      isEndless: method !== undefined && 'stream' in method,
+      dueAt: startedAt + REQUEST_TIMEOUT_MS,
+    }
+    openCalls.add(call)
+    stream.once('end', () => {
+      call.dueAt = Number.POSITIVE_INFINITY
     })
-    const timer = setTimeout(() => {
-      call.sendStatus({ code: STATUS.DEADLINE_EXCEEDED, details: 'the request did not come in 30 s' })
-    }, REQUEST_TIMEOUT_MS)
-    return call
+    const deadline =
+      limit === null
+        ? undefined
+        : setTimeout(() => fail(tooLate('the deadline of the call has passed')), limit)
+    stream.once('close', () => {
+      clearTimeout(deadline)
+      openCalls.delete(call)
+      shares.release(call)
+      for (const release of holds) release()
+      const seconds = (performance.now() - startedAt) / 1000
+      metrics.grpcCall(method === undefined ? 'unknown' : path, codeName(code ?? GRPC.cancelled), seconds)
+      // Many calls are answered before it is seen that the client has reset them.
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !isRefused
+      if (isReset && !mayGoOn(address)) session.destroy()
+    })
+    run().catch(failAtPosition)
   }
 
-  const grpc = new Server({
-    'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-    'grpc.max_concurrent_streams': MAX_CALLS,
-    interceptors: [watch],
-  })
-  const protos = loadProtos()
-  const raw = Object.entries(methodsOf(protos, TRADING_DATA)).map(([name, method]) => [
-    name,
-    { ...method, requestDeserialize: asIs, responseSerialize: asIs },
-  ])
-  grpc.addService(Object.fromEntries(raw), listMethods(protos, { ...options, addressOf, statusOf: endOf }))
-  grpc.addService(methodsOf(protos, HEALTH), healthMethods(options.reader, options.ingestion))
-  // Of the definitions it reads the descriptors alone.
-  const described = { all: { fileDescriptorProtos: fileDescriptors() } } as unknown as PackageDefinition
-  new ReflectionService(described).addToServer(grpc)
-  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
-
-  const server = createServer((socket) => {
+  function admit(socket: Socket): void {
     connections.admit(socket)
-    if (socket.destroyed) return
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`
-    sockets.set(peer, socket)
-    socket.once('close', () => sockets.delete(peer))
-    socket.setTimeout(IDLE_CONNECTION_MS, () => socket.destroy())
     socket.on('error', () => socket.destroy())
-    injector.injectConnection(socket)
-  })
+    if (!trustProxy && !mayGoOn(countedAddress(socket.remoteAddress ?? ''))) socket.destroy()
+    if (socket.destroyed) return
+    const session = performServerHandshake(socket, {
+      maxHeaderListPairs: MAX_METADATA_FIELDS,
+      // A proxy's connection carries the resets of many.
+      ...(trustProxy ? {} : { streamResetBurst: RESETS_AT_ONCE, streamResetRate: COSTS_PER_SECOND }),
+      settings: { maxHeaderListSize: MAX_METADATA_BYTES, maxConcurrentStreams: MAX_CALLS },
+    })
+    sessions.set(socket, session)
+    socket.once('close', () => sessions.delete(socket))
+    session.on('error', () => session.destroy())
+    session.on('stream', (stream, headers) => take(stream, headers, session, socket))
+    let isPinged = false
+    session.setTimeout(IDLE_CONNECTION_MS, () => {
+      const answered = () => {
+        isPinged = false
+      }
+      if (isPinged || !session.ping(answered)) session.destroy()
+      isPinged = true
+    })
+  }
+
+  const late = setInterval(() => {
+    const now = performance.now()
+    for (const call of openCalls) if (call.dueAt < now) call.end(tooLate('the request did not arrive in 5 s'))
+  }, 1_000).unref()
+
+  const server = createServer(admit)
   return {
     server,
     close: async (graceMs) => {
       server.close()
-      injector.drain(graceMs)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(() => grpc.forceShutdown(), graceMs)
-        grpc.tryShutdown(() => {
-          clearTimeout(timer)
-          resolve()
-        })
+      clearInterval(late)
+      for (const call of openCalls) if (call.isEndless) call.end(unavailable('the service stops'))
+      const closed = [...sessions].map(([socket, session]) => {
+        session.close()
+        return new Promise((resolve) => socket.once('close', resolve))
       })
-      for (const socket of sockets.values()) socket.destroy()
+      const timer = setTimeout(() => {
+        for (const socket of sessions.keys()) socket.destroy()
+      }, graceMs)
+      await Promise.all(closed)
+      clearTimeout(timer)
     },
   }
 }
 
-const asIs = (bytes: Buffer): Buffer => bytes
+/** Closes a stream that is answered without waiting for the rest of its request, once the answer is sent. */
+function closeUnread(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) setImmediate(() => stream.close())
+}
+
+/** Adds where the store stands to metadata. */
+export function withPosition(metadata: string[], position: Position | null): void {
+  if (position === null) return
+  metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
+}

@@ -1,9 +1,10 @@
-import type { ServerUnaryCall, ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js'
-import { status } from '@grpc/grpc-js'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reader } from '../../store/store.ts'
+import { invalidParameter, unknownService } from '../http/errors.ts'
 import type { IngestionState } from '../http/readiness.ts'
 import { unreadiness } from '../http/readiness.ts'
-import { TRADING_DATA } from '../protos.ts'
+import { HEALTH, methodsOf, TRADING_DATA } from '../protos.ts'
+import { framed, type Method, readRequest } from './call.ts'
 
 /** How often a watched state is looked at. */
 const LOOK_MS = 2_000
@@ -11,52 +12,63 @@ const LOOK_MS = 2_000
 /** How long a state is reported before it is looked at again. */
 const KEPT_MS = 500
 
-type Request = { service: string }
-type Answer = { status: 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN' }
+type Status = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN'
 
-/** `grpc.health.v1.Health`: the server and its service are SERVING while `/ready` answers 200. */
-export function healthMethods(reader: Reader, ingestion: IngestionState): UntypedServiceImplementation {
-  let state: Promise<Answer> | null = null
+/** `grpc.health.v1.Health`, by path: the server and its service are SERVING while `/ready` answers 200. */
+export function healthMethods(reader: Reader, ingestion: IngestionState): [path: string, Method][] {
+  const { Check, Watch } = methodsOf(HEALTH) as Record<
+    'Check' | 'Watch',
+    ReturnType<typeof methodsOf>[string]
+  >
+  let state: Promise<Status> | null = null
 
   /** The state of the service, looked at once for all who ask within a while. */
-  function currentState(): Promise<Answer> {
+  function currentState(): Promise<Status> {
     if (state === null) {
       setTimeout(() => {
         state = null
       }, KEPT_MS).unref()
-      state = unreadiness(reader, ingestion).then(({ reasons }) => ({
-        status: reasons.length === 0 ? 'SERVING' : 'NOT_SERVING',
-      }))
+      state = unreadiness(reader, ingestion).then(({ reasons }) =>
+        reasons.length === 0 ? 'SERVING' : 'NOT_SERVING',
+      )
     }
     return state
   }
 
-  async function stateOf({ service = '' }: Partial<Request>): Promise<Answer> {
-    return service === '' || service === TRADING_DATA ? currentState() : { status: 'SERVICE_UNKNOWN' }
+  /** Tells the status of the service that a request names. */
+  function statusOf(request: Buffer): () => Promise<Status> {
+    let service = ''
+    try {
+      service = (Check.requestDeserialize(request) as { service?: string }).service ?? ''
+    } catch (error) {
+      throw invalidParameter(`the request is not a message of ${Check.path}: ${(error as Error).message}`)
+    }
+    return service === '' || service === TRADING_DATA ? currentState : async () => 'SERVICE_UNKNOWN'
   }
 
-  return {
-    Check: (
-      call: ServerUnaryCall<Request, Answer>,
-      callback: (error: object | null, answer?: Answer) => void,
-    ) => {
-      stateOf(call.request).then((answer) => {
-        if (answer.status !== 'SERVICE_UNKNOWN') callback(null, answer)
-        else callback({ code: status.NOT_FOUND, details: 'there is no such service' })
-      }, callback)
-    },
-    Watch: (call: ServerWritableStream<Request, Answer>) => {
-      let told: string | null = null
-      const look = async (): Promise<void> => {
-        const answer = await stateOf(call.request)
-        if (answer.status === told || call.cancelled) return
-        told = answer.status
-        call.write(answer)
-      }
-      const end = () => call.emit('error', { code: status.INTERNAL, details: 'the state is not known' })
-      const timer = setInterval(() => look().catch(end), LOOK_MS)
-      call.once('cancelled', () => clearInterval(timer))
-      look().catch(end)
+  const check: Method = {
+    unary: async (_, request) => {
+      const status = await statusOf(request)()
+      if (status === 'SERVICE_UNKNOWN') throw unknownService()
+      return framed(Check.responseSerialize({ status }))
     },
   }
+  const watch: Method = {
+    stream: async ({ stream }, send) => {
+      const look = statusOf(await readRequest(stream))
+      for (
+        let told: Status | null = null;
+        !stream.destroyed;
+        await sleep(LOOK_MS, undefined, { ref: false })
+      ) {
+        const status = await look()
+        if (status !== told) await send(Watch.responseSerialize({ status }))
+        told = status
+      }
+    },
+  }
+  return [
+    [Check.path, check],
+    [Watch.path, watch],
+  ]
 }

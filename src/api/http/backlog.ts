@@ -1,34 +1,62 @@
-import type { Duplex } from 'node:stream'
-
 /** Bytes that are kept for all clients together. */
 const MAX_BACKLOG_BYTES = 32 * 1024 * 1024
+
+/** What ends when its bytes are too many: a connection, or one call of many on it. */
+type Holder = { destroy(): unknown }
 
 /** What is kept in memory for clients: answers that they have not taken yet, requests that they sent ahead. */
 export type Backlog = {
   /**
-   * Counts bytes that are kept for a connection, until the function returned is called. Where that makes too
-   * many in all, the connections for which bytes have been kept longest are closed: those that do not read.
+   * Counts bytes that are kept for a client, until the function returned is called. If that makes too many in all,
+   * the address that holds most, apart from these bytes, loses what it has held longest, with its connection.
    */
-  hold(connection: Duplex, bytes: number): () => void
+  hold(address: string, holder: Holder, bytes: number): () => void
 }
 
+type Held = { holder: Holder; bytes: number }
+
 export function createBacklog(maxBytes = MAX_BACKLOG_BYTES): Backlog {
-  const entries = new Set<{ connection: Duplex; bytes: number }>()
+  const byAddress = new Map<string, { bytes: number; held: Set<Held> }>()
   let total = 0
+
+  function release(address: string, held: Held): void {
+    const client = byAddress.get(address)
+    if (client?.held.delete(held) !== true) return
+    client.bytes -= held.bytes
+    total -= held.bytes
+    if (client.held.size === 0) byAddress.delete(address)
+  }
+
+  /** Ends what the address that holds most has held longest; returns whether there was anything but `added`. */
+  function dropOldest(added: Held): boolean {
+    let most: { address: string; bytes: number; oldest: Held } | null = null
+    for (const [address, { bytes, held }] of byAddress) {
+      const [first, second] = held
+      const oldest = first === added ? second : first
+      const others = held.has(added) ? bytes - added.bytes : bytes
+      if (oldest !== undefined && others > (most?.bytes ?? -1)) most = { address, bytes: others, oldest }
+    }
+    if (most === null) return false
+    const { holder } = most.oldest
+    for (const each of byAddress.get(most.address)!.held) {
+      if (each.holder === holder) release(most.address, each)
+    }
+    holder.destroy()
+    return true
+  }
+
   return {
-    hold: (connection, bytes) => {
-      const added = { connection, bytes }
-      entries.add(added)
+    hold: (address, holder, bytes) => {
+      const added = { holder, bytes }
+      const client = byAddress.get(address) ?? { bytes: 0, held: new Set() }
+      byAddress.set(address, client)
+      client.held.add(added)
+      client.bytes += bytes
       total += bytes
-      for (const oldest of entries) {
-        if (total <= maxBytes || oldest === added) break
-        entries.delete(oldest)
-        total -= oldest.bytes
-        oldest.connection.destroy()
+      while (total > maxBytes && dropOldest(added)) {
+        // One more.
       }
-      return () => {
-        if (entries.delete(added)) total -= bytes
-      }
+      return () => release(address, added)
     },
   }
 }

@@ -56,11 +56,18 @@ export type ConnectionsOptions = {
   backlog: Backlog
   /** Connections at a time. */
   places: number
+  /** The address that a request counts for. */
+  addressOf: (request: IncomingMessage) => string
   /** Called with an address that holds all connections and asks for more. */
   onAlone?: (address: string) => void
 }
 
-export function createConnections({ backlog, places, onAlone = () => {} }: ConnectionsOptions): Connections {
+export function createConnections({
+  backlog,
+  places,
+  addressOf,
+  onAlone = () => {},
+}: ConnectionsOptions): Connections {
   const known = new WeakMap<Duplex, Connection>()
   const shares = createShares<Socket>({ places, choose: idlest, onAlone })
 
@@ -84,14 +91,14 @@ export function createConnections({ backlog, places, onAlone = () => {} }: Conne
   }
 
   /** Waits until all that came before is answered. */
-  async function wait(connection: Connection, socket: Duplex): Promise<void> {
+  async function wait(connection: Connection, socket: Duplex, address: string): Promise<void> {
     if (!connection.busy) {
       connection.busy = true
       return
     }
     if (connection.waiting.length >= MAX_SENT_AHEAD) socket.destroy()
     if (socket.destroyed) return
-    const release = backlog.hold(socket, REQUEST_BYTES)
+    const release = backlog.hold(address, socket, REQUEST_BYTES)
     await new Promise<void>((resolve) => connection.waiting.push(resolve))
     release()
   }
@@ -119,7 +126,7 @@ export function createConnections({ backlog, places, onAlone = () => {} }: Conne
       const connection = find(socket)
       if (connection.answered === request) return !socket.destroyed
       connection.latest = request
-      await wait(connection, socket)
+      await wait(connection, socket, addressOf(request))
       passOn(connection, response)
       if (hasBody(request)) await discardBody(request, connection)
       return !socket.destroyed
@@ -140,7 +147,7 @@ export function createConnections({ backlog, places, onAlone = () => {} }: Conne
         connection.latest.emit('fault')
         return true
       }
-      await wait(connection, socket)
+      await wait(connection, socket, countedAddress((socket as Socket).remoteAddress ?? ''))
       return false
     },
   }

@@ -5,7 +5,10 @@ import { StoreUnavailableError } from '../../store/store.ts'
 
 /** gRPC status codes, as the reference's clients know them. */
 export const GRPC = {
+  ok: 0,
+  cancelled: 1,
   invalidArgument: 3,
+  deadlineExceeded: 4,
   notFound: 5,
   resourceExhausted: 8,
   unimplemented: 12,
@@ -106,6 +109,25 @@ export const invalidPagination = (inner: string) =>
 /** The store cannot be read, or holds no block yet; `Retry-After` in seconds. */
 export const unavailable = (message: string, retryAfter = 1) =>
   new ApiError(503, GRPC.unavailable, message, { headers: { 'Retry-After': String(retryAfter) } })
+
+/** Refusals that only gRPC has. */
+export const tooManyCalls = () => unavailable('too many calls are open; try again later')
+
+export const unknownService = () => new ApiError(404, GRPC.notFound, 'there is no such service')
+
+export const unknownMethod = (path: string) =>
+  new ApiError(501, GRPC.unimplemented, `there is no method ${quoted(path)}`)
+
+export const compressedRequest = (encoding: string) =>
+  new ApiError(501, GRPC.unimplemented, `grpc-encoding is ${quoted(encoding)}, allowed is identity`)
+
+export const messageTooLarge = (bytes: number, most: number) =>
+  new ApiError(429, GRPC.resourceExhausted, `the request has ${bytes} bytes, allowed are ${most}`)
+
+/** What no client of gRPC sends. */
+export const protocolError = (what: string) => new ApiError(500, GRPC.internal, what)
+
+export const tooLate = (what: string) => new ApiError(504, GRPC.deadlineExceeded, what)
 
 export const emptyStore = () => unavailable('the store holds no block yet; try again later')
 

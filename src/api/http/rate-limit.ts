@@ -21,7 +21,7 @@ export type RateDecision = {
 export type RateLimiter = (address: string, nowMs: number) => RateDecision
 
 /** A token bucket for each address: `perSecond` requests a second, five times that at once. */
-function createRateLimiter(perSecond: number): RateLimiter {
+export function createRateLimiter(perSecond: number): RateLimiter {
   const burst = perSecond * BURST_SECONDS
   const buckets = new Map<string, { tokens: number; atMs: number }>()
   return (address, nowMs) => {

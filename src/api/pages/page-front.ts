@@ -107,7 +107,7 @@ export function createPageFront(options: PageFrontOptions): PageFront {
     response.writeHead(200, head).end(body, 'latin1')
     // Nearly always the system has taken it all.
     if (request.socket.writableLength > 0) {
-      response.once('close', backlog.hold(request.socket, body.length))
+      response.once('close', backlog.hold(addressOf(request), request.socket, body.length))
     }
     return 200
   }

@@ -1,7 +1,7 @@
 import type { Resource } from '../../resources/resource.ts'
-import { loadProtos, methodsOf, TRADING_DATA } from '../protos.ts'
+import { methodsOf, TRADING_DATA } from '../protos.ts'
 
-const METHODS = methodsOf(loadProtos(), TRADING_DATA)
+const METHODS = methodsOf(TRADING_DATA)
 
 /**
  * A page of a resource as the message that its method answers with: the fields have the names of the JSON, in which

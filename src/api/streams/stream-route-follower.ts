@@ -27,11 +27,13 @@ export type StreamFollower = Follower & {
  * Makes the follower that writes to an answer whose head has been sent.
  *
  * @param backlog what is kept for clients that do not read
+ * @param address the one that the client counts for
  * @param onDropped called with a follower that has fallen too far behind
  */
 export function createStreamFollower(
   response: ServerResponse,
   backlog: Backlog,
+  address: string,
   onDropped: () => void,
 ): StreamFollower {
   let isEnded = false
@@ -73,7 +75,7 @@ export function createStreamFollower(
   function count(): void {
     const sent = response.destroyed ? written : written - response.writableLength
     while (unsent.length > 0 && unsent[0]!.end <= sent) unsent.shift()!.release?.()
-    for (const piece of unsent) piece.release ??= backlog.hold(socket!, piece.bytes)
+    for (const piece of unsent) piece.release ??= backlog.hold(address, socket!, piece.bytes)
   }
 
   response.on('drain', count)

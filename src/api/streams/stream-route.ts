@@ -46,8 +46,8 @@ export function addStreamRoutes(
     server.route({
       method: READ_METHODS,
       url: streamPath(resource),
-      handler: streamHandler(resource, { reader, hub, room, addressOf }, (raw) => {
-        const follower = createStreamFollower(raw, backlog, () => dropped.inc())
+      handler: streamHandler(resource, { reader, hub, room, addressOf }, (raw, address) => {
+        const follower = createStreamFollower(raw, backlog, address, () => dropped.inc())
         open.add(follower)
         raw.once('close', () => open.delete(follower))
         return follower
@@ -68,7 +68,7 @@ function streamHandler(
     room,
     addressOf,
   }: Pick<StreamRoutesOptions, 'reader' | 'hub' | 'addressOf'> & { room: Room },
-  createFollower: (response: ServerResponse) => StreamFollower,
+  createFollower: (response: ServerResponse, address: string) => StreamFollower,
 ) {
   const readParameters = parameterReader(streamParametersOf(resource))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -98,7 +98,7 @@ function streamHandler(
       return reply
     }
     raw.write(`retry: ${RETRY_MS}\n\n`)
-    const created = createFollower(raw)
+    const created = createFollower(raw, address)
     follower = created
     raw.once('close', () => hub.leave(created))
     // The server keeps a connection whose client has ended its side: here that client is gone.

@@ -1,0 +1,115 @@
+import type { Resource } from '../../resources/resource.ts'
+import { RESOURCES } from '../../resources/resources.ts'
+import { commit, VERSION } from '../../version.ts'
+import { emptyStore, invalidParameter } from '../http/errors.ts'
+import type { QueryPairs } from '../http/query-string.ts'
+import { type CheckedPage, keptPage, scopeOfPage } from '../pages/page-cache.ts'
+import { isLong, pageRequest } from '../pages/page-request.ts'
+import { parameterReader, parametersOf } from '../pages/parameters.ts'
+import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
+import { type Call, framed, type Method } from './call.ts'
+import { type GrpcOptions, withPosition } from './grpc-server.ts'
+
+const DESCRIBED = methodsOf(TRADING_DATA)
+
+/**
+ * The data node's methods that Lyra has, by path. Those that list resources follow the rules of the REST operations,
+ * whose parameters the fields of their requests are (docs/api.md).
+ */
+export function tradingDataMethods(options: GrpcOptions): [path: string, Method][] {
+  const { reader } = options
+  const infoOf = (): object => ({ version: VERSION, commitHash: commit() ?? '' })
+  let info: object | null = null
+  const others: Record<string, () => Promise<object>> = {
+    Ping: async () => ({}),
+    Info: async () => {
+      info ??= infoOf()
+      return info
+    },
+    GetVegaTime: async () => {
+      const position = await reader.position()
+      if (position === null) throw emptyStore()
+      return { timestamp: position.timestamp }
+    },
+  }
+  const methods: [name: string, Method][] = [
+    ...RESOURCES.flatMap((resource): [string, Method][] =>
+      resource.grpcMethod === undefined ? [] : [[resource.grpcMethod, listMethod(resource, options)]],
+    ),
+    ...Object.entries(others).map(([name, answer]): [string, Method] => [
+      name,
+      {
+        unary: async ({ metadata }) => {
+          const message = await answer()
+          withPosition(metadata, await reader.position().catch(() => null))
+          return framed(DESCRIBED[name]!.responseSerialize(message))
+        },
+      },
+    ]),
+  ]
+  return methods.map(([name, method]) => [DESCRIBED[name]!.path, method])
+}
+
+function listMethod(resource: Resource, { pages, turns, cache }: GrpcOptions): Method {
+  const described = DESCRIBED[resource.grpcMethod!]!
+  const readParameters = parameterReader(parametersOf(resource))
+
+  function keptBody({ metadata }: Call, { page: { body }, at }: CheckedPage): Buffer {
+    withPosition(metadata, at)
+    return typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+  }
+
+  async function unary(call: Call, request: Buffer): Promise<Buffer> {
+    const key = `grpc ${resource.grpcMethod} ${request.toString('latin1')}`
+    const kept = await keptPage(cache, key)
+    if (kept !== null) return keptBody(call, kept)
+    const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
+    const asked = pageRequest(resource, marketId, readParameters(values))
+    const inTurn = isLong(asked) ? turns.long : turns.usual
+    return inTurn(
+      async () => {
+        // Nobody is there to read it.
+        if (call.stream.destroyed) return Buffer.alloc(0)
+        const meanwhile = await keptPage(cache, key)
+        if (meanwhile !== null) return keptBody(call, meanwhile)
+        const page = await pages.make(asked, 'protobuf')
+        if (page === null) throw emptyStore()
+        const { position, version, release } = page
+        withPosition(call.metadata, position)
+        // As it is sent, so that it need not be written again.
+        const body = framed(page.body)
+        release?.()
+        const scope = scopeOfPage(asked.query)
+        void cache?.put(key, { route: described.path, body, tag: '', isGzipped: false, scope, version })
+        return body
+      },
+      call.address,
+      call.stream,
+    )
+  }
+  return { unary }
+}
+
+/** @throws {ApiError} for bytes that are no request. */
+function requestOf(method: Described, bytes: Buffer): object {
+  try {
+    return method.requestDeserialize(bytes)
+  } catch (error) {
+    throw invalidParameter(`the request is not a message of ${method.path}: ${(error as Error).message}`)
+  }
+}
+
+/** The fields of a request as parameters of REST: `pagination.first`, its value as text. */
+function pairsOf(message: object, head = ''): QueryPairs {
+  return Object.entries(message).flatMap(([name, value]): QueryPairs => {
+    if (typeof value === 'object' && value !== null) return pairsOf(value, `${head}${name}.`)
+    return [[head + name, String(value)]]
+  })
+}
+
+/** The market id that a resource has in its path, `""` where it is not given, and the other parameters. */
+function takeScope(resource: Resource, pairs: QueryPairs): [marketId: string | null, others: QueryPairs] {
+  if (resource.scope === null) return [null, pairs]
+  const scope = resource.scope
+  return [pairs.find(([name]) => name === scope)?.[1] ?? '', pairs.filter(([name]) => name !== scope)]
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { status } from '@grpc/grpc-js'
+import { trailersOf } from '../src/api/grpc/grpc-errors.ts'
+import { ApiError } from '../src/api/http/errors.ts'
+import { TRADING_DATA } from '../src/api/protos.ts'
+import { send } from './fixtures/http.ts'
+import { callFrames, callHeaders, FRAME, frame, fromTable, literal, OPENING } from './fixtures/raw-http2.ts'
+import { ingestWhole, serveBoth } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { temporaryFolder } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+const LIST = `/${TRADING_DATA}/ListCheckpoints`
+const PING = `/${TRADING_DATA}/Ping`
+const CHECK = '/grpc.health.v1.Health/Check'
+const WATCH = '/grpc.health.v1.Health/Watch'
+const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
+
+/** What a call came to: its status and message, or the HTTP status of a refusal, and the code that its stream was reset with. */
+type Ended = { status: string | undefined; message: string | undefined; http: number; reset: number }
+
+async function serveSample(t: TestContext, options = {}) {
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(store, SAMPLE)
+  return serveBoth(t, store, options)
+}
+
+function openSession(t: TestContext, address: string, localAddress = '127.0.0.1'): ClientHttp2Session {
+  const [host, port] = address.split(':') as [string, string]
+  const session = connectHttp2(`http://${address}`, {
+    createConnection: () => connect({ host, port: Number(port), localAddress }),
+  })
+  session.on('error', () => {})
+  t.after(() => session.destroy())
+  return session
+}
+
+/** Begins a call; `body` is all that is sent of it, and null leaves it open. */
+function begin(
+  session: ClientHttp2Session,
+  path: string,
+  body: Buffer | null,
+  headers: OutgoingHttpHeaders = {},
+) {
+  const stream = session.request({
+    ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    ...headers,
+  })
+  stream.on('error', () => {})
+  if (body !== null) stream.end(body)
+  const ended = new Promise<Ended>((resolve) => {
+    const all: Record<string, unknown> = {}
+    for (const event of ['response', 'trailers'])
+      stream.on(event, (given: object) => Object.assign(all, given))
+    stream.once('close', () =>
+      resolve({
+        status: all['grpc-status'] as string | undefined,
+        message: all['grpc-message'] as string | undefined,
+        http: Number(all[':status']),
+        reset: stream.rstCode ?? 0,
+      }),
+    )
+  })
+  stream.resume()
+  return { stream, ended }
+}
+
+const EMPTY = Buffer.alloc(5)
+const call = (session: ClientHttp2Session, path: string, body: Buffer | null = EMPTY, headers = {}) =>
+  begin(session, path, body, headers).ended
+
+test('A call that is no call of gRPC gets the status that gRPC describes for it', async (t) => {
+  const session = openSession(t, (await serveSample(t)).grpc)
+  for (const [name, path, body, headers, expected] of [
+    ['a whole call', PING, EMPTY, {}, status.OK],
+    [
+      'a content type with its encoding',
+      PING,
+      EMPTY,
+      { 'content-type': 'application/grpc+proto' },
+      status.OK,
+    ],
+    ['an unknown method', `/${TRADING_DATA}/ListMarkets`, EMPTY, {}, status.UNIMPLEMENTED],
+    ['an encoding', PING, EMPTY, { 'grpc-encoding': 'gzip' }, status.UNIMPLEMENTED],
+    ['a message that says it is compressed', PING, Buffer.from([1, 0, 0, 0, 0]), {}, status.INTERNAL],
+    ['a message that is too long', PING, Buffer.from([0, 0, 0, 0x40, 1]), {}, status.RESOURCE_EXHAUSTED],
+    ['no message', PING, Buffer.alloc(0), {}, status.INTERNAL],
+    ['half a message', LIST, Buffer.from([0, 0, 0, 0, 9, 1]), {}, status.INTERNAL],
+    ['two messages', PING, Buffer.alloc(10), {}, status.INTERNAL],
+    ['bytes that are no request', LIST, Buffer.from([0, 0, 0, 0, 1, 0xff]), {}, status.INVALID_ARGUMENT],
+    ['a reflection of them', REFLECT, Buffer.from([0, 0, 0, 0, 1, 0xff]), {}, status.INVALID_ARGUMENT],
+    ['a deadline that passes', PING, null, { 'grpc-timeout': '50m' }, status.DEADLINE_EXCEEDED],
+  ] as const) {
+    const ended = await call(session, path, body, headers)
+    assert.equal(ended.status, String(expected), `${name}: ${JSON.stringify(ended)}`)
+    assert.equal(ended.reset, 0, name)
+  }
+  assert.equal((await call(session, PING, EMPTY, { 'content-type': 'application/json' })).http, 415)
+  assert.equal((await call(session, PING, EMPTY, { ':method': 'PUT' })).http, 415)
+  assert.equal((await call(session, '/100%')).message, 'there is no method "/100%25"')
+  const { 'grpc-message': message } = trailersOf(
+    new ApiError(400, status.INVALID_ARGUMENT, 'Straße\t~ 1\ud800'),
+  )
+  assert.equal(message, 'Stra%C3%9Fe%09~ 1%EF%BF%BD')
+})
+
+test('A request that does not arrive is refused after some seconds, and its call is over', async (t) => {
+  const session = openSession(t, (await serveSample(t)).grpc)
+  const since = performance.now()
+  const calls = [LIST, CHECK, WATCH, REFLECT].map((path) => call(session, path, null))
+  for (const ended of await Promise.all(calls)) {
+    assert.equal(ended.status, String(status.DEADLINE_EXCEEDED), JSON.stringify(ended))
+  }
+  assert.ok(performance.now() - since < 10_000)
+})
+
+test('Metadata that is too large, or that the table of a connection makes so, is not kept', async (t) => {
+  const { grpc } = await serveSample(t)
+  const session = openSession(t, grpc)
+  await once(session, 'remoteSettings')
+  const fields = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`x-${index}`, 'x']))
+  for (const metadata of [fields, { 'x-large': 'x'.repeat(17_000) }]) {
+    assert.equal((await call(session, PING, EMPTY, metadata)).status, undefined)
+  }
+  assert.equal((await call(session, PING)).status, '0')
+  // By a client that has acknowledged what it may send: 14 times 4,000 bytes, in 14 bytes.
+  const [host, port] = grpc.split(':') as [string, string]
+  const socket = connect(Number(port), host)
+  t.after(() => socket.destroy())
+  const more = Array.from({ length: 13 }, () => fromTable())
+  socket.write(Buffer.concat([OPENING, frame(FRAME.settings, 1, 0)]))
+  socket.write(callFrames(1, callHeaders(PING, literal('x-a', 'x'.repeat(4_000), true), ...more)))
+  let received = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+  })
+  // ENHANCE_YOUR_CALM
+  const reset = frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 11]))
+  await until(() => received.includes(reset), 'the call is reset')
+})
+
+test('Every call counts for the rate limit, whatever it asks for', async (t) => {
+  const { base, grpc } = await serveSample(t, { rateLimit: 1 })
+  const session = openSession(t, grpc)
+  for (const path of [CHECK, PING, REFLECT, `/${TRADING_DATA}/ListMarkets`]) await call(session, path)
+  begin(session, WATCH, EMPTY)
+  for (const path of [CHECK, PING, REFLECT, WATCH, `/${TRADING_DATA}/ListMarkets`]) {
+    assert.equal((await call(session, path)).status, String(status.RESOURCE_EXHAUSTED), path)
+  }
+  assert.equal((await send(base, '/api/v2/checkpoints')).status, 429)
+})
+
+test('Calls are shared: one who watches thousands of times leaves others theirs', async (t) => {
+  const { grpc } = await serveSample(t)
+  const honest = openSession(t, grpc, '127.0.0.2')
+  const kept = begin(honest, WATCH, EMPTY)
+  let isKept = true
+  void kept.ended.then(() => {
+    isKept = false
+  })
+  await once(kept.stream, 'data')
+  let ended = 0
+  const codes = new Set<string | number | undefined>()
+  for (let index = 0; index < 21; index++) {
+    const session = openSession(t, grpc)
+    const watches = Array.from({ length: 100 }, () => begin(session, WATCH, EMPTY))
+    for (const watch of watches) {
+      void watch.ended.then(({ status: code, reset }) => {
+        ended++
+        codes.add(code ?? reset)
+      })
+    }
+  }
+  // Of 2,048 one is another's.
+  await until(() => ended === 53, 'those beyond the limit are refused')
+  assert.deepEqual([...codes], [7])
+  assert.equal((await call(honest, LIST)).status, '0')
+  assert.equal((await call(openSession(t, grpc, '127.0.0.3'), LIST)).status, '0')
+  await until(() => ended > 53, 'another one has given way')
+  assert.deepEqual([...codes], [7, String(status.UNAVAILABLE)])
+  assert.ok(isKept)
+})
+
+test('One who resets calls loses the connection and gets no other for a while; others do', async (t) => {
+  const { grpc } = await serveSample(t)
+  const [host, port] = grpc.split(':') as [string, string]
+  const bytes = Buffer.concat([
+    OPENING,
+    ...Array.from({ length: 150 }, (_, index) => [
+      callFrames(2 * index + 1, callHeaders(LIST)),
+      frame(FRAME.reset, 0, 2 * index + 1, Buffer.from([0, 0, 0, 8])),
+    ]).flat(),
+  ])
+  for (let closed = 0; closed < 3; ) {
+    const socket = connect(Number(port), host)
+    socket.on('error', () => {})
+    socket.resume().write(bytes)
+    const isClosed = await Promise.race([
+      once(socket, 'close').then(() => true),
+      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20)),
+    ])
+    socket.destroy()
+    if (isClosed) closed++
+  }
+  assert.equal((await call(openSession(t, grpc, '127.0.0.2'), LIST)).status, '0')
+})
