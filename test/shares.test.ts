@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createTurns } from '../src/api/http/turns.ts'
+import { type Pages, pagesOf } from '../src/api/pages/make-page.ts'
 import { createPaceJudge } from '../src/api/streams/export-pace.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { createShares } from '../src/shares.ts'
@@ -14,7 +16,7 @@ import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** A log that keeps its lines. */
@@ -60,7 +62,7 @@ test('A share is kept until the limit; then the address that holds most gives wa
 })
 
 test('Turns go round the addresses that wait: one that asks for everything waits for itself', async () => {
-  const turns = createTurns()
+  const turns = createTurns(() => {}, 8)
   const order: string[] = []
   const ends: (() => void)[] = []
   const ask = (address: string, name: string) =>
@@ -81,8 +83,54 @@ test('Turns go round the addresses that wait: one that asks for everything waits
   assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
 })
 
+test('Reports are waited for by reports alone, by those of unknown markets never, and in turns of addresses', async (t) => {
+  const store = join(temporaryFolder(t), 'lyra.db')
+  await ingestWhole(store, SAMPLE)
+  const reader = await openStore(store).openReader()
+  t.after(() => reader.close())
+  const pages = pagesOf(reader)
+  /** Reports in the making, by the end of their range, and what has them made. */
+  const inMaking: [end: bigint, finish: () => void][] = []
+  const report: Pages['report'] = async (asked) => {
+    if (!('auctions' in asked)) return pages.report(asked)
+    await new Promise<void>((resolve) => inMaking.push([asked.auctions.end!, resolve]))
+    return pages.report(asked)
+  }
+  const base = await serve(t, store, { reader, pages: { ...pages, report }, trustProxy: true })
+  const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
+  const [{ marketId }] = fundingPeriodDataPoints
+  const auctions = (address: string, end: number, id = marketId) =>
+    ask(base, `GET /api/v2/auctions/${id}?dateRange.endTimestamp=${end}`, forwarded(address))
+  const asked = Array.from({ length: 17 }, (_, index) => auctions('10.0.0.1', 100 + index))
+  await until(() => inMaking.length === 2, 'two are in the making')
+  for (const target of [
+    `${CHECKPOINTS}?pagination.first=1`,
+    `${CHECKPOINTS}?pagination.first=5000`,
+    `/api/v2/auctions/${'f'.repeat(64)}`,
+    `/api/v2/funding-estimates/${'f'.repeat(64)}`,
+    `/api/v2/series/funding-period-data-points/${'f'.repeat(64)}`,
+    `/api/v2/market-summaries?marketId=${'f'.repeat(64)}`,
+  ]) {
+    const { status, body } = await ask(base, `GET ${target}`, forwarded('10.0.0.2'))
+    assert.equal(status, 200, `${target}: ${body}`)
+  }
+  assert.equal(inMaking.length, 2)
+  asked.push(auctions('10.0.0.2', 200))
+  await delay(50)
+  for (let made = 0; made < asked.length; made++) {
+    await until(() => inMaking.length > made, 'the next one is in the making')
+    inMaking[made]![1]()
+  }
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
+  // The first one of 10.0.0.1 that waited had its turn before 10.0.0.2 asked.
+  assert.ok(
+    inMaking.slice(0, 4).some(([end]) => end === 200n),
+    String(inMaking.map(([end]) => end)),
+  )
+})
+
 test('One whose connection is closed while it waits leaves the queue, and takes nobody a turn', async () => {
-  const turns = createTurns()
+  const turns = createTurns(() => {}, 8)
   const ends: (() => void)[] = []
   let left = 0
   const ask = (connection: PassThrough) =>

@@ -45,6 +45,7 @@ import { marketSummariesHandler } from './pages/market-summaries-route.ts'
 import { createPageCache } from './pages/page-cache.ts'
 import { createPageFront, type PageFaults, type PageFront } from './pages/page-front.ts'
 import { pageHandler } from './pages/page-route.ts'
+import { createSendReport } from './pages/send-report.ts'
 import { seriesHandler } from './pages/series-route.ts'
 import {
   AUCTIONS_PATH,
@@ -70,6 +71,15 @@ const IDLE_CONNECTION_MS = 30_000
 const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 1_000
+
+/** Pages that are in the making at the same time. */
+const PAGES_AT_ONCE = 8
+
+/**
+ * Reports in the making, and long pages that are made one after another: the second one, so that who makes them never
+ * waits. Of more, those of one address would have to be waited for by the next.
+ */
+const REPORTS_AT_ONCE = 2
 
 export type AppOptions = {
   reader: Reader
@@ -227,7 +237,10 @@ export function createApp(options: AppOptions): App {
   })
 
   const cache = createPageCache(reader, options.cacheBytes)
-  const pageTurns = { usual: createTurns(onAlone), long: createTurns(onAlone) }
+  const pageTurns = {
+    usual: createTurns(onAlone, PAGES_AT_ONCE),
+    long: createTurns(onAlone, pages.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+  }
   const front = createPageFront({
     pages,
     turns: pageTurns,
@@ -260,31 +273,33 @@ export function createApp(options: AppOptions): App {
     })
   }
   addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics, limits, addressOf, onAlone })
+  const turns = createTurns(onAlone, REPORTS_AT_ONCE)
+  const sendReport = createSendReport({ reader, pages, turns, addressOf })
   server.route({
     method: READ_METHODS,
     url: COVERAGE_PATH,
-    handler: coverageHandler({ pages, turns: pageTurns.long, addressOf }),
+    handler: coverageHandler(sendReport),
   })
   const reports = createKeptReports({ reader, pages })
   server.route({
     method: READ_METHODS,
     url: FUNDING_ESTIMATE_PATH,
-    handler: fundingEstimateHandler({ reports, turns: pageTurns.usual, addressOf }),
+    handler: fundingEstimateHandler({ sendReport, reports }),
   })
   server.route({
     method: READ_METHODS,
     url: marketSummaries.path,
-    handler: marketSummariesHandler({ reports, turns: pageTurns.long, addressOf }),
+    handler: marketSummariesHandler({ sendReport, reports }),
   })
   server.route({
     method: READ_METHODS,
     url: SERIES_PATH,
-    handler: seriesHandler({ pages, turns: pageTurns.long, addressOf }),
+    handler: seriesHandler(sendReport),
   })
   server.route({
     method: READ_METHODS,
     url: AUCTIONS_PATH,
-    handler: auctionsHandler({ pages, turns: pageTurns.long, addressOf }),
+    handler: auctionsHandler(sendReport),
   })
   const files = addStaticRoutes(server)
   addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })

@@ -28,6 +28,12 @@ export function nextId(
   }
 }
 
+/** Whether any of those rows names an id. */
+export function* isNamed(kind: IdKind, id: string): Reading<boolean> {
+  const [row] = yield nextId(kind, '=', id)
+  return typeof row?.[0] === 'string'
+}
+
 /** The first ids that begin with some digits, two at most. */
 export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
   const found: string[] = []

@@ -1,9 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { unavailable } from './errors.ts'
 
-/** Pages that are in the making at the same time. */
-const AT_ONCE = 8
-
 /** How long pages may be made before the event loop continues with what else there is. */
 const SLICE_MS = 20
 
@@ -22,7 +19,7 @@ export type Closing = Pick<EventEmitter, 'once' | 'off'>
  */
 export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 
-/** Turns of pages of the usual size, and of long ones: neither wait for the others. */
+/** Turns of pages of the usual size, and of long ones: neither wait for the others, nor for reports, which have their own. */
 export type PageTurns = { usual: Turns; long: Turns }
 
 /**
@@ -32,8 +29,9 @@ export type PageTurns = { usual: Turns; long: Turns }
  * that asks for much waits for itself.
  *
  * @param onAlone called with an address whose request is refused while no other address waits
+ * @param atOnce how many may be in the making
  */
-export function createTurns(onAlone: (address: string) => void = () => {}): Turns {
+export function createTurns(onAlone: (address: string) => void, atOnce: number): Turns {
   /** What waits, by address; the address whose turn is next comes first. */
   const waiting = new Map<string, Set<() => void>>()
   let running = 0
@@ -41,7 +39,7 @@ export function createTurns(onAlone: (address: string) => void = () => {}): Turn
   let roundSince: number | null = null
 
   function hasRoom(): boolean {
-    return running < AT_ONCE && (roundSince === null || performance.now() - roundSince < SLICE_MS)
+    return running < atOnce && (roundSince === null || performance.now() - roundSince < SLICE_MS)
   }
 
   function begin(): void {

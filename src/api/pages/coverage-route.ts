@@ -3,11 +3,10 @@ import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
-import type { Pages } from './make-page.ts'
 import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter, type ParameterValues, parameterReader } from './parameters.ts'
-import { type ReportTurns, sendReport } from './send-report.ts'
+import type { SendReport } from './send-report.ts'
 
 /** Gaps in one answer at most, and markets in each of its lists. */
 export const MAX_COVERAGE_ROWS = 1_000
@@ -22,14 +21,12 @@ export const COVERAGE_PARAMETERS: readonly Parameter[] = [
   { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
 ]
 
-export type CoverageOptions = ReportTurns & { pages: Pages }
-
 /** The handler of `GET /api/v2/coverage`: what the store holds, and what it lacks. */
-export function coverageHandler({ pages, ...inTurn }: CoverageOptions) {
+export function coverageHandler(sendReport: SendReport) {
   const readParameters = parameterReader(COVERAGE_PARAMETERS)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const query = coverageQuery(readParameters(parseQuery(queryOf(request.originalUrl))))
-    return sendReport(request, reply, inTurn, () => pages.report({ coverage: query }))
+    const coverage = coverageQuery(readParameters(parseQuery(queryOf(request.originalUrl))))
+    return sendReport(request, reply, { coverage })
   }
 }
 

@@ -47,6 +47,8 @@ export type MadeReport = {
 export type Pages = {
   make(asked: PageRequest, form?: PageForm): Promise<MadePage | null>
   report(asked: ReportRequest): Promise<MadeReport | null>
+  /** Whether long pages and reports are made one after another. */
+  isSerial: boolean
   close(): Promise<void>
 }
 
@@ -57,6 +59,7 @@ export function pagesOf(reader: Reader): Pages {
   return {
     make: (asked, form) => makePage(reader, asked, form, buffers),
     report,
+    isSerial: false,
     close: async () => {},
   }
 }

@@ -53,6 +53,7 @@ export function startPageThreads(store: string, log: FastifyBaseLogger, here: Pa
   return {
     make: (asked, form) => (isLong(asked) ? long : usual).make(asked, form),
     report: (asked) => long.report(asked),
+    isSerial: true,
     close: async () => {
       await Promise.all([...usualThreads, long].map((thread) => thread.close()))
     },
@@ -123,6 +124,7 @@ function startPageThread(
       const made = await ask<MadeReport>({ report, free: takeFree() })
       return made === null ? null : (madeOf(made) as MadeReport)
     },
+    isSerial: true,
     close: thread.close,
   }
 }

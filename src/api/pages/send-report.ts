@@ -1,27 +1,39 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isNamed } from '../../store/find-ids.ts'
+import type { Reader } from '../../store/store.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import { sendJson } from '../http/send-json.ts'
 import type { Turns } from '../http/turns.ts'
-import type { MadeReport } from './make-page.ts'
+import { createReports, type MadeReport, type Pages, type ReportRequest } from './make-page.ts'
 
-export type ReportTurns = {
+export type ReportOptions = {
+  reader: Reader
+  pages: Pages
   turns: Turns
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
 }
 
-/** Makes a report in the turn of whoever asks, and sends it; throws where the store holds no block, or refuses the request. */
-export async function sendReport(
+/** Makes a report and sends it; throws where the store holds no block, or refuses the request. */
+export type SendReport = (
   request: FastifyRequest,
   reply: FastifyReply,
-  { turns, addressOf }: ReportTurns,
-  make: () => Promise<MadeReport | null>,
-): Promise<FastifyReply> {
-  await turns(
-    async () => {
-      if (request.raw.socket.destroyed) return reply.hijack()
-      const made = await make()
+  asked: ReportRequest,
+  options?: {
+    /** The market that it is of: a report of one that no row names takes next to nothing, and waits for nobody. */
+    marketId?: string
+    /** Makes it, unless `pages` does. */
+    make?: (asked: ReportRequest) => Promise<MadeReport | null>
+  },
+) => Promise<FastifyReply>
+
+/** Sends reports that are made in the turns of those who ask. */
+export function createSendReport({ reader, pages, turns, addressOf }: ReportOptions): SendReport {
+  const makeHere = createReports(reader)
+
+  return async (request, reply, asked, { marketId, make = pages.report } = {}) => {
+    const send = async (made: MadeReport | null): Promise<void> => {
       if (made === null) throw emptyStore()
       const { body, position, refusal, release } = made
       if (refusal !== undefined) throw invalidParameter(refusal)
@@ -30,9 +42,17 @@ export async function sendReport(
       if (release === undefined) return
       if (sent?.body === body) reply.raw.once('close', release)
       else release()
-    },
-    addressOf(request.raw),
-    request.raw.socket,
-  )
-  return reply
+    }
+    const { socket } = request.raw
+    if (marketId !== undefined && !(await reader.read(() => isNamed('market', marketId)))) {
+      await send(await makeHere(asked))
+    } else {
+      await turns(
+        async () => (socket.destroyed ? void reply.hijack() : send(await make(asked))),
+        addressOf(request.raw),
+        socket,
+      )
+    }
+    return reply
+  }
 }

@@ -2,16 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SeriesQuery } from '../../store/read-series.ts'
 import { invalidParameter } from '../http/errors.ts'
 import { parseQuery, queryOf } from '../http/query-string.ts'
-import type { Pages } from './make-page.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS } from './parameter-types.ts'
 import { parameterReader, SERIES_PARAMETERS } from './parameters.ts'
-import { type ReportTurns, sendReport } from './send-report.ts'
+import type { SendReport } from './send-report.ts'
 
 /**
  * The handler of `GET /api/v2/series/funding-period-data-points/{marketId}`: a chart in one request.
  */
-export function seriesHandler({ pages, ...inTurn }: ReportTurns & { pages: Pages }) {
+export function seriesHandler(sendReport: SendReport) {
   const readParameters = parameterReader(SERIES_PARAMETERS)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const values = readParameters(parseQuery(queryOf(request.originalUrl)))
@@ -33,6 +32,6 @@ export function seriesHandler({ pages, ...inTurn }: ReportTurns & { pages: Pages
           ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
           : { interval: interval as string },
     }
-    return sendReport(request, reply, inTurn, () => pages.report({ series: query }))
+    return sendReport(request, reply, { series: query }, { marketId })
   }
 }
