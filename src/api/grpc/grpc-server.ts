@@ -42,7 +42,7 @@ const MAX_METADATA_FIELDS = 64
 
 /** Calls at a time on one connection, and on all of them. */
 const MAX_CALLS = 100
-const MAX_ALL_CALLS = 2_048
+const MAX_ALL_CALLS = 1_024
 
 /** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
 const COSTS_PER_SECOND = 100
@@ -255,9 +255,9 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   }
 
   function admit(socket: Socket): void {
-    connections.admit(socket)
     socket.on('error', () => socket.destroy())
-    if (!trustProxy && !mayGoOn(countedAddress(socket.remoteAddress ?? ''))) socket.destroy()
+    if (!mayGoOn(countedAddress(socket.remoteAddress ?? ''))) socket.destroy()
+    else connections.admit(socket)
     if (socket.destroyed) return
     const session = performServerHandshake(socket, {
       maxHeaderListPairs: MAX_METADATA_FIELDS,
