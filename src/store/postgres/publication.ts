@@ -30,17 +30,24 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
   }
 }
 
-/** Writes a publication, within the caller's transaction. */
-export async function publish(client: Queryable, publication: Publication): Promise<void> {
+/**
+ * Writes a publication, within the caller's transaction.
+ *
+ * @param commits whether the transaction is committed with it: where an earlier statement has failed, the server rolls
+ * it back
+ */
+export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
   const { stream, ranges, changes } = publication
-  await rowsOf(client, WRITE_STREAM, stream)
+  const written = rowsOf(client, WRITE_STREAM, stream)
+  written.catch(() => {})
   for (const name of RANGES_NAMES) {
     const rows = ranges[name]
     if (rows === undefined) continue
     await rowsOf(client, RANGES[name].remove)
     for (const values of rows) await rowsOf(client, RANGES[name].insert, values)
   }
-  await writeChanges(client, changes)
+  const noted = writeChanges(client, changes)
+  await Promise.all([written, noted, ...(commits ? [client.query('commit')] : [])])
 }
 
 /** Keeps a publication with the rows that it is of, until these are committed. */

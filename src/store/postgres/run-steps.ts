@@ -19,19 +19,35 @@ const SENT_AHEAD = 500
 const ROWS_AT_A_TIME = 4_000
 
 /**
- * Runs steps of writing, within the caller's transaction: rows of a table by one statement.
+ * Runs steps of writing, within the caller's transaction: rows of a table by one statement. A step that answers nothing
+ * is not waited for before the next one: the round trips took longer than the work.
  *
  * @param isSpread whether the tables are spread over a cluster (cluster.ts)
+ * @param sent gets what the caller is to wait for before it trusts the transaction; without it all is waited for here
  */
 export async function runSteps<Result>(
   client: Queryable,
   steps: Steps<Result>,
   isSpread = false,
+  sent?: Promise<unknown>[],
 ): Promise<Result> {
+  const waiting = sent ?? []
   let step = steps.next()
-  while (!step.done) step = steps.next(await runStep(client, step.value, isSpread))
+  while (!step.done) {
+    const answer = runStep(client, step.value, isSpread)
+    // Of several faults the first one counts: after it the server refuses all else.
+    if (isAnswered(step.value)) step = steps.next((await Promise.all([answer, ...waiting.splice(0)]))[0])
+    else {
+      answer.catch(() => {})
+      waiting.push(answer)
+      step = steps.next([])
+    }
+  }
+  if (sent === undefined) await Promise.all(waiting)
   return step.value
 }
+
+const isAnswered = (step: WriteStep) => 'each' in step || step.countsNew
 
 async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): Promise<Row[][]> {
   if ('each' in step) {

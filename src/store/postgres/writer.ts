@@ -119,15 +119,16 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
-      await runSteps(locked, writeSteps(batch, { before: known ?? null, after: coverage }, markets), spread)
+      const steps = writeSteps(batch, { before: known ?? null, after: coverage }, markets)
+      const sent: Promise<unknown>[] = []
+      await runSteps(locked, steps, spread, spread ? undefined : sent)
       const publication = publicationOf(batch, known ?? null, coverage)
       if (spread) {
         await keepUnpublished(locked, publication)
         await commitEverywhere(locked, { signal, onNotice })
         await finish(locked)
       } else {
-        await publish(locked, publication)
-        await locked.query('commit')
+        await Promise.all([...sent, publish(locked, publication, true)])
       }
     })
     known = coverage
