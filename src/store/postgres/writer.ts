@@ -111,7 +111,12 @@ export async function openPostgresWriter(
 
   async function commit(batch: Batch, coverage: Coverage): Promise<void> {
     await persist(async (locked) => {
-      const [, stored] = await Promise.all([locked.query('begin'), readCoverage(locked)])
+      const begun = Promise.all([locked.query('begin'), readCoverage(locked)])
+      begun.catch(() => {})
+      const sent: Promise<unknown>[] = [begun]
+      const steps = writeSteps(batch, { before: known ?? null, after: coverage }, markets)
+      await runSteps(locked, steps, spread, sent)
+      const [, stored] = await begun
       // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
       if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
         await locked.query('rollback')
@@ -119,11 +124,9 @@ export async function openPostgresWriter(
           `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
         )
       }
-      const steps = writeSteps(batch, { before: known ?? null, after: coverage }, markets)
-      const sent: Promise<unknown>[] = []
-      await runSteps(locked, steps, spread, spread ? undefined : sent)
       const publication = publicationOf(batch, known ?? null, coverage)
       if (spread) {
+        await Promise.all(sent)
         await keepUnpublished(locked, publication)
         await commitEverywhere(locked, { signal, onNotice })
         await finish(locked)
