@@ -28,7 +28,6 @@ for (const kind of STORE_KINDS) {
         ['prune', '--store', old, '--before', '10'],
         ['export', 'funding-period-data-points', '--market', MARKET, '--store', old],
         ['copy', '--from', old, '--to', other],
-        ...(kind.name === 'sqlite' ? [['backup', '--store', old, `${other}.copy`]] : []),
       ]
       for (const args of commands) {
         const { code, stderr } = await runLyra(t, args)
@@ -37,6 +36,28 @@ for (const kind of STORE_KINDS) {
         assert.ok(stderr.includes(expected), `${args.join(' ')}: ${stderr}`)
       }
       assert.equal(await openStore(old).schemaVersion(), 3)
+    })
+
+    test('is backed up as it is, and said to be old by migrate --check', async (t) => {
+      const old = await restoreOldStore(t, kind, '0.2.0')
+      const before = await openStore(old).schemaVersion()
+      const checked = await runLyra(t, ['migrate', '--check', '--store', old])
+      assert.deepEqual([checked.code, await openStore(old).schemaVersion()], [3, before], checked.stderr)
+      assert.match(
+        checked.stdout,
+        new RegExp(`schema is version ${before}, and lyra migrate would bring it to ${newest}`),
+      )
+      const file = join(temporaryFolder(t), 'backup.db')
+      const backedUp = await runLyra(t, ['backup', '--store', old, file])
+      if (kind.name === 'sqlite') {
+        assert.equal(backedUp.code, 0, backedUp.stderr)
+        assert.equal(await openStore(file).schemaVersion(), before)
+        assert.equal((await runLyra(t, ['migrate', '--store', file])).code, 0)
+        assert.equal((await runLyra(t, ['check', '--store', file])).code, 0)
+      } else assert.match(backedUp.stderr, /pg_dump --format=custom/)
+      assert.equal((await runLyra(t, ['migrate', '--store', old])).code, 0)
+      assert.equal((await runLyra(t, ['migrate', '--check', '--store', old])).code, 0)
+      assert.equal((await runLyra(t, ['migrate', '--check', '--store', kind.create(t)])).code, 0)
     })
 
     test('is not written to by a copy', async (t) => {

@@ -21,7 +21,8 @@ export async function backupSqlite(
   file: string,
   { force = false, signal, onProgress }: BackupOptions,
 ): Promise<void> {
-  const source = Connection.openForReading(path)
+  // Before an upgrade: of whatever schema it is, it is copied as it is.
+  const source = Connection.openForReading(path, undefined, true)
   const partial = `${file}.partial`
   try {
     refuseFile(path, file, force)

@@ -82,15 +82,17 @@ export class Connection {
    * Opens for reading.
    *
    * @param cacheKib memory for pages of the file
+   * @param isOldAllowed whether a store of an older schema is opened, too
    * @throws {StoreError} for a file that is missing, not Lyra's, or of another schema version.
    */
-  static openForReading(path: string, cacheKib = READER_CACHE_KIB): Connection {
+  static openForReading(path: string, cacheKib = READER_CACHE_KIB, isOldAllowed = false): Connection {
     return explained(path, () => {
       if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
       const connection = new Connection(path, true)
       try {
         connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-        if (connection.#schemaVersion() < MIGRATIONS.length) {
+        const isOutdated = connection.#schemaVersion() < MIGRATIONS.length
+        if (isOutdated && !(isOldAllowed && !connection.#isNew())) {
           throw new StoreError(
             connection.#isNew()
               ? `${path}: the file holds no store`
