@@ -100,7 +100,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
         }
         const service = await startLive(t, store, buffer, args)
         const from = core.sent
-        await until(() => core.sent >= from + 200, 'the core')
+        await until(() => core.sent >= from + 60, 'the core')
         core.stop()
         const next = blocks.findIndex((_, index) => blocks.slice(0, index + 1).flat().length > core.sent)
         await untilHeight(service, next)
