@@ -6,6 +6,7 @@ import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from '
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
+import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised } from '../web/src/periods/period.ts'
 import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
 import {
@@ -19,7 +20,7 @@ import {
   settled,
   watchRequests,
 } from './fixtures/explorer.ts'
-import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { LIVE_MARKET, openLiveStore, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
@@ -274,6 +275,44 @@ describe("the explorer's requests", () => {
     )
     await page.goto(FUNDING.replace(BTC, ETH))
     await page.getByText('No funding of this market').waitFor()
+    assert.deepEqual(faults, [])
+  })
+
+  test('that have ended look closed, say since when, and have no rate', async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === null) return
+    const store = STORE_KINDS[0]!.create(t)
+    const live = await openLiveStore(t, store)
+    const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
+    await live.commit(1, [
+      // The instrument is as old as the market, and says that it is active.
+      perpetualMarket(LIVE_MARKET),
+      ...[pointAt(1), pointAt(1, { source: 1 })],
+      {
+        ...{ kind: 'funding-period', marketId: LIVE_MARKET, ...period, end: timeOf(1) },
+        ...{ fundingPayment: '-1', fundingRate: '-0.01' },
+      },
+    ])
+    await live.commit(2, [
+      {
+        ...{ kind: 'market-data', marketId: LIVE_MARKET, feeShares: [], slas: [] },
+        figures: {
+          ...{ timestamp: timeOf(2), markPrice: '100', openInterest: 0n, state: 9, tradingMode: 5 },
+          ...{ perpetual: null, isMalformed: false },
+        },
+      },
+    ])
+    const base = await serve(t, store)
+    const { page, faults } = await openPage(browser, base)
+    await page.goto('/')
+    const row = page.locator(`tr[data-market="${LIVE_MARKET}"]`)
+    const since = `Settled since ${formatTime(timeOf(2)).slice(0, 16)} UTC`
+    await row.getByText(since).waitFor()
+    assert.equal(await row.locator('[data-figure="rate"]').count(), 0)
+    assert.equal(await row.locator('.state-chip.ended').count(), 1)
+    assert.equal(await row.locator('data[data-figure="paid"]').getAttribute('value'), '-0.01')
+    await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
+    await page.getByText(since).waitFor()
     assert.deepEqual(faults, [])
   })
 

@@ -141,7 +141,7 @@ function Row({
   const hasFunding = points !== undefined || lastPaidPeriod !== null || summary.runningPeriod !== null
   const price = lastExternalPoint?.price
   return (
-    <tr data-market={marketId} class={standing?.hasEnded ? 'ended' : ''}>
+    <tr data-market={marketId}>
       <th scope="row">
         <MarketName
           marketId={marketId}
