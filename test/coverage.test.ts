@@ -176,7 +176,21 @@ for (const kind of STORE_KINDS) {
       const byTime = await getCoverage(base)
       assert.deepEqual(byTime.prunedBefore, { timestamp: TIMESTAMP, height: '900' })
       assert.deepEqual(byTime.checkpoints, { count: '0', firstTimestamp: null, lastTimestamp: null })
-      assert.deepEqual(byTime.fundingPeriodDataPoints, [])
+      const carriedOver = [
+        ['669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c', '1696500900000000000'],
+        ['a9f41f34c253b9c565f673ebb51ec82a2667c6a2dd467ed47dd8736fc5b3eb35', '1696500901000000000'],
+        ['c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4', '1696500899000000000'],
+      ]
+      assert.deepEqual(
+        byTime.fundingPeriodDataPoints,
+        carriedOver.map(([marketId, time]) => ({
+          marketId,
+          count: '1',
+          firstTimestamp: time,
+          lastTimestamp: time,
+        })),
+        'of the periods that run, series need the points that were carried over into them',
+      )
       assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
     })
   })

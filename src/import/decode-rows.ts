@@ -170,15 +170,16 @@ export function marketDataOf(
   return unlessFault({ event, index }, fault, leaveOut)
 }
 
-/** A market's latest data without their lists, at the time of their block (Unix nanoseconds). */
+/** A market's latest data without their lists, at the time of their block (Unix microseconds; NaN is none). */
 export function marketFiguresOf(
   row: SourceRow,
-  timestamp: bigint,
+  time: number,
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
   const index = placeOf(seqNum)
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
+  const timestamp = Number.isNaN(time) ? 0n : nanoseconds(time)
   const event: MarketDataEvent = {
     ...{ kind: 'market-data', marketId: MARKETS.of(market), feeShares: [], slas: [] },
     figures: keptFigures({
@@ -188,7 +189,7 @@ export function marketFiguresOf(
       isMalformed: false,
     }),
   }
-  const fault = event.marketId === '' ? 'invalid market ID' : faultOfPlace(index)
+  const fault = event.marketId === '' ? 'invalid market ID' : (faultOfPlace(index) ?? faultOfTime(time))
   return unlessFault({ event, index }, fault, leaveOut)
 }
 

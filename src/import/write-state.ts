@@ -161,7 +161,7 @@ function marketFiguresWriter({ held, batches, tally }: StateWriting) {
   return (row: StateRow): boolean => {
     const [height = null] = row.heights
     if (isFromEvents(held, height)) return false
-    const data = marketFiguresOf(row.row, nanoseconds(row.times[0]!), tally.leaveOut)
+    const data = marketFiguresOf(row.row, row.times[0]!, tally.leaveOut)
     if (data === null) return false
     const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: data.index }
     const cells = marketDataRow(data.event, place)
