@@ -45,10 +45,10 @@ const MAX_CALLS = 100
 const MAX_ALL_CALLS = 1_024
 
 /** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
-const COSTS_PER_SECOND = 100
+const COSTS_PER_SECOND = 20
 
 /** Resets in one piece of what a connection sends, after which the rest of it is not read. */
-const RESETS_AT_ONCE = 200
+const RESETS_AT_ONCE = 100
 
 /** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */
 const IDLE_CONNECTION_MS = 5 * 60_000
