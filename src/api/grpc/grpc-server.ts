@@ -270,13 +270,16 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     session.on('error', () => session.destroy())
     session.on('stream', (stream, headers) => take(stream, headers, session, socket))
     let isPinged = false
-    session.setTimeout(IDLE_CONNECTION_MS, () => {
+    const lookWhetherAlive = () => {
       const answered = () => {
         isPinged = false
       }
       if (isPinged || !session.ping(answered)) session.destroy()
       isPinged = true
-    })
+      // Node calls once only.
+      session.setTimeout(IDLE_CONNECTION_MS, lookWhetherAlive)
+    }
+    session.setTimeout(IDLE_CONNECTION_MS, lookWhetherAlive)
   }
 
   const late = setInterval(() => {
