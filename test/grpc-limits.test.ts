@@ -9,7 +9,16 @@ import { trailersOf } from '../src/api/grpc/grpc-errors.ts'
 import { ApiError } from '../src/api/http/errors.ts'
 import { TRADING_DATA } from '../src/api/protos.ts'
 import { send } from './fixtures/http.ts'
-import { callFrames, callHeaders, FRAME, frame, fromTable, literal, OPENING } from './fixtures/raw-http2.ts'
+import {
+  callFrames,
+  callHeaders,
+  FLAG,
+  FRAME,
+  frame,
+  fromTable,
+  literal,
+  OPENING,
+} from './fixtures/raw-http2.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -133,7 +142,7 @@ test('Metadata that is too large, or that the table of a connection makes so, is
   const socket = connect(Number(port), host)
   t.after(() => socket.destroy())
   const more = Array.from({ length: 13 }, () => fromTable())
-  socket.write(Buffer.concat([OPENING, frame(FRAME.settings, 1, 0)]))
+  socket.write(Buffer.concat([OPENING, frame(FRAME.settings, FLAG.ack, 0)]))
   socket.write(callFrames(1, callHeaders(PING, literal('x-a', 'x'.repeat(4_000), true), ...more)))
   let received = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {

@@ -155,6 +155,8 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     /** What the call has ended with. */
     let code: number | null = null
     let isRefused = false
+    /** Whether nothing can be sent any more: Node throws then. */
+    const isGone = () => stream.closed || stream.destroyed
 
     function respond(): void {
       if (!stream.headersSent) stream.respond(metadata, { waitForTrailers: true })
@@ -171,10 +173,11 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     }
 
     function finish(endsWith: number, trailers: Record<string, string>, body?: Buffer): void {
-      if (code !== null || stream.destroyed) return
+      if (code !== null || isGone()) return
       code = endsWith
       respond()
       stream.once('wantTrailers', () => {
+        if (isGone()) return
         stream.sendTrailers(trailers)
         closeUnread(stream)
       })
@@ -195,13 +198,13 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     }
 
     async function failAtPosition(error: unknown): Promise<void> {
-      if (stream.destroyed) return
+      if (isGone()) return
       withPosition(metadata, await reader.position().catch(() => null))
       fail(errorOf(error, socket))
     }
 
     async function send(message: Buffer): Promise<void> {
-      if (code !== null || stream.destroyed) return
+      if (code !== null || isGone()) return
       call.dueAt = Number.POSITIVE_INFINITY
       respond()
       const frame = framed(message)
