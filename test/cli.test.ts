@@ -28,6 +28,18 @@ describe('the command line', () => {
     }
   })
 
+  test('a reader that stops early ends help and errors without a word', async (t) => {
+    for (const [args, closed, code] of [
+      [['serve', '--help'], 'stdout', 0],
+      [['fly'], 'stderr', 2],
+    ] as const) {
+      const program = startLyra(t, [...args])
+      program.child[closed]!.destroy()
+      const outcome = await program.outcome
+      assert.deepEqual(outcome, { code, signal: null, stdout: '', stderr: '' })
+    }
+  })
+
   test('--version prints the package version, and the commit of a checkout', async (t) => {
     const { stdout, code } = await runLyra(t, ['--version'])
     assert.equal(code, 0)

@@ -7,11 +7,11 @@ import { TEXT_FORMATS } from '../src/export/text-formats.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import { busEvent, checkpoint, frame, idOf, message } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { runLyra } from './fixtures/program.ts'
+import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
-import { SAMPLE } from './fixtures/shared.ts'
+import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
@@ -49,6 +49,28 @@ for (const kind of ANY_STORE_KIND) {
       for (const { stdout, stderr } of [status, check, ingest]) {
         assert.doesNotMatch(stdout, RAW)
         assert.doesNotMatch(stderr, RAW)
+      }
+    })
+
+    test('reach a terminal escaped from an export, a row a line, and a pipe as they are', async (t) => {
+      if (process.platform !== 'linux') return skip(t, 'the terminal is made by script of util-linux')
+      const store = kind.create(t)
+      const path = join(temporaryFolder(t), 'some.evts')
+      writeFileSync(path, stream('test-chain', HOSTILE))
+      await ingestWhole(store, path)
+      for (const [format, lines] of [
+        ['csv', 2],
+        ['ndjson', 1],
+      ] as const) {
+        const args = ['export', 'checkpoints', '--store', store, '--format', format]
+        const command = [process.execPath, MAIN, ...args].map((arg) => `'${arg}'`).join(' ')
+        const terminal = await startProgram(t, 'script', ['-qec', command, '/dev/null']).outcome
+        const shown = terminal.stdout.replaceAll('\r\n', '\n')
+        assert.match(shown, /a\\u001b\[2J.*b\\u202ec\\u009bd/)
+        assert.doesNotMatch(shown, RAW)
+        assert.equal(shown.split('\n').length, lines + 1, shown)
+        const { stdout } = await runLyra(t, args)
+        assert.ok(stdout.includes('b\u202ec\x9bd'), stdout)
       }
     })
 

@@ -28,6 +28,7 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { forTerminal, ignoreClosedPipe } from './output.ts'
 import { watchingLog } from './watch-log.ts'
 import { wholeId } from './whole-id.ts'
 
@@ -279,7 +280,7 @@ type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number
 
 async function* bytesOf(
   query: ExportQuery,
-  { format, decimal }: ExportCommandOptions,
+  { format, decimal, out }: ExportCommandOptions,
   { snapshot, signal, onRows }: Reading,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   if (format === 'parquet') {
@@ -287,8 +288,9 @@ async function* bytesOf(
     yield* parquetOf(rows, query.resource, { decimalScale: decimal ?? null })
     return
   }
+  const isShown = out === undefined && process.stdout.isTTY
   for await (const { text, count } of exportText(query, format, snapshot, signal)) {
-    yield text
+    yield isShown ? forTerminal(Buffer.from(text).toString(), format) : text
     onRows(count)
   }
 }
@@ -320,9 +322,4 @@ async function write(out: string | undefined, bytes: AsyncIterable<string | Uint
     if (syscall === undefined) throw error
     throw new StoreError(`${out}: cannot be written (${message})`, { cause: error })
   }
-}
-
-/** The reader may have stopped: `lyra export ... | head`. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
 }

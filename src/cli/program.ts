@@ -14,6 +14,7 @@ import { StoreError } from '../store/store.ts'
 import { commit, VERSION } from '../version.ts'
 import { EXIT } from './exit.ts'
 import { InvalidSettingError } from './options.ts'
+import { ignoreClosedPipe } from './output.ts'
 
 /** Errors whose message says all that a user needs. */
 const PLAIN_ERRORS = [
@@ -92,6 +93,7 @@ function inOneLine(text: string): string {
 }
 
 async function reportErrors(run: () => Promise<unknown>): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
   try {
     await run()
   } catch (error) {
