@@ -27,6 +27,7 @@ import {
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
 import { pageScans } from '../src/store/scan.ts'
+import { TABLES } from '../src/store/tables.ts'
 import { scaled } from './fixtures/scale.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -213,7 +214,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
   try {
     // As the server does by itself within a minute.
     await client.query('set default_transaction_read_only = off')
-    await client.query('vacuum (analyze)')
+    await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
     const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
     const facts = factsOf(rows[0] as string[])
     for (const page of PAGES) {
