@@ -22,7 +22,9 @@ for (const kind of STORE_KINDS) {
       assert.ok(text.includes(`lyra_streams{resource="${name}"} 0\n`), name)
     }
     assert.match(text, /^lyra_checkpoint_timestamp_seconds 0$/m)
-    assert.match(text, /^lyra_forward_enabled 0$/m)
+    for (const name of ['forward_enabled', 'forward_missing_blocks', 'standby', 'prune_failed']) {
+      assert.match(text, new RegExp(`^lyra_${name} 0$`, 'm'))
+    }
   })
 
   test(`the last checkpoint, and the last points of markets that have not ended (${kind.name})`, async (t) => {

@@ -337,6 +337,25 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     assert.deepEqual(await digestStore(name), expected)
   })
 
+  test('a service that stands by says so in its metrics, until it takes over', async (t) => {
+    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+    const name = store()
+    const first = await openStore(name).openWriter()
+    const buffer = join(temporaryFolder(t), 'buffer')
+    const args = ['--port', '0', '--listen', '127.0.0.1:0', '--buffer', buffer]
+    const service = startLyra(t, ['serve', '--store', name, ...args])
+    const [, base] = await service.printed(/on (http:\S+?)["\s]/)
+    const shows = async (value: number) => {
+      const pattern = new RegExp(`^lyra_standby ${value}$`, 'm')
+      while (!pattern.test((await send(base!, '/metrics')).text)) await sleep(100)
+    }
+    await shows(1)
+    await first.close()
+    await shows(0)
+    service.child.kill('SIGTERM')
+    assert.equal((await service.outcome).code, 0)
+  })
+
   test('any number of processes may make the schema at once', async (t) => {
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()

@@ -27,7 +27,7 @@ import { type Cell, TABLES } from '../src/store/tables.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { getPage } from './fixtures/http.ts'
+import { getPage, send } from './fixtures/http.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
@@ -822,6 +822,28 @@ describe('lyra prune', () => {
     const dump = await dumpStore(store)
     assert.equal(dump.funding_period_data_points!.length, 1)
     assert.deepEqual(await problemsOf(store), [])
+  })
+
+  test('serve --keep shows in its metrics that rows cannot be deleted, with several processes too', async (t) => {
+    const folder = temporaryFolder(t)
+    const store = join(folder, 'a.db')
+    const file = join(folder, 'old.evts')
+    writeFileSync(file, fileOf({ height: 10_000, events: [dataPoint({ timestamp: 1 })] }))
+    await ingestWhole(store, file)
+    await runSql(
+      store,
+      `create trigger kept before delete on funding_period_data_points begin select raise(abort, 'kept'); end`,
+    )
+    const startedAt = Math.floor(Date.now() / 1000)
+    const args = ['serve', '--store', store, '--port', '0', '--keep', '1h', '--workers', '2']
+    const service = startLyra(t, args)
+    const [, base] = await service.printed(/on (http:\S+?)["\s]/)
+    await service.printed(/old rows cannot be pruned/)
+    const { text } = await send(base!, '/metrics')
+    assert.match(text, /^lyra_prune_failed 1$/m)
+    assert.ok(Number(/^lyra_start_timestamp_seconds (\d+)$/m.exec(text)![1]) >= startedAt, text)
+    service.child.kill('SIGTERM')
+    assert.equal((await service.outcome).code, 0)
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [

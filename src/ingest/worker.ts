@@ -45,6 +45,8 @@ export type WorkerMessage =
   /** A store that is to take a core's blocks refuses this user: the message says how. */
   | { type: 'refused'; message: string }
   | { type: 'live'; state: LiveState }
+  | { type: 'standby'; isStandby: boolean }
+  | { type: 'pruned'; hasFailed: boolean }
 
 /** How often a store that is away is looked for. */
 const AWAY_MS = 1_000
@@ -64,6 +66,8 @@ const store = findStore(task.store)
 let read: ReadTotals = { records: 0, leftOut: {} }
 let reported: ReadTotals = read
 
+const onStandby = (isStandby: boolean) => say({ type: 'standby', isStandby })
+
 /** Reports what has been read since the last report. */
 function reportRead(): void {
   const leftOut: LeftOutCounts = {}
@@ -79,7 +83,11 @@ function reportRead(): void {
 async function openWriter(): Promise<Writer | null> {
   while (!stop.signal.aborted) {
     try {
-      return await store.openWriter({ signal: stop.signal, onNotice: (message) => log.warn(message) })
+      return await store.openWriter({
+        signal: stop.signal,
+        onNotice: (message) => log.warn(message),
+        onStandby,
+      })
     } catch (error) {
       if (task.live === null || !(error instanceof StoreAwayError)) throw error
       await sleep(AWAY_MS, undefined, { signal: stop.signal }).catch(() => {})
@@ -130,6 +138,7 @@ async function startLive(live: LiveTask) {
     allowGap: task.allowGap,
     strict: task.strict,
     signal: stop.signal,
+    onStandby,
     onState: (state) => say({ type: 'live', state }),
     onCommit: () => say({ type: 'committed' }),
     onLeftOut: (reason, place) => {
@@ -149,7 +158,16 @@ async function ingestEvents(): Promise<void> {
 
 try {
   const { keep } = task
-  const keeping = keep === null ? null : keepPruned({ store, keep, log, signal: stop.signal })
+  const keeping =
+    keep === null
+      ? null
+      : keepPruned({
+          store,
+          keep,
+          log,
+          signal: stop.signal,
+          onAttempt: (hasFailed) => say({ type: 'pruned', hasFailed }),
+        })
   await Promise.all([ingestEvents(), keeping])
 } catch (error) {
   stop.abort()

@@ -81,6 +81,12 @@ export async function startAnswering(
             state.live = { ...news.state, failure: withoutStore(news.state.failure) }
             app.metrics.showLive(news.state)
             break
+          case 'standby':
+            app.metrics.standby.set(Number(news.isStandby))
+            break
+          case 'pruned':
+            app.metrics.pruneFailed.set(Number(news.hasFailed))
+            break
           case 'committed':
             // A replica has it later.
             if (settings.readStore.length === 0) longReads.hub.committed()

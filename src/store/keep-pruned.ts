@@ -12,13 +12,15 @@ export type KeepOptions = {
   keep: bigint
   log: Logger
   signal: AbortSignal
+  /** Called after each attempt. */
+  onAttempt?: (hasFailed: boolean) => void
 }
 
 /**
  * Prunes old rows at once and then every hour, until the signal is aborted. Age counts from the last block:
  * a store that ingests an old stream, or whose network stands still, keeps what it has.
  */
-export async function keepPruned({ store, keep, log, signal }: KeepOptions): Promise<void> {
+export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {
     try {
       const last = await lastBlockTime(store)
@@ -31,7 +33,9 @@ export async function keepPruned({ store, keep, log, signal }: KeepOptions): Pro
           )
         }
       }
+      onAttempt?.(false)
     } catch (error) {
+      onAttempt?.(true)
       log.error(`old rows cannot be pruned: ${(error as Error).message}; next attempt in an hour`)
     }
     await sleep(INTERVAL_MS, undefined, { signal }).catch(() => {})

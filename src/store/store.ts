@@ -155,6 +155,8 @@ export type WriterOptions = {
   durable?: boolean
   /** Called with a line for every wait. */
   onNotice?: (message: string) => void
+  /** Called when it begins to wait for another writer to go, and when that is gone. */
+  onStandby?: (isStandby: boolean) => void
 }
 
 /** How a reader is opened. */

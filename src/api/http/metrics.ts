@@ -20,6 +20,8 @@ export type Metrics = {
   pageFromMemory(route: string, status: number, seconds: number): void
   eventsLeftOut: Counter<'reason'>
   recordsIngested: Counter
+  standby: Gauge
+  pruneFailed: Gauge
   /** Shows the state of the live ingestion. */
   showLive(state: LiveState): void
 }
@@ -43,6 +45,11 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
+  const gauge = (name: string, help: string) => new Gauge({ name, help, aggregator: 'max', registers })
+  // prom-client's own figure is left out where several processes answer.
+  gauge('lyra_start_timestamp_seconds', 'Time of the last start of a process that answers.').set(
+    Math.round(Date.now() / 1000 - process.uptime()),
+  )
   new Gauge({
     name: 'lyra_block_height',
     aggregator: 'max',
@@ -90,7 +97,7 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
   lastTimeMetrics(registers, reader)
   diskMetrics(registers, disks)
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
-  const live = liveMetrics(registers)
+  const live = liveMetrics(registers, gauge)
   const requestSeconds = new Histogram({
     name: 'lyra_http_request_duration_seconds',
     help: 'Time from a request to its answer.',
@@ -130,6 +137,8 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
       pageAnswered(route, String(status), seconds)
     },
     eventsLeftOut,
+    standby: gauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
+    pruneFailed: gauge('lyra_prune_failed', 'Whether the last deletion of old rows (--keep) has failed.'),
     recordsIngested: new Counter({
       name: 'lyra_records_total',
       aggregator: 'max',
@@ -240,8 +249,10 @@ function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): 
   })
 }
 
-function liveMetrics(registers: Registry[]): (state: LiveState) => void {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, aggregator: 'max', registers })
+function liveMetrics(
+  registers: Registry[],
+  gauge: (name: string, help: string) => Gauge,
+): (state: LiveState) => void {
   const enabled = gauge('lyra_live_enabled', 'Whether the service waits for a core that dials in.')
   const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
   const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
@@ -268,6 +279,10 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
     'lyra_forward_dropped_bytes',
     'Bytes of events that were deleted before they could be passed on, since the start.',
   )
+  const forwardMissing = gauge(
+    'lyra_forward_missing_blocks',
+    'Blocks that the receiver of forwarded events needs from elsewhere.',
+  )
   const showForward = (state: ForwardState) => {
     forwardEnabled.set(1)
     forwardConnected.set(state.connected ? 1 : 0)
@@ -278,6 +293,10 @@ function liveMetrics(registers: Registry[]): (state: LiveState) => void {
     forwardLagBlocks.set(state.lagBlocks)
     forwardLagSeconds.set(state.lagSeconds)
     forwardDropped.set(state.droppedBytes)
+    const { missingBlocks } = state
+    forwardMissing.set(
+      missingBlocks === null ? 0 : Number(BigInt(missingBlocks.to) - BigInt(missingBlocks.from)) + 1,
+    )
   }
   const faults = new Gauge({
     name: 'lyra_live_connection_faults',

@@ -69,6 +69,7 @@ export type LiveOptions = {
   log: Logger
   logLevel: string
   signal: AbortSignal
+  onStandby?: (isStandby: boolean) => void
   onState: (state: LiveState) => void
   onCommit: (coverage: Coverage) => void
   onLeftOut: (reason: LeftOutReason, place: Place) => void
@@ -302,7 +303,12 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     let refusal: StoreRefusedError | null = null
     while (!signal.aborted) {
       try {
-        writer = await store.openWriter({ durable: true, signal, onNotice: (message) => log.warn(message) })
+        writer = await store.openWriter({
+          durable: true,
+          signal,
+          onNotice: (message) => log.warn(message),
+          ...(options.onStandby && { onStandby: options.onStandby }),
+        })
         await commitBuffer(writer, from ?? buffer.start)
       } catch (error) {
         if (signal.aborted) break

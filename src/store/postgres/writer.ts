@@ -36,7 +36,7 @@ export function writerLockName({ schema }: PostgresAddress): string {
  */
 export async function openPostgresWriter(
   address: PostgresAddress,
-  { signal, onNotice = () => {} }: WriterOptions,
+  { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
 ): Promise<Writer> {
   const markets: MarketNumbers = new Map()
   let client: Client | null = null
@@ -51,8 +51,14 @@ export async function openPostgresWriter(
     try {
       for (let attempt = 0; ; attempt++) {
         const [row] = await rowsOf(opened, TRY_LOCK, [writerLockName(address)])
-        if ((row![0] as unknown) === true) break
-        if (attempt === 0) onNotice(`${address.name}: another writer is at work; standing by`)
+        if ((row![0] as unknown) === true) {
+          if (attempt > 0) onStandby(false)
+          break
+        }
+        if (attempt === 0) {
+          onNotice(`${address.name}: another writer is at work; standing by`)
+          onStandby(true)
+        }
         await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
       }
       const [right] = await rowsOf(opened, MAY_WRITE)
