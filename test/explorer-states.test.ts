@@ -198,23 +198,24 @@ describe('the explorer says how current the data are', () => {
     const browser = await openBrowser(t)
     if (browser === null) return
     const store = STORE_KINDS[0]!.create(t)
-    const base = await serve(t, store)
+    const base = await serve(t, store, { storeName: "it's.db" })
     const { page, faults } = await openPage(browser, base, {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
+    const word = `'it'\\''s.db'`
     for (const [path] of Object.values(VIEWS)) {
       await page.goto(path)
-      await page.getByText('This store is empty').waitFor()
+      await page.getByText("its store it's.db holds no block yet").waitFor()
       assert.deepEqual(await page.locator('.command code').allInnerTexts(), [
-        'lyra ingest --store lyra.db events.evts.gz',
-        'lyra serve --store lyra.db --listen 127.0.0.1:3005',
+        `lyra ingest --store ${word} events.evts.gz`,
+        `lyra serve --store ${word} --listen 127.0.0.1:3005`,
       ])
     }
     assert.equal(await oneTruth(page, 'empty', 2), 'not ready: empty')
     await page.getByRole('button', { name: /Ingest event files/ }).click()
     assert.equal(
       await page.evaluate('navigator.clipboard.readText()'),
-      'lyra ingest --store lyra.db events.evts.gz',
+      `lyra ingest --store ${word} events.evts.gz`,
     )
     await ingestWhole(store, recordingPath(RECORDING)!)
     await page.waitForSelector('.holdings')

@@ -43,7 +43,9 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
-      assert.match((await readyOf(service)).text, /empty store/)
+      const empty = (await readyOf(service)).text
+      assert.match(empty, /empty store/)
+      assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
       const core = await dial(service.corePort)
       await core.send(blocks.flat())
       await untilHeight(service, last)

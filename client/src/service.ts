@@ -50,6 +50,8 @@ export type Readiness =
   | {
       status: 'not ready'
       forward?: Forwarding
+      /** The name of a store that holds no block yet, without folder or host. */
+      store?: string
       reasons: {
         reason: 'empty store' | 'gap' | 'intake stopped' | 'store unreachable' | 'behind'
         message: string

@@ -95,6 +95,8 @@ export type AppOptions = {
   /** Whether the client's address is the last one of `X-Forwarded-For`: what the proxy in front has seen. */
   trustProxy: boolean
   version: string
+  /** What an empty store is called in `/ready`. */
+  storeName?: string
   /** Writes the figures for `/metrics`; the application's own, where nothing else is given. */
   metricsText?: MetricsText | undefined
   /** Bytes of answers to keep for those who ask the same again; 0 for none. */
@@ -302,7 +304,14 @@ export function createApp(options: AppOptions): App {
     handler: auctionsHandler(sendReport),
   })
   const files = addStaticRoutes(server)
-  addServiceRoutes(server, { reader, ingestion, metrics, metricsText: options.metricsText, version })
+  addServiceRoutes(server, {
+    reader,
+    ingestion,
+    metrics,
+    metricsText: options.metricsText,
+    version,
+    storeName: options.storeName,
+  })
   routeOtherMethods(server)
   return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest, onAlone } }
 }

@@ -34,7 +34,7 @@ export async function startAnswering(
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
   const pages = openPages(settings, reader, log)
-  const withoutStore = hideStore(findStore(settings.store))
+  const publicFault = hidePlaces(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
 
@@ -60,6 +60,7 @@ export async function startAnswering(
       rateLimit: settings.rateLimit,
       trustProxy: settings.trustProxy,
       version: VERSION,
+      storeName: findStore(settings.store).publicName,
       cacheBytes: settings.cacheMb * 1024 * 1024,
       metricsText,
       disks: disksOf(settings),
@@ -78,7 +79,7 @@ export async function startAnswering(
             }
             break
           case 'live':
-            state.live = { ...news.state, failure: withoutStore(news.state.failure) }
+            state.live = { ...news.state, failure: publicFault(news.state.failure) }
             app.metrics.showLive(news.state)
             break
           case 'standby':
@@ -92,7 +93,7 @@ export async function startAnswering(
             if (settings.readStore.length === 0) longReads.hub.committed()
             break
           case 'failed':
-            state.failure = withoutStore(news.message)
+            state.failure = publicFault(news.message)
             break
           case 'ended':
           case 'listening':
@@ -115,16 +116,18 @@ export async function startAnswering(
   }
 }
 
+/** The folders of a path, except of our documentation. */
+const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
+
 /**
- * What anyone may be shown of a fault: not where the database is, nor who uses it. Errors of a store begin with its
- * name, and the log has them whole. What a database server says may name both, too.
+ * What anyone may be shown of a fault: neither where the database is, who uses it, nor where files lie. Errors of a store
+ * begin with its name, and the log has them whole. What a database server says may name both, too.
  */
-function hideStore({ name, isEmbedded }: Store): (fault: string | null) => string | null {
+function hidePlaces({ name, isEmbedded }: Store): (fault: string | null) => string | null {
   return (fault) => {
-    if (fault === null || !fault.includes(name)) return fault
-    return isEmbedded
-      ? fault.replaceAll(name, 'the store')
-      : 'the store cannot be written to; the log says why'
+    if (fault === null) return null
+    if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; the log says why'
+    return fault.replaceAll(name, 'the store').replaceAll(FOLDERS, '')
   }
 }
 

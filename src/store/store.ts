@@ -171,6 +171,8 @@ export type ReaderOptions = {
 export type Store = {
   /** How the store is named to people: never with a password in it. */
   name: string
+  /** As much of the name as anyone may be shown: no folder, host or user. */
+  publicName: string
   /** Whether the database is a library within this program: who reads occupies the thread that asks. */
   isEmbedded: boolean
   /** Null where the store has none. */

@@ -13,12 +13,13 @@ export type ServiceRoutesOptions = {
   metrics: Metrics
   metricsText: MetricsText | undefined
   version: string
+  storeName: string | undefined
 }
 
 /** Adds the routes that report on the service and describe its API. */
 export function addServiceRoutes(
   server: FastifyInstance,
-  { reader, ingestion, metrics, metricsText, version }: ServiceRoutesOptions,
+  { reader, ingestion, metrics, metricsText, version, storeName }: ServiceRoutesOptions,
 ): void {
   const document = JSON.stringify(openApiDocument(version))
   const route = (url: string, handler: RouteHandlerMethod) =>
@@ -34,9 +35,11 @@ export function addServiceRoutes(
     const { reasons, storeFault } = await unreadiness(reader, ingestion)
     if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
     lastFault = storeFault
+    const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
+    const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
     return reasons.length === 0
       ? sendState(reply, 200, { status: 'ready', ...forwardReport(ingestion) })
-      : sendState(reply, 503, { status: 'not ready', reasons, ...forwardReport(ingestion) })
+      : sendState(reply, 503, { status: 'not ready', reasons, ...store, ...forwardReport(ingestion) })
   })
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.

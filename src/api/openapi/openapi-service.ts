@@ -84,6 +84,11 @@ const NOT_READY = {
         required: ['reason', 'message'],
       },
     },
+    store: {
+      type: 'string',
+      description:
+        'the name of a store that holds no block yet: of a SQLite file without its folder, of a PostgreSQL address only database and schema',
+    },
     forward: FORWARD,
   },
   required: ['status', 'reasons'],

@@ -165,7 +165,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
         // What the connection has sent of a block cannot be trusted to be whole; the core sends it again.
         incoming.dropOpenBlock()
         buffer.dropOpenBlock()
-        connectionFault = withoutPort(message)
+        connectionFault = withoutAddress(message)
         recoveryHeight = null
       }
       report()
@@ -402,7 +402,7 @@ async function coverageOf(store: Store): Promise<Coverage | null> {
   }
 }
 
-/** A core dials from another port each time. */
-function withoutPort(message: string): string {
-  return message.replace(/:\d+: /, ': ')
+/** Anyone may be shown the fault; the log names the core's address. */
+function withoutAddress(message: string): string {
+  return message.replace(/^\S+: /, 'the core: ')
 }

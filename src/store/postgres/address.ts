@@ -7,6 +7,8 @@ const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 export type PostgresAddress = {
   /** How it is named to people: without password. */
   name: string
+  /** Database and schema alone: `postgres:///markets?schema=lyra`. */
+  publicName: string
   schema: string
   /** What every connection is made with. */
   config: ClientConfig
@@ -47,6 +49,7 @@ export function parsePostgresAddress(text: string): PostgresAddress {
   url.searchParams.set('schema', schema)
   return {
     name: withoutPassword(url),
+    publicName: `postgres://${url.pathname}?schema=${schema}`,
     schema,
     config: {
       connectionString,

@@ -8,6 +8,7 @@ export function postgresStore(text: string): Store {
   const refuseOutdated = async () => (await import('./migrate.ts')).refuseOutdated(address)
   return {
     name: address.name,
+    publicName: address.publicName,
     isEmbedded: false,
     log: null,
     openWriter: async (options = {}) => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
 import { type Store, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -7,6 +8,7 @@ import { sqliteLog } from './shorten-log.ts'
 export function sqliteStore(path: string): Store {
   return {
     name: path,
+    publicName: basename(path),
     isEmbedded: true,
     log: sqliteLog(path),
     openWriter: async (options) => (await import('./writer.ts')).openSqliteWriter(path, options),

@@ -1,6 +1,6 @@
 import { LyraApiError } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
-import { coverageError, latestCoverage } from '../service/coverage.ts'
+import { coverageError, latestCoverage, readiness } from '../service/coverage.ts'
 import { freshness } from '../service/freshness.ts'
 import { CopyButton } from './copy-button.tsx'
 
@@ -68,19 +68,27 @@ export function beforeCoverage(what: string): preact.JSX.Element | null {
   )
 }
 
-const COMMANDS = [
-  ['Ingest event files of a network', 'lyra ingest --store lyra.db events.evts.gz'],
-  ['Follow a running core', 'lyra serve --store lyra.db --listen 127.0.0.1:3005'],
-] as const
+/** The commands that fill a store. */
+function commandsFor(store: string) {
+  const word = /^[\w.:/-]+$/.test(store) ? store : `'${store.replaceAll("'", `'\\''`)}'`
+  return [
+    ['Ingest event files of a network', `lyra ingest --store ${word} events.evts.gz`],
+    ['Follow a running core', `lyra serve --store ${word} --listen 127.0.0.1:3005`],
+  ] as const
+}
 
 /** An empty store is where everyone begins: says how it is filled. */
 function Greeting() {
+  const ready = readiness.value
+  const store = (ready?.status === 'not ready' ? ready.store : undefined) ?? 'STORE'
   return (
     <section class="panel greeting" aria-labelledby="greeting-title">
       <h2 id="greeting-title">This store is empty</h2>
-      <p>The service runs, and holds no block yet. Fill its store in one of two ways:</p>
+      <p>
+        The service runs, and its store <code>{store}</code> holds no block yet. Fill it in one of two ways:
+      </p>
       <dl>
-        {COMMANDS.map(([what, command]) => (
+        {commandsFor(store).map(([what, command]) => (
           <div key={what}>
             <dt>{what}</dt>
             <dd class="command">
