@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Client } from 'pg'
 import { importHistory } from '../src/import/import-history.ts'
 import { openPostgresSource } from '../src/import/postgres-source.ts'
+import { HISTORY } from '../src/import/tables.ts'
 import { assertSameDump, dumpStore, emptyDump } from './fixtures/dump-store.ts'
 import { importInto, importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
@@ -199,3 +201,20 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
+
+test('several tables are read at once without a warning of the driver', async (t) => {
+  if (server === null) return skip(t, 'PostgreSQL is not installed')
+  const warnings: string[] = []
+  const warn = ({ message }: Error) => warnings.push(message)
+  process.on('warning', warn)
+  t.after(() => process.off('warning', warn))
+  const source = await openPostgresSource(await load(t))
+  const [part] = source.parts
+  const readings = Object.values(HISTORY).map((query) =>
+    part!.history(query, 0, () => true)[Symbol.asyncIterator](),
+  )
+  await Promise.all(readings.map((rows) => rows.next()))
+  await source.close()
+  await setImmediate()
+  assert.deepEqual(warnings, [])
+})

@@ -121,6 +121,8 @@ class Database {
   readonly #client: Client
   readonly #signal: AbortSignal | undefined
   #cursors = 0
+  /** The driver warns of queries that wait in it; cursors are read side by side. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(name: string, client: Client, signal: AbortSignal | undefined) {
     this.name = name
@@ -137,7 +139,10 @@ class Database {
   }
 
   async rows(text: string): Promise<Texts[]> {
-    return (await this.run(() => this.#client.query<Texts>({ text, rowMode: 'array' }))).rows
+    const query = () => this.#client.query<Texts>({ text, rowMode: 'array' })
+    const result = this.#last.then(() => this.run(query))
+    this.#last = result.catch(() => {})
+    return (await result).rows
   }
 
   /** The rows of a query by a cursor, many at a time; the next ones are fetched while those are worked on. */
