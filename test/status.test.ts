@@ -97,6 +97,7 @@ for (const kind of STORE_KINDS) {
         replicas: [{ name: openStore(store).name, height: '7', inUse: true }],
         live: null,
         forward: null,
+        cluster: [],
       })
     })
 

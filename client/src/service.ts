@@ -46,10 +46,12 @@ export type Forwarding = {
 
 /** The answer of `GET /ready`. */
 export type Readiness =
-  | { status: 'ready'; forward?: Forwarding }
+  | { status: 'ready'; forward?: Forwarding; cluster?: string[] }
   | {
       status: 'not ready'
       forward?: Forwarding
+      /** What is wrong with the cluster that the store is spread over. */
+      cluster?: string[]
       /** The name of a store that holds no block yet, without folder or host. */
       store?: string
       reasons: {

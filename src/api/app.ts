@@ -12,6 +12,7 @@ import type { Reader } from '../store/store.ts'
 import type { GrpcOptions } from './grpc/grpc-server.ts'
 import { createBacklog } from './http/backlog.ts'
 import { clientAddress } from './http/client-address.ts'
+import { watchCluster } from './http/cluster-watch.ts'
 import { createConnections } from './http/connections.ts'
 import { addCorsHeaders, answerPreflight, type CorsOrigins, isPreflight } from './http/cors.ts'
 import {
@@ -121,7 +122,8 @@ function refuseSchema(): never {
 
 export function createApp(options: AppOptions): App {
   const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
-  const metrics = createMetrics(reader, ingestion, options.disks)
+  const clusterFaults = watchCluster(reader, log)
+  const metrics = createMetrics(reader, ingestion, clusterFaults, options.disks)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
   let hasWarnedAlone = false
@@ -311,6 +313,7 @@ export function createApp(options: AppOptions): App {
     metricsText: options.metricsText,
     version,
     storeName: options.storeName,
+    clusterFaults,
   })
   routeOtherMethods(server)
   return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest, onAlone } }

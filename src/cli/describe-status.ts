@@ -4,6 +4,7 @@ import { describeDuration } from '../domain/duration.ts'
 import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ServiceStatus, StatusReport } from '../status/status.ts'
+import { describeCluster } from '../store/inspection.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 import { table } from './table.ts'
@@ -30,10 +31,15 @@ export function describeStatus(report: StatusReport): string {
     const unknown =
       kind === 'sqlite' ? 'unknown: a file does not show it' : 'unknown: a replica does not show it'
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
+    const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
+    entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
   }
   if (service !== null) entries.push(...describeService(service))
   if (coverage === null || lastBlock === null) {
-    if (store === null || store.schemaVersion === store.programSchemaVersion) entries.push(['blocks', 'none'])
+    const isUnknown = (store?.cluster?.workersDown.length ?? 0) > 0
+    if (isUnknown) entries.push(['blocks', 'unknown while a worker cannot be reached'])
+    else if (store === null || store.schemaVersion === store.programSchemaVersion)
+      entries.push(['blocks', 'none'])
     return table(entries).join('\n')
   }
   entries.push(['chain', printable(coverage.chainId)])
@@ -50,7 +56,14 @@ export function describeStatus(report: StatusReport): string {
   return [...table(entries), '', ...describeRows(coverage)].join('\n')
 }
 
-function describeService({ ready, reasons, replicas, live, forward }: ServiceStatus): [string, string][] {
+function describeService({
+  ready,
+  reasons,
+  replicas,
+  live,
+  forward,
+  cluster,
+}: ServiceStatus): [string, string][] {
   const entries: [string, string][] = [['ready', ready ? 'yes' : 'no']]
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const { name, height, inUse } of replicas) {
@@ -58,6 +71,7 @@ function describeService({ ready, reasons, replicas, live, forward }: ServiceSta
     const at = height === '0' && !inUse ? "no block known (the service's log says why)" : `block ${height}`
     entries.push(['replica', `${name}, ${at}${inUse ? '' : ', not in use'}`])
   }
+  for (const fault of cluster) entries.push(['cluster', printable(fault)])
   if (live === null) return entries
   const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live
   const parts = [

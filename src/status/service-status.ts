@@ -28,8 +28,8 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   const coverage =
     answer.status === 200 ? await wholeCoverage(base, json<CoverageBody>(base, answer).coverage) : null
   const height = answer.headers.get('x-block-height')
-  const { status, reasons, forward } = json<
-    ForwardReport & { status: string; reasons?: ServiceStatus['reasons'] }
+  const { status, reasons, forward, cluster } = json<
+    ForwardReport & { status: string; reasons?: ServiceStatus['reasons']; cluster?: string[] }
   >(base, ready)
   return {
     of: base,
@@ -43,6 +43,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
       replicas: replicasOf(metrics),
       live: liveOf(metrics),
       forward: forward ?? null,
+      cluster: cluster ?? [],
     },
   }
 }

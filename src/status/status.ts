@@ -20,6 +20,8 @@ export type ServiceStatus = {
   } | null
   /** How what the core sends is passed on; null where it is not. */
   forward: ForwardReport['forward'] | null
+  /** What is wrong with the cluster that the store is spread over. */
+  cluster: string[]
 }
 
 /** How a store stands, asked of the store itself or of a service over it. Numbers of 64 bits are text. */
@@ -56,6 +58,8 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
   const reader = await store.openReader()
   try {
+    // They are asked of all machines.
+    if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
     const holdings = await reader.holdings(ALL_HOLDINGS)
     if (holdings === null) return report
     const { coverage } = coverageBody(holdings)

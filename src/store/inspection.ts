@@ -8,6 +8,30 @@ export type StoreFacts = {
   programSchemaVersion: number
   /** Whether a writer is at work; null where the store does not show it. */
   hasWriter: boolean | null
+  /** What is wrong with the cluster that the tables are spread over; only where something is. */
+  cluster?: ClusterFaults
+}
+
+/** What is wrong with a cluster. */
+export type ClusterFaults = {
+  /** Tables that should be distributed and are not, as after a restore. */
+  localTables: string[]
+  workersDown: { node: number; address: string }[]
+}
+
+/** One line for each fault; addresses are for operators alone. */
+export function describeCluster(
+  { localTables, workersDown }: ClusterFaults,
+  { withAddresses }: { withAddresses: boolean },
+): string[] {
+  const tables = `not distributed: ${localTables.join(', ')}; stop every service of this store and run lyra migrate --citus`
+  return [
+    ...(localTables.length === 0 ? [] : [tables]),
+    ...workersDown.map(({ node, address }) => {
+      const worker = withAddresses ? `worker ${node} (${address})` : `worker ${node}`
+      return `${worker} cannot be reached: its markets can be neither read nor written`
+    }),
+  ]
 }
 
 /** What a database reports about the soundness of its own files, tables and indexes. */

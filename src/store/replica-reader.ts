@@ -133,6 +133,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     holdings: (query) => ask((reader) => reader.holdings(query)),
     read: (reading) => ask((reader) => reader.read(reading)),
     ...(options.primary.log === null ? {} : { log: options.primary.log }),
+    clusterFaults: async () => (await primary.reader?.clusterFaults?.()) ?? null,
     replicas: () =>
       replicas.map(({ store, height, fault }) => ({
         name: store.name,

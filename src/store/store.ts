@@ -4,7 +4,7 @@ import type { Batch } from '../projections/batch.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
 import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
-import type { BackupOptions, DatabaseCheck, StoreFacts } from './inspection.ts'
+import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'
 import type { Pruner } from './pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
@@ -98,6 +98,8 @@ export type Reader = {
   log?: StoreLog
   /** Runs the statements of a reading in one snapshot; the reading is made anew for each store that is tried. */
   read<T>(reading: () => Reading<T>): Promise<T>
+  /** What is wrong with the cluster that the store is spread over; null where it is spread over none. */
+  clusterFaults?(): Promise<ClusterFaults | null>
   /** The replicas that are read from, where there are any. */
   replicas?(): ReplicaState[]
   close(): Promise<void>

@@ -41,7 +41,12 @@ const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 /** Folders whose disks are watched, by what lies there. */
 export type WatchedDisks = Readonly<Record<string, string>>
 
-export function createMetrics(reader: Reader, ingestion: IngestionState, disks: WatchedDisks = {}): Metrics {
+export function createMetrics(
+  reader: Reader,
+  ingestion: IngestionState,
+  clusterFaults: () => Promise<string[]>,
+  disks: WatchedDisks = {},
+): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -80,6 +85,15 @@ export function createMetrics(reader: Reader, ingestion: IngestionState, disks: 
         const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
         this.set({ reason: kind }, count)
       }
+    },
+  })
+  new Gauge({
+    name: 'lyra_cluster_faults',
+    aggregator: 'max',
+    help: 'Faults of the cluster that the store is spread over; 0 without one.',
+    registers,
+    async collect() {
+      this.set((await clusterFaults()).length)
     },
   })
   const { log } = reader

@@ -14,12 +14,13 @@ export type ServiceRoutesOptions = {
   metricsText: MetricsText | undefined
   version: string
   storeName: string | undefined
+  clusterFaults: () => Promise<string[]>
 }
 
 /** Adds the routes that report on the service and describe its API. */
 export function addServiceRoutes(
   server: FastifyInstance,
-  { reader, ingestion, metrics, metricsText, version, storeName }: ServiceRoutesOptions,
+  { reader, ingestion, metrics, metricsText, version, storeName, clusterFaults }: ServiceRoutesOptions,
 ): void {
   const document = JSON.stringify(openApiDocument(version))
   const route = (url: string, handler: RouteHandlerMethod) =>
@@ -32,14 +33,18 @@ export function addServiceRoutes(
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
   route('/ready', async (_, reply) => {
-    const { reasons, storeFault } = await unreadiness(reader, ingestion)
+    const [{ reasons, storeFault }, cluster] = await Promise.all([
+      unreadiness(reader, ingestion),
+      clusterFaults(),
+    ])
+    const beside = { ...(cluster.length > 0 ? { cluster } : {}), ...forwardReport(ingestion) }
     if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
     lastFault = storeFault
     const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
     const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
     return reasons.length === 0
-      ? sendState(reply, 200, { status: 'ready', ...forwardReport(ingestion) })
-      : sendState(reply, 503, { status: 'not ready', reasons, ...store, ...forwardReport(ingestion) })
+      ? sendState(reply, 200, { status: 'ready', ...beside })
+      : sendState(reply, 503, { status: 'not ready', reasons, ...store, ...beside })
   })
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.

@@ -56,9 +56,16 @@ const FORWARD = {
   ],
 }
 
+const CLUSTER = {
+  type: 'array',
+  description:
+    'what is wrong with the cluster that the store is spread over, only where something is; it does not make the service unready',
+  items: { type: 'string' },
+}
+
 const READY = {
   type: 'object',
-  properties: { status: STATUS('ready'), forward: FORWARD },
+  properties: { status: STATUS('ready'), cluster: CLUSTER, forward: FORWARD },
   required: ['status'],
 }
 
@@ -89,6 +96,7 @@ const NOT_READY = {
       description:
         'the name of a store that holds no block yet: of a SQLite file without its folder, of a PostgreSQL address only database and schema',
     },
+    cluster: CLUSTER,
     forward: FORWARD,
   },
   required: ['status', 'reasons'],

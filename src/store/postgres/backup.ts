@@ -1,15 +1,42 @@
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
+import { hasCitus, isSpread } from './cluster.ts'
+import { connect, writerConfig } from './connection.ts'
 
-/** Refuses: a database is copied by its own tools. The error names the exact command. */
-export function backupPostgres({ name, schema }: PostgresAddress, file: string): never {
+/** Refuses: a database is copied by its own tools. The error names the exact commands. */
+export async function backupPostgres(address: PostgresAddress, file: string): Promise<never> {
+  const { name, schema } = address
   const url = new URL(name)
   // The schema is ours to read, not libpq's.
   url.searchParams.delete('schema')
   throw new StoreError(
     `${name}: back a PostgreSQL store up with its own tools: ` +
-      `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(url.toString())}`,
+      `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(url.toString())}` +
+      ((await isOnCluster(address)) ? restoreSteps(name, url, file) : ''),
   )
+}
+
+/** A dump holds the rows, not that they are distributed. */
+function restoreSteps(name: string, url: URL, file: string): string {
+  return (
+    `. Its tables are distributed, and restored ones are not: to restore it, stop every service of this store, run ` +
+    `pg_restore --clean --if-exists --dbname=${shellWord(url.toString())} ${shellWord(file)}, then ` +
+    `lyra migrate --citus --store ${shellWord(name)}, and start the services again`
+  )
+}
+
+/** False where the server cannot be asked, too: the commands are to be named all the same. */
+async function isOnCluster(address: PostgresAddress): Promise<boolean> {
+  try {
+    const client = await connect(writerConfig(address))
+    try {
+      return (await hasCitus(client)) && (await isSpread(client, address.schema))
+    } finally {
+      await client.end()
+    }
+  } catch {
+    return false
+  }
 }
 
 /** A text as one word of a POSIX shell. */

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import type { ClusterFaults } from '../inspection.ts'
+import { TABLES } from '../tables.ts'
 import { type Queryable, rowsOf } from './connection.ts'
 
 /*
@@ -26,6 +28,29 @@ export async function hasCitus(client: Queryable): Promise<boolean> {
 export async function isSpread(client: Queryable, schema: string): Promise<boolean> {
   const [row] = await rowsOf(client, 'select to_regclass($1)::text', [`${schema}.unpublished`])
   return row![0] !== null
+}
+
+const READ_LOCAL = `
+  select name from unnest(string_to_array($1, ' ')) name
+  where to_regclass($2 || '.' || name) is not null
+    and not exists (select from pg_dist_partition where logicalrelid = to_regclass($2 || '.' || name))
+  order by name`
+
+const READ_DOWN = `
+  select nodeid, nodename || ':' || nodeport
+  from run_command_on_workers('select 1') join pg_dist_node using (nodename, nodeport)
+  where not success order by 1`
+
+/** What is wrong with the cluster that a store is spread over; null where it is spread over none. */
+export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
+  if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
+  const names = TABLES.filter(({ spread }) => spread !== undefined).map(({ name }) => name)
+  const local = await rowsOf(client, READ_LOCAL, [names.join(' '), schema])
+  const down = await rowsOf(client, READ_DOWN)
+  return {
+    localTables: local.map(([name]) => String(name)),
+    workersDown: down.map(([node, address]) => ({ node: Number(node), address: String(address) })),
+  }
 }
 
 /** What Citus warns of where a worker is gone that has promised to commit. */

@@ -1,9 +1,9 @@
 import type { Client } from 'pg'
-import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
+import { type DatabaseCheck, describeCluster, type StoreFacts } from '../inspection.ts'
 import { StoreError } from '../store.ts'
 import { TABLES } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
-import { hasCitus } from './cluster.ts'
+import { readClusterFaults } from './cluster.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
@@ -67,7 +67,10 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
         `${address.name}: there is no store; make one with lyra migrate, or ingest event files`,
       )
     }
-    const readBytes = (await hasCitus(client)) ? READ_BYTES_OF_CLUSTER : READ_BYTES
+    const cluster = await readClusterFaults(client, address.schema)
+    const isWhole = cluster !== null && cluster.workersDown.length === 0
+    const readBytes = isWhole ? READ_BYTES_OF_CLUSTER : READ_BYTES
+    const hasFaults = cluster !== null && !(isWhole && cluster.localTables.length === 0)
     const [[bytes], [hasWriter]] = (await Promise.all([
       rowsOf(client, readBytes, [address.schema]).then(([row]) => row),
       rowsOf(client, READ_HAS_WRITER, [writerLockName(address)]).then(([row]) => row),
@@ -78,6 +81,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
       schemaVersion: version,
       programSchemaVersion: MIGRATIONS.length,
       hasWriter,
+      ...(hasFaults ? { cluster } : {}),
     }
   })
 }
@@ -106,6 +110,8 @@ export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> 
     for (const [index] of await rowsOf(client, READ_INVALID_INDEXES, [address.schema])) {
       problems.push(`the index ${index} is not valid; run: reindex index ${address.schema}.${index}`)
     }
+    const cluster = await readClusterFaults(client, address.schema)
+    if (cluster !== null) problems.push(...describeCluster(cluster, { withAddresses: true }))
     const [row] = await rowsOf(client, READ_CHECKSUM_FAILURES)
     if (Number(row?.[0] ?? 0) > 0) problems.push(`the server has met ${row![0]} pages with a wrong check sum`)
     await checkIndexes(client, address, problems, notes)

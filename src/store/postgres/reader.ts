@@ -40,7 +40,7 @@ import {
   type ReaderOptions,
 } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
-import { isSpread } from './cluster.ts'
+import { isSpread, readClusterFaults } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
@@ -135,6 +135,7 @@ export async function openPostgresReader(
     gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
     holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
     read: (reading) => ask((client) => snapshot(client, () => runReading(client, reading()))),
+    ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
     close: async () => {
       await connections.close()
     },

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { describeCluster } from '../../store/inspection.ts'
+import type { Reader } from '../../store/store.ts'
+import { createSeldom } from './seldom.ts'
+
+/** So long an answer waits for the machines of a cluster; then it repeats what they said last. */
+const WAIT_MS = 500
+
+/**
+ * Finds out what is wrong with the cluster that a store is spread over: lines that anyone may be shown. The log names
+ * the machines.
+ */
+export function watchCluster(reader: Reader, log: FastifyBaseLogger): () => Promise<string[]> {
+  let shown: string[] = []
+  let logged = ''
+  const say = (faults: string[], toOperator: string) => {
+    shown = faults
+    if (toOperator !== logged && toOperator !== '') log.error(`cluster: ${toOperator}`)
+    logged = toOperator
+  }
+  const ask = createSeldom(async () => {
+    try {
+      const faults = (await reader.clusterFaults?.()) ?? { localTables: [], workersDown: [] }
+      const all = describeCluster(faults, { withAddresses: true })
+      say(describeCluster(faults, { withAddresses: false }), all.join('; '))
+    } catch (error) {
+      say(['the machines of the cluster do not answer; the log says why'], (error as Error).message)
+    }
+  })
+  return async () => {
+    if (reader.clusterFaults === undefined) return []
+    await Promise.race([ask(), sleep(WAIT_MS, undefined, { ref: false })])
+    return shown
+  }
+}

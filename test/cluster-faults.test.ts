@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeCluster } from '../src/store/inspection.ts'
+import { send } from './fixtures/http.ts'
+import { runLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
+import { SAMPLE } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+import { until } from './fixtures/until.ts'
+
+test('a worker that is down is named with its address to operators alone', () => {
+  const faults = { localTables: [], workersDown: [{ node: 2, address: 'db-2.example:5432' }] }
+  assert.match(
+    describeCluster(faults, { withAddresses: true })[0]!,
+    /^worker 2 \(db-2\.example:5432\) cannot/,
+  )
+  assert.match(describeCluster(faults, { withAddresses: false })[0]!, /^worker 2 cannot/)
+})
+
+for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
+  test(`nothing is said of a cluster where there is none (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
+    assert.match((await send(base, '/metrics')).text, /^lyra_cluster_faults 0$/m)
+  })
+}
+
+for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
+  test('tables that are no longer distributed are named, until they are again', async (t) => {
+    const store = kind.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    const schema = new URL(store).searchParams.get('schema')!
+    const ready = async () => (await send(base, '/ready')).text
+    const status = async () => (await runLyra(t, ['status', '--store', store])).stdout
+    const check = () => runLyra(t, ['check', '--store', store])
+    assert.doesNotMatch(await ready(), /cluster/)
+    // As pg_restore --clean leaves it.
+    await runSql(store, `select undistribute_table('${schema}.funding_periods')`)
+    const named = /not distributed: funding_periods; .*lyra migrate --citus/
+    await until(async () => named.test(await ready()), 'named in /ready')
+    assert.match(await status(), named)
+    assert.match((await check()).stdout, named)
+    const backup = await runLyra(t, ['backup', 'b.dump', '--store', store])
+    assert.match(backup.stderr, /pg_dump .*pg_restore --clean .*lyra migrate --citus --store /)
+    assert.equal((await runLyra(t, ['migrate', '--citus', '--store', store])).code, 0)
+    await until(async () => !/cluster/.test(await ready()), 'all is well')
+    assert.doesNotMatch(await status(), /not distributed/)
+    assert.equal((await check()).code, 0)
+  })
+}
