@@ -20,6 +20,26 @@ const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 
 for (const kind of ANY_STORE_KIND) {
   describe(`a large source (${kind.name})`, () => {
+    test('a segment with hostile rows takes as little memory', async (t) => {
+      // Objects take many times their text; so do quotes, which are doubled in the text.
+      for (const [shares, code] of [
+        [`[${'{},'.repeat(650_000)}{}]`, 0],
+        [`[${'{},'.repeat(5_000_000)}{}]`, 1],
+        [`"${'"'.repeat(900_000)}"`, 0],
+        [`"${'"'.repeat(3_000_000)}"`, 1],
+      ] as const) {
+        const folder = temporaryFolder(t)
+        const source = await writeMadeSegment(folder, { from: 1, to: 10, markets: 2, shares })
+        const outcome = await runLyra(t, ['import', source, '--store', join(folder, 'a.db')], {
+          env: { NODE_OPTIONS: `--import=${PEAK_MEMORY}` },
+        })
+        const megabytes = Number(/^peak memory (\d+) kB$/m.exec(outcome.stderr)![1]) / 1_000
+        t.diagnostic(`${shares.slice(0, 3)} ${shares.length}: exit ${outcome.code}, ${megabytes} MB`)
+        assert.equal(outcome.code, code, outcome.stderr.slice(-1_000))
+        assert.ok(megabytes <= MOST_MEMORY, `${megabytes} MB`)
+      }
+    })
+
     for (const what of ['segment', 'database'] as const) {
       test(`a ${what} is imported in little memory`, async (t) => {
         const server = what === 'database' ? await startPostgresServer(['fsync=off']) : null

@@ -181,7 +181,7 @@ const REFUSED: [what: string, make: (t: TestContext) => string | string[] | Prom
     [
       'a field without end',
       (t) => changed(t, { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"${'x\n'.repeat(9_000_000)}`) }),
-      /has more than 16777216 characters/,
+      /has more than 2097152 characters/,
     ],
     [
       'an open quote',

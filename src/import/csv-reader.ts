@@ -1,5 +1,8 @@
 /** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
-const MAX_ROW_LENGTH = 16 * 1024 * 1024
+const MAX_ROW_LENGTH = 2 * 1024 * 1024
+
+/** Pieces of a field that are put together at once: put together one by one, each of them would stay in memory. */
+const MAX_PIECES = 1_000
 
 /** Columns of a table; the widest real one has 39. */
 const MAX_COLUMNS = 1_000
@@ -169,19 +172,23 @@ export class CsvReader {
       let end: number
       if (text[at] === '"') {
         let value = ''
+        let pieces: string[] = []
         let from = at + 1
         for (;;) {
           const quote = text.indexOf('"', from)
           if (quote < 0) return null
-          value += text.slice(from, quote)
+          pieces.push(text.slice(from, quote))
           if (text[quote + 1] !== '"') {
             end = quote + 1
             break
           }
-          value += '"'
+          if (pieces.length === MAX_PIECES) {
+            value += `${pieces.join('"')}"`
+            pieces = []
+          }
           from = quote + 2
         }
-        fields.push(value)
+        fields.push(value + pieces.join('"'))
       } else {
         end = Math.min(placeOf(text, ',', at), placeOf(text, '\n', at), text.length)
         const value = text.slice(at, end)
