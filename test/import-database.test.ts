@@ -66,6 +66,15 @@ const REFUSED: [what: string, make: (t: TestContext) => Promise<string | string[
     async (t) => load(t, 'delete from goose_db_version where version_id > 53', VERSION(53)),
     /version 53 is older/,
   ],
+  [
+    'a row of state that is too large',
+    async (t) =>
+      load(
+        t,
+        "update current_market_data set liquidity_provider_fee_shares = to_jsonb(repeat('x', 3000000))",
+      ),
+    /its table current_market_data has a row of 30\d+ bytes/,
+  ],
   ['schema version 124', async (t) => load(t, VERSION(124)), /version 124 is newer .* --force/],
   [
     'a block at no time',

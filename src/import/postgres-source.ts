@@ -22,6 +22,12 @@ import { BLOCKS, HISTORY, STATE } from './tables.ts'
 const FETCHED_ROWS = 5_000
 const FETCHED_STATE_ROWS = 200
 
+/** Bytes of one row of state, and of those that are fetched at once: the largest real ones have some ten thousand. */
+const MAX_STATE_BYTES = 2 * 1024 * 1024
+
+/** Characters of a field of history: one more than a store keeps, so that it is left out. */
+const MAX_FIELD_LENGTH = 2_001
+
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** The tables that every database of the reference has. */
@@ -92,6 +98,10 @@ export async function openPostgresSource(
       const missing = lackOf(columns, query)
       return missing === null ? null : `${name} has no ${missing}`
     }
+    const fetchedRows = new Map<string, number>()
+    for (const query of Object.values(STATE)) {
+      if (lacks(query) === null) fetchedRows.set(query.table, await fetchedRowsOf(database, query))
+    }
     const part: HistoryPart = {
       name,
       ends: ends?.[0] == null ? null : { from: heightOf(name, ends[0]), to: heightOf(name, ends[1]!) },
@@ -104,7 +114,8 @@ export async function openPostgresSource(
       chainId,
       parts: [part],
       lacks,
-      state: (query) => readState(database, query, progress),
+      state: (query) =>
+        readState(database, query, { progress, fetchedRows: fetchedRows.get(query.table) ?? 1 }),
       withoutBlock,
       progress,
       close: () => client.end(),
@@ -272,7 +283,8 @@ async function* readHistory(
 ): AsyncGenerator<HistoryRow[], void, undefined> {
   const stampAt = stamps.map((column) => columns.indexOf(column))
   // Rows without a block come first, to be counted.
-  const text = `select ${textsOf(columns)}, b.height::text from ${table} t
+  const texts = columns.map((column) => `left(t."${column}"::text, ${MAX_FIELD_LENGTH})`).join(', ')
+  const text = `select ${texts}, b.height::text from ${table} t
     left join blocks b on b.vega_time = t.${times[0]} where b.height >= ${from} or b.height is null
     order by b.height nulls first, ${key.map((column) => `t.${column}`).join(', ')}`
   for await (const rows of database.cursor(text, FETCHED_ROWS)) {
@@ -290,10 +302,27 @@ async function* readHistory(
   }
 }
 
+/**
+ * How many rows of state are fetched at once.
+ *
+ * @throws {ImportError} where one of them is too large.
+ */
+async function fetchedRowsOf(database: Database, { table, columns }: TableQuery): Promise<number> {
+  const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
+  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`)
+  const largest = Number(row![0])
+  if (largest > MAX_STATE_BYTES) {
+    throw new ImportError(
+      `${database.name}: its table ${table} has a row of ${largest} bytes: no real one has more than ${MAX_STATE_BYTES}, the source is damaged`,
+    )
+  }
+  return Math.max(1, Math.min(FETCHED_STATE_ROWS, Math.floor(MAX_STATE_BYTES / largest)))
+}
+
 async function* readState(
   database: Database,
   { table, columns, times, seconds = [], key }: TableQuery,
-  progress: SourceProgress,
+  { progress, fetchedRows }: { progress: SourceProgress; fetchedRows: number },
 ): AsyncGenerator<StateRow[], void, undefined> {
   const named = [...times, ...seconds]
   const heights = named.map((_, index) => `b${index}.height::text`)
@@ -306,7 +335,7 @@ async function* readState(
   ]
   const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(text, FETCHED_STATE_ROWS)) {
+  for await (const rows of database.cursor(text, fetchedRows)) {
     count(rows, progress)
     yield rows.map((row): StateRow => {
       const found = row.splice(columns.length + named.length)
