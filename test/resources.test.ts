@@ -49,7 +49,7 @@ async function openFilled(
   const live = await openLiveStore(t, store)
   const model = new PageModel({ events, ...rest })
   const lists = fc.sample(fc.array(events, { minLength: EVENTS_OF_BLOCK, maxLength: EVENTS_OF_BLOCK }), {
-    seed: 1,
+    seed: 2,
     numRuns: BLOCKS + 1,
   })
   const commit = async () => {

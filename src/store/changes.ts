@@ -82,7 +82,8 @@ export function changesOf(batch: Batch): Change[] | null {
     const at = tableOf(name).columns.findIndex(
       (column) => column.name === 'market' || column.name === 'market_id',
     )
-    if (at < 0) add(name, null)
+    // A provision may come from another market, whose page shows it no more.
+    if (at < 0 || name === 'liquidity_provisions') add(name, null)
     else for (const scope of new Set(rows.map((row) => row[at] as string))) add(name, scope)
   }
   for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)
