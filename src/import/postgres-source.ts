@@ -98,10 +98,6 @@ export async function openPostgresSource(
       const missing = lackOf(columns, query)
       return missing === null ? null : `${name} has no ${missing}`
     }
-    const fetchedRows = new Map<string, number>()
-    for (const query of Object.values(STATE)) {
-      if (lacks(query) === null) fetchedRows.set(query.table, await fetchedRowsOf(database, query))
-    }
     const part: HistoryPart = {
       name,
       ends: ends?.[0] == null ? null : { from: heightOf(name, ends[0]), to: heightOf(name, ends[1]!) },
@@ -114,8 +110,7 @@ export async function openPostgresSource(
       chainId,
       parts: [part],
       lacks,
-      state: (query) =>
-        readState(database, query, { progress, fetchedRows: fetchedRows.get(query.table) ?? 1 }),
+      state: (query) => readState(database, query, progress),
       withoutBlock,
       progress,
       close: () => client.end(),
@@ -159,7 +154,7 @@ class Database {
   /** The rows of a query by a cursor, many at a time; the next ones are fetched while those are worked on. */
   async *cursor(text: string, size: number): AsyncGenerator<Texts[], void, undefined> {
     const name = `lyra_${++this.#cursors}`
-    await this.#unlessAborted(this.rows(`declare ${name} no scroll cursor for ${text}`))
+    await this.unlessAborted(this.rows(`declare ${name} no scroll cursor for ${text}`))
     const fetch = () => {
       const rows = this.rows(`fetch forward ${size} from ${name}`)
       rows.catch(() => {})
@@ -167,7 +162,7 @@ class Database {
     }
     let next = fetch()
     for (;;) {
-      const rows = await this.#unlessAborted(next)
+      const rows = await this.unlessAborted(next)
       if (rows.length === 0) break
       next = fetch()
       yield rows
@@ -176,7 +171,7 @@ class Database {
   }
 
   /** What a query comes to; a long one is not waited for when reading is to end. */
-  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
+  async unlessAborted<T>(work: Promise<T>): Promise<T> {
     const signal = this.#signal
     if (signal === undefined) return work
     work.catch(() => {})
@@ -307,9 +302,14 @@ async function* readHistory(
  *
  * @throws {ImportError} where one of them is too large.
  */
-async function fetchedRowsOf(database: Database, { table, columns }: TableQuery): Promise<number> {
+async function fetchedRowsOf(
+  database: Database,
+  { table, columns }: Pick<TableQuery, 'table' | 'columns'>,
+): Promise<number> {
   const bytes = columns.map((column) => `coalesce(octet_length("${column}"::text), 0)`).join(' + ')
-  const [row] = await database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`)
+  const [row] = await database.unlessAborted(
+    database.rows(`select coalesce(max(${bytes}), 1)::text from ${table}`),
+  )
   const largest = Number(row![0])
   if (largest > MAX_STATE_BYTES) {
     throw new ImportError(
@@ -322,7 +322,7 @@ async function fetchedRowsOf(database: Database, { table, columns }: TableQuery)
 async function* readState(
   database: Database,
   { table, columns, times, seconds = [], key }: TableQuery,
-  { progress, fetchedRows }: { progress: SourceProgress; fetchedRows: number },
+  progress: SourceProgress,
 ): AsyncGenerator<StateRow[], void, undefined> {
   const named = [...times, ...seconds]
   const heights = named.map((_, index) => `b${index}.height::text`)
@@ -335,7 +335,7 @@ async function* readState(
   ]
   const text = `select ${textsOf([...columns, ...named])}, ${heights.join(', ')} from ${table} t ${joins.join(' ')}
     order by ${key.map((column) => `t.${column}`).join(', ')}`
-  for await (const rows of database.cursor(text, fetchedRows)) {
+  for await (const rows of database.cursor(text, await fetchedRowsOf(database, { table, columns }))) {
     count(rows, progress)
     yield rows.map((row): StateRow => {
       const found = row.splice(columns.length + named.length)
