@@ -43,7 +43,8 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
   let isStopping = false
 
   const send = (worker: Worker, message: ToWorker) => {
-    if (worker.isConnected()) worker.send(message)
+    // One that ends just now cannot be told: without a callback that would end this process.
+    if (worker.isConnected()) worker.send(message, () => {})
   }
 
   async function startOne(): Promise<string> {
