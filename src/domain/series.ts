@@ -49,6 +49,13 @@ export function joinPoint(bucket: Bucket, { seq, price, twap }: SeriesPoint): vo
   }
 }
 
+/** Adds a point to its bucket, after those before it. */
+export function addPoint<Key>(buckets: Map<Key, Bucket>, key: Key, point: SeriesPoint): void {
+  const bucket = buckets.get(key)
+  if (bucket === undefined) buckets.set(key, bucketOf(point))
+  else joinPoint(bucket, point)
+}
+
 /** Orders points as a bucket takes them. */
 export function compareCounted(a: SeriesPoint, b: SeriesPoint): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1

@@ -32,11 +32,15 @@ const READ_SPAN = `
 const READ_PERIOD = `
   select cast(start_timestamp as text) from funding_periods where market_id = $1 and seq = $2`
 
+/** The latest start of a period with points of a market. */
+export const READ_LAST_START = `
+  select cast(start_timestamp as text) from funding_period_spans
+  where market = $1 and start_timestamp is not null
+  order by funding_period_spans.start_timestamp desc limit 1`
+
 const READ_LASTS = `
   select
-    (select cast(start_timestamp as text) from funding_period_spans
-      where market = $1 and start_timestamp is not null
-      order by funding_period_spans.start_timestamp desc limit 1),
+    (${READ_LAST_START}),
     (select cast(seq as text) from funding_period_spans where market = $1
       order by funding_period_spans.seq desc limit 1)`
 

@@ -17,8 +17,6 @@ const POINTS = 'funding_period_data_points'
 const CHECKPOINT_COLUMN = { time: 'block_timestamp', height: 'at_block' } as const
 const POINT_COLUMN = { time: 'timestamp', height: 'height' } as const
 
-export const READ_MARKETS = 'select cast(market as text) from markets order by markets.market'
-
 /** Notes a bound by which rows go; one that reaches further is left. */
 export function noteBound({ by, before }: PruneBound): WriteStep {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'

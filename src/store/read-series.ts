@@ -1,19 +1,12 @@
 import { INTERVALS, type Interval } from '../domain/intervals.ts'
-import {
-  type Bucket,
-  bucketOf,
-  indexAt,
-  join,
-  joinPoint,
-  type SeriesPoint,
-  summaryFrom,
-} from '../domain/series.ts'
+import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../domain/series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { positionOf } from './coverage-rows.ts'
 import type { Position, Reading } from './page.ts'
 import { FIND_MARKET } from './page-statement.ts'
+import { READ_LAST_START } from './period-starts.ts'
 import { READ_POSITION } from './statements.ts'
-import { closingTime, LEVELS, type Level, READ_LAST_START } from './write-series.ts'
+import { closingTime, LEVELS, type Level } from './write-series.ts'
 
 /** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
 export type SeriesQuery = {
@@ -130,12 +123,7 @@ function* readBuckets(run: Run, range: Range): Reading<SourceSeries['buckets']> 
     at = upTo
   }
   const length = interval.nanoseconds
-  const add = (point: SeriesPoint) => {
-    const index = Number((point.time - from) / length)
-    const bucket = made.get(index)
-    if (bucket === undefined) made.set(index, bucketOf(point))
-    else joinPoint(bucket, point)
-  }
+  const add = (point: SeriesPoint) => addPoint(made, Number((point.time - from) / length), point)
   if (at < to) yield* readCounted(run, { from: at, to }, add)
   return [...made].map(([index, bucket]) => [from + BigInt(index) * interval.nanoseconds, bucket])
 }

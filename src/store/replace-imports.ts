@@ -4,8 +4,8 @@ import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import type { SeriesRun } from './counted-points.ts'
-import { deleteEmptySpan, holdSpans, READ_MARKETS, shrinkSpan } from './prune-statements.ts'
+import { type SeriesRun, SOURCES } from './counted-points.ts'
+import { deleteEmptySpan, holdSpans, READ_MARKET_IDS, shrinkSpan } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
 import { POINT } from './tables.ts'
 
@@ -66,9 +66,9 @@ export function* undoImportedRows(heights: readonly bigint[]): Steps {
 
 /** Deletes the points that an import brought for some blocks; returns the runs that it had points of about there. */
 export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoints): Steps<SeriesRun[]> {
-  const [markets = []] = yield { each: READ_MARKETS, values: [[]] }
+  const [markets = []] = yield { each: READ_MARKET_IDS, values: [[]] }
   const all = markets.flatMap(([market]) =>
-    [0n, 1n, 2n].map((source): SeriesRun => ({ market: BigInt(market!), source })),
+    SOURCES.map((source): SeriesRun => ({ market: BigInt(market!), source })),
   )
   const withPoints = new Set<SeriesRun>()
   for (const { from, to } of rangesOf(heights)) {

@@ -139,10 +139,18 @@ function* numbered(rows: readonly BatchRow[], markets: MarketNumbers): Steps<Bat
   if (unknown.length > 0) {
     // One after another: each takes the next number.
     for (const id of unknown) yield { each: INSERT_MARKET, values: [[id]] }
-    const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
-    for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
+    yield* findMarkets(unknown, markets)
   }
   return rows.map((row): BatchRow => row.with(0, markets.get(row[0] as string)!))
+}
+
+/** Adds the numbers of those markets that have one. */
+function* findMarkets(ids: readonly string[], markets: MarketNumbers): Steps {
+  const numbers = yield { each: FIND_MARKET, values: ids.map((id) => [id]) }
+  for (const [index, id] of ids.entries()) {
+    const [row] = numbers[index]!
+    if (row !== undefined) markets.set(id, BigInt(row[0]!))
+  }
 }
 
 /** What changes the data points of a store, or the series of them. */
@@ -242,11 +250,7 @@ function* touchedPeriods(
   markets: MarketNumbers,
 ): Steps<Period[]> {
   const unknown = [...new Set(periods.map(([id]) => id as string))].filter((id) => !markets.has(id))
-  const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
-  for (const [index, id] of unknown.entries()) {
-    const [row] = numbers[index]!
-    if (row !== undefined) markets.set(id, BigInt(row[0]!))
-  }
+  yield* findMarkets(unknown, markets)
   const touched = new Map<string, Period>()
   const touch = (market: bigint, seq: bigint): Period => {
     const key = `${market} ${seq}`

@@ -1,5 +1,6 @@
 import { MIN_INT64 } from '../domain/integers.ts'
 import {
+  addPoint,
   type Bucket,
   bucketOf,
   compareCounted,
@@ -16,6 +17,7 @@ import {
 import type { BatchRow } from '../projections/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from './counted-points.ts'
+import { READ_LAST_START } from './period-starts.ts'
 import { asSteps, type Steps, sideBySide } from './steps.ts'
 import { tableOf } from './tables.ts'
 
@@ -67,12 +69,6 @@ const SERIES = tableOf('funding_period_series')
 
 /** So many buckets of earlier points are written at a time: what is read for them is in memory. */
 const BUCKETS_AT_A_TIME = 100
-
-/** The latest start of a period with points of a market. */
-export const READ_LAST_START = `
-  select cast(start_timestamp as text) from funding_period_spans
-  where market = $1 and start_timestamp is not null
-  order by funding_period_spans.start_timestamp desc limit 1`
 
 /** The closing times of runs (see above); null without points. */
 export function* readClosing(runs: readonly SeriesRun[]): Steps<(bigint | null)[]> {
@@ -239,11 +235,7 @@ function* rewrite(
     const buckets = new Map<bigint, Bucket>()
     const readings = some.map((index) => {
       const range = { from: index * BASE.nanoseconds, to: (index + 1n) * BASE.nanoseconds }
-      const add = (point: SeriesPoint) => {
-        const bucket = buckets.get(index)
-        if (bucket === undefined) buckets.set(index, bucketOf(point))
-        else joinPoint(bucket, point)
-      }
+      const add = (point: SeriesPoint) => addPoint(buckets, index, point)
       return asSteps(readCounted(run, range, add, { seen }))
     })
     yield* sideBySide(readings)

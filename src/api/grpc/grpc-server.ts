@@ -287,7 +287,8 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   const late = setInterval(() => {
     const now = performance.now()
-    for (const call of openCalls) if (call.dueAt < now) call.end(tooLate('the request did not arrive in 5 s'))
+    for (const call of openCalls)
+      if (call.dueAt < now) call.end(tooLate(`the request did not arrive in ${REQUEST_TIMEOUT_MS / 1_000} s`))
   }, 1_000).unref()
 
   const server = createServer(admit)
