@@ -4,7 +4,7 @@ import { printable } from '../../../src/domain/printable.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatAge, formatSpan, formatTime } from '../figures/format-time.ts'
 import { now } from '../parts/clock.ts'
-import { FreshnessText } from '../parts/freshness-text.tsx'
+import { FRESHNESS_DOTS, FreshnessText } from '../parts/freshness-text.tsx'
 import { CopyLink } from '../parts/request.tsx'
 import { beforeCoverage } from '../parts/states.tsx'
 import { coverageSamples, lastHeight, latestCoverage, readiness } from '../service/coverage.ts'
@@ -44,9 +44,7 @@ function Ready() {
   const ready = readiness.value
   const reasons = ready?.status === 'not ready' && state !== 'down' ? ready.reasons : []
   return (
-    <div
-      class={`readiness ${['live', 'receiving', 'static', 'watching', 'connecting'].includes(state) ? 'good' : 'not-good'}`}
-    >
+    <div class={`readiness ${['faulty', 'down'].includes(FRESHNESS_DOTS[state]) ? 'not-good' : 'good'}`}>
       <p>
         <FreshnessText /> <span class="quiet">{more}</span>
       </p>
