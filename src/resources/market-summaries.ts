@@ -27,6 +27,7 @@ export const marketSummaries = defineResource({
   dateRange: false,
   storage: {
     table: 'markets',
+    madeOf: ['market_data'],
     columns: [
       { name: 'market_id', type: 'line' },
       { name: 'instrument', type: 'json' },

@@ -1,7 +1,8 @@
 import type { Batch } from '../projections/batch.ts'
+import { marketSummaries } from '../resources/market-summaries.ts'
 import type { KeyValue, ResourceName } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { tableOf } from './tables.ts'
+import { marketColumn, tableOf } from './tables.ts'
 
 /** Rows that a commit may have written: those of a resource, or of one market of it. */
 export type Change = { resource: ResourceName; scope: string | null }
@@ -64,7 +65,7 @@ export function noteChanges(changes: readonly Change[] | null): { text: string; 
 
 /** The resources whose rows stand in a table, or are made of its rows too, by the table's name. */
 const RESOURCES_OF = Map.groupBy(
-  RESOURCES.flatMap(({ name, storage }) =>
+  [...RESOURCES, marketSummaries].flatMap(({ name, storage }) =>
     (storage.madeOf ?? [storage.table]).map((table) => ({ name, table: tableOf(table).name })),
   ),
   ({ table }) => table,
@@ -79,9 +80,7 @@ export function changesOf(batch: Batch): Change[] | null {
       changes.set(`${name} ${scope}`, { resource: name, scope })
   }
   for (const [name, rows] of batch.rows) {
-    const at = tableOf(name).columns.findIndex(
-      (column) => column.name === 'market' || column.name === 'market_id',
-    )
+    const at = marketColumn(tableOf(name))
     // A provision may come from another market, whose page shows it no more.
     if (at < 0 || name === 'liquidity_provisions') add(name, null)
     else for (const scope of new Set(rows.map((row) => row[at] as string))) add(name, scope)

@@ -2,6 +2,7 @@ import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../domain/series.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import { readCounted, type SeriesRun, SOURCES } from './counted-points.ts'
+import { valueLists } from './page-statement.ts'
 import { WRITE_START } from './period-starts.ts'
 import { READ_MARKET_IDS } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
@@ -48,9 +49,8 @@ function* fillRun(run: SeriesRun, onPoint: () => void): Steps {
   })
   let step = points.next()
   while (!step.done) {
-    const { text, values } = step.value
-    const [found = []] = yield { each: text, values: [values] }
-    step = points.next([...found])
+    const found = yield { each: step.value.text, values: valueLists(step.value) }
+    step = points.next(found.flat())
     if (step.done) buckets.closeBefore(closing)
     if (rows.length >= CHUNK_ROWS || step.done)
       yield { table: SERIES, rows: rows.splice(0), countsNew: false }

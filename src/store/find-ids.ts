@@ -1,37 +1,15 @@
 import type { Reading } from './page.ts'
-import type { Statement } from './page-statement.ts'
+import { FIND_MARKET } from './page-statement.ts'
 
-/** The tables whose rows name ids, by an index. Of the providers of a market those of their lists: each provider stands in one. */
-const NAMERS = {
-  market: {
-    column: 'market_id',
-    tables: ['markets', 'instruments', 'funding_periods', 'liquidity_provider_lists', 'liquidity_provisions'],
-  },
-  party: { column: 'party_id', tables: ['liquidity_providers'] },
-} as const
+/** The tables that hold all ids that any row names, with an index of them. */
+const INDEXES = { market: 'market_id from markets', party: 'party_id from liquidity_providers' } as const
 
-export type IdKind = keyof typeof NAMERS
+export type IdKind = keyof typeof INDEXES
 
-/** The first id, of those that any row names, in one direction from a place on: a look into an index of each table. */
-export function nextId(
-  kind: IdKind,
-  operator: '>' | '<' | '=' | '>=' | '<=',
-  place: string | null,
-): Statement {
-  const { column, tables } = NAMERS[kind]
-  const end = operator.startsWith('<') ? 'max' : 'min'
-  const where = place === null ? '' : `where ${column} ${operator} $1`
-  const each = tables.map((table) => `select ${end}(${column}) as id from ${table} ${where}`)
-  return {
-    text: `select ${end}(id) from (${each.join(' union all ')}) as named`,
-    values: place === null ? [] : [place],
-  }
-}
-
-/** Whether any of those rows names an id. */
-export function* isNamed(kind: IdKind, id: string): Reading<boolean> {
-  const [row] = yield nextId(kind, '=', id)
-  return typeof row?.[0] === 'string'
+/** Whether any row names a market. */
+export function* isKnownMarket(marketId: string): Reading<boolean> {
+  const [row] = yield { text: FIND_MARKET, values: [marketId] }
+  return row !== undefined
 }
 
 /** The first ids that begin with some digits, two at most. */
@@ -39,7 +17,12 @@ export function* findIds(kind: IdKind, digits: string): Reading<string[]> {
   const found: string[] = []
   while (found.length < 2) {
     const last = found.at(-1)
-    const [row] = yield last === undefined ? nextId(kind, '>=', digits) : nextId(kind, '>', last)
+    const [column] = INDEXES[kind].split(' ')
+    const [row] = yield {
+      text: `select ${INDEXES[kind]} where ${column} ${last === undefined ? '>=' : '>'} $1
+        order by ${column} limit 1`,
+      values: [last ?? digits],
+    }
     const id = row?.[0]
     if (typeof id !== 'string' || !id.startsWith(digits)) break
     found.push(id)

@@ -1,5 +1,5 @@
-import { type Change, readChanges, type StoreVersion } from './changes.ts'
-import type { Freshness, Position } from './page.ts'
+import { type Change, READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from './changes.ts'
+import type { Freshness, Position, Reading } from './page.ts'
 
 /** A row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
 export type StateRow = readonly (string | number | null)[]
@@ -11,6 +11,16 @@ export function stateOf(row: StateRow): { version: StoreVersion; position: Posit
     version: { version: BigInt(version!), mark: mark! },
     position: height === null ? null : { height: height!, timestamp: timestamp! },
   }
+}
+
+/** How the store stands, and what has changed since a known version. */
+export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
+  if (since !== null) {
+    const found = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
+    if (found !== null) return found
+  }
+  const [state] = yield { text: READ_STATE, values: [] }
+  return { ...stateOf(state!), changed: null }
 }
 
 /**

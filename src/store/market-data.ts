@@ -18,7 +18,7 @@ export const READ_MARKET_DATA = `
 
 const NAMES = fundingPeriods.storage.columns.map(({ name }) => name).join(', ')
 
-/** A market's latest period, and the last one with a payment: each with a word that says which. */
+/** A market's latest period, and the last one with a payment: each after the market and a word that says which. */
 export const READ_PERIODS = (
   [
     ['latest', ''],
@@ -26,13 +26,13 @@ export const READ_PERIODS = (
   ] as const
 )
   .map(
-    ([name, condition]) => `select '${name}', ${columnList(fundingPeriods)} from (
-      select ${NAMES} from funding_periods where market_id = $1 ${condition}
+    ([name, condition]) => `select market_id, '${name}', ${columnList(fundingPeriods)} from (
+      select market_id, ${NAMES} from funding_periods where market_id = $1 ${condition}
       order by start_timestamp desc, seq desc limit 1) as ${name}_period`,
   )
   .join(' union all ')
 
-const at = (column: string) => 1 + fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
+const at = (column: string) => fundingPeriods.storage.columns.findIndex(({ name }) => name === column)
 const END_COLUMN = at('end_timestamp')
 const SEQ_COLUMN = at('seq')
 const START_COLUMN = at('start_timestamp')
@@ -40,13 +40,16 @@ const START_COLUMN = at('start_timestamp')
 /** A market's latest period if it runs, and its last paid one, as rows of their resource. */
 export type LatestPeriods = { running: Row | null; paid: Row | null }
 
-/** Only the latest period can be running: an earlier one without an end ended in blocks that are missing. */
-export function latestPeriods(rows: readonly Row[]): LatestPeriods {
-  const [latest, paid] = ['latest', 'paid'].map((which) => rows.find(([name]) => name === which))
-  return {
-    running: latest !== undefined && latest[END_COLUMN] === null ? latest.slice(1) : null,
-    paid: paid?.slice(1) ?? null,
+/** By market. Only the latest period can be running: an earlier one without an end ended in blocks that are missing. */
+export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> {
+  const markets = new Map<string, LatestPeriods>()
+  for (const [marketId, which, ...period] of rows) {
+    const known = markets.get(String(marketId)) ?? { running: null, paid: null }
+    if (which === 'paid') known.paid = period
+    else if (period[END_COLUMN] === null) known.running = period
+    markets.set(String(marketId), known)
   }
+  return markets
 }
 
 /** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
@@ -62,10 +65,10 @@ export function marketDataNode([, timestamp, markPrice, openInterest, state, mod
 export function estimateNode(data: Row | undefined, running: Row | null): object | null {
   if (data === undefined || running === null) return null
   const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data
-  if (ENDED_STATES.includes(Number(state)) || running[SEQ_COLUMN - 1] !== seq) return null
+  if (ENDED_STATES.includes(Number(state)) || running[SEQ_COLUMN] !== seq) return null
   const texts = { internalTwap, externalTwap, fundingPayment, fundingRate }
   if (Object.values(texts).includes(null)) return null
-  return { marketId, seq, start: running[START_COLUMN - 1], at, ...texts }
+  return { marketId, seq, start: running[START_COLUMN], at, ...texts }
 }
 
 /** The estimate of a market, and the last block of the snapshot; null in an empty store. */
@@ -76,5 +79,6 @@ export function* readEstimate(
   if (position === undefined) return null
   const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
   const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
-  return { estimate: estimateNode(data, latestPeriods(periods).running), position: positionOf(position)! }
+  const running = latestPeriods(periods).get(marketId)?.running ?? null
+  return { estimate: estimateNode(data, running), position: positionOf(position)! }
 }

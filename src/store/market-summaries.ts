@@ -2,26 +2,26 @@ import { fundingPeriodDataPoints } from '../resources/funding-period-data-points
 import { fundingPeriods } from '../resources/funding-periods.ts'
 import { instruments } from '../resources/instruments.ts'
 import { liquidityProviders } from '../resources/liquidity-providers.ts'
-import { keyOf, type Resource, type Row } from '../resources/resource.ts'
-import { READ_STATE } from './changes.ts'
-import { nextId } from './find-ids.ts'
-import { stateOf } from './freshness.ts'
+import { marketSummaries } from '../resources/market-summaries.ts'
+import { type KeyValue, keyOf, type ResourceName, type Row } from '../resources/resource.ts'
+import type { StoreVersion } from './changes.ts'
+import { readFreshness } from './freshness.ts'
 import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
-import type { Page, PageQuery } from './page.ts'
-import { columnList, pageStatement, type Statement } from './page-statement.ts'
+import type { Freshness, Page, PageQuery, Reading } from './page.ts'
+import { columnList, pageStatement } from './page-statement.ts'
 
-const namesOf = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
+const POINT_COLUMNS = fundingPeriodDataPoints.storage.columns.map(({ name }) => name).join(', ')
 
-/** The last point of each of two sources. */
+/** The last point of each of two sources, after the number of the market. */
 const READ_POINTS = ([1, 2] as const)
   .map(
-    (source) => `select ${columnList(fundingPeriodDataPoints)} from (
-      select ${namesOf(fundingPeriodDataPoints)} from funding_period_data_points
+    (source) => `select cast(market as text), ${columnList(fundingPeriodDataPoints)} from (
+      select market, ${POINT_COLUMNS} from funding_period_data_points
       where market = $1 and source = ${source} order by timestamp desc, seq desc limit 1) as last_${source}`,
   )
   .join(' union all ')
 
-const SOURCE_COLUMN = fundingPeriodDataPoints.storage.columns.findIndex(({ name }) => name === 'source')
+const SOURCE_COLUMN = 1 + fundingPeriodDataPoints.storage.columns.findIndex(({ name }) => name === 'source')
 
 const WITHIN = 'market_id >= $1 and market_id <= $2'
 
@@ -31,108 +31,147 @@ const COUNT_PROVIDERS = `
   select market_id, cast(count(*) as text) from liquidity_providers
   where ${WITHIN} and ${liquidityProviders.storage.condition} group by market_id`
 
-/**
- * The statements that gather a page of market summaries in one snapshot, one after another: each is yielded and wants
- * its rows. A market costs a few index look-ups.
- */
-export function* readMarketSummaries(query: PageQuery): Generator<Statement, Page, Row[]> {
-  const [found] = yield { text: READ_STATE, values: [] }
-  const state = stateOf(found!)
-  const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
-  const { position } = state
-  if (position === null) return none
-  const ids = yield* marketsOf(query)
-  const shown = ids.slice(0, query.limit)
-  const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
-  if (shown.length === 0) return { ...none, hasRowsAtOrBefore }
-  const ofAll = yield* readOfAll(shown)
-  const rows: Row[] = []
-  for (const marketId of shown) {
-    const instrument = ofAll.instruments.get(marketId) ?? null
-    const data = ofAll.data.get(marketId)
-    const { running, paid } = latestPeriods(yield { text: READ_PERIODS, values: [marketId] })
-    const { external, internal } = yield* readPoints(marketId, ofAll.numbers.get(marketId))
-    const periodNode = (row: Row | null) => (row === null ? null : fundingPeriods.node(row, { marketId }))
-    rows.push([
-      ...[marketId, instrument, periodNode(running), periodNode(paid)],
-      ...[textOf(estimateNode(data, running)), external, internal],
-      ...[textOf(data === undefined ? null : marketDataNode(data)), ofAll.providers.get(marketId) ?? '0'],
-    ])
+/** The resources that a summary is made of. */
+const PARTS = new Set<ResourceName>(
+  [fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders, marketSummaries].map(
+    ({ name }) => name,
+  ),
+)
+
+/** Rows that are kept, at most: the summary of a market takes about 2 kB. */
+const MAX_KEPT = 10_000
+
+/** The summaries of markets as of a commit. */
+type Kept = { version: StoreVersion; rows: ReadonlyMap<string, Row> }
+
+/** Reads pages of market summaries. Summaries are kept: a page costs what has changed since the one before it. */
+export class MarketSummaries {
+  #kept: Kept | null = null;
+
+  /** The page of one snapshot. */
+  *read(query: PageQuery): Reading<Page> {
+    const kept = this.#kept
+    const state = yield* readFreshness(kept?.version ?? null)
+    const { position, version } = state
+    const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
+    if (position === null) return none
+    const ids = yield* marketsOf(query)
+    const shown = ids.slice(0, query.limit)
+    const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
+    const rows = unchangedRows(kept, state)
+    const runs = staleRuns(shown, rows)
+    if (runs.length > 0) yield* readRows(runs, rows)
+    const page = shown.map((marketId) => rows.get(marketId)!)
+    // A reading of an older snapshot may end after one of a newer one.
+    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, rows }
+    return { ...none, rows: page, more: ids.length > shown.length, hasRowsAtOrBefore }
   }
-  return { ...none, rows, more: ids.length > shown.length, hasRowsAtOrBefore }
 }
 
-/** The markets of a page in the direction of reading, and one more where more follow. */
-function* marketsOf({
-  selection: { marketId },
-  descending,
-  cursor,
-  limit,
-}: PageQuery): Generator<Statement, string[], Row[]> {
-  if (marketId !== undefined) {
-    // A cursor is of this market: nothing follows it.
-    const [row] = cursor === null ? yield nextId('market', '=', marketId) : []
-    return row?.[0] == null ? [] : [marketId]
+/** The rows that still hold, in a map of their own. */
+function unchangedRows(kept: Kept | null, { changed }: Freshness): Map<string, Row> {
+  if (kept === null || changed === null) return new Map()
+  const rows = new Map(kept.rows)
+  for (const { resource, scope } of changed) {
+    if (!PARTS.has(resource)) continue
+    if (scope === null) return new Map()
+    rows.delete(scope)
   }
-  const ids: string[] = []
-  let place = cursor === null ? null : (cursor[0] as string)
-  while (ids.length <= limit) {
-    const [row] = yield nextId('market', descending ? '<' : '>', place)
-    if (row?.[0] == null) break
-    place = String(row[0])
-    ids.push(place)
+  return rows
+}
+
+/** The markets of a page in the direction of reading, and one more if more follow. */
+function* marketsOf({ selection: { marketId }, descending, cursor, limit }: PageQuery): Reading<string[]> {
+  // A cursor is of the one market that is asked for: nothing follows it.
+  if (marketId !== undefined && cursor !== null) return []
+  const start = marketId ?? (cursor?.[0] as string | undefined)
+  const operator = marketId !== undefined ? '=' : descending ? '<' : '>'
+  const rows: Row[] = yield {
+    text: `select market_id from markets ${start === undefined ? '' : `where market_id ${operator} $2`}
+      order by market_id ${descending ? 'desc' : 'asc'} limit $1`,
+    values: [BigInt(limit + 1), ...(start === undefined ? [] : [start])],
   }
-  return ids
+  return rows.map(([id]) => String(id))
 }
 
 /** Whether a market stands at or before the cursor, in the direction of reading. */
-function* isAnyAtOrBefore({
-  selection: { marketId },
-  descending,
-  cursor,
-}: PageQuery): Generator<Statement, boolean, Row[]> {
+function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Reading<boolean> {
   if (cursor === null) return false
   const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='
-  const [row] = yield nextId('market', operator, cursor[0] as string)
-  return row?.[0] != null
+  const rows: Row[] = yield {
+    text: `select 1 from markets where market_id ${operator} $1 limit 1`,
+    values: [cursor[0] as string],
+  }
+  return rows.length > 0
 }
 
-/** What is read of all markets of a page at once: they are all there are between the first and the last. */
-function* readOfAll(ids: readonly string[]) {
-  const [one, other] = [ids[0]!, ids.at(-1)!]
-  const [low, high] = one < other ? [one, other] : [other, one]
-  const scan = {
-    resource: instruments,
-    selection: {},
-    market: null,
-    lower: { key: [low], inclusive: true },
-    upper: { key: [high], inclusive: true },
-    descending: false,
+/** Markets that follow each other in the order of their ids. */
+type Run = [string, ...string[]]
+
+/** The markets without a row, in runs: a run is read by the same statements as one market. */
+function staleRuns(ids: readonly string[], rows: ReadonlyMap<string, Row>): Run[] {
+  const runs: Run[] = []
+  let isOpen = false
+  for (const id of ids) {
+    if (rows.has(id)) isOpen = false
+    else if (isOpen) runs.at(-1)!.push(id)
+    else {
+      runs.push([id])
+      isOpen = true
+    }
   }
-  const named: Row[] = yield pageStatement(scan, ids.length, 'lazy')
-  const numbers: Row[] = yield { text: READ_NUMBERS, values: [low, high] }
-  const providers: Row[] = yield { text: COUNT_PROVIDERS, values: [low, high] }
-  const data: Row[] = yield { text: READ_MARKET_DATA, values: [low, high] }
-  const byMarket = (rows: Row[]) =>
-    new Map(rows.map(([marketId, value]) => [String(marketId), String(value)]))
-  return {
-    instruments: new Map(named.map((row) => [String(keyOf(instruments, row)[0]), instruments.node(row, {})])),
-    numbers: byMarket(numbers),
-    providers: byMarket(providers),
-    data: new Map(data.map((row) => [String(row[0]), row])),
+  return runs
+}
+
+/** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
+function* readRows(runs: readonly Run[], rows: Map<string, Row>): Reading<void> {
+  const ends = runs.map((run) => [run[0], run.at(-1)!].sort() as [string, string])
+  const ids = runs.flat().map((id): [string] => [id])
+  const byMarket = (found: Row[]) =>
+    new Map(found.map(([marketId, value]) => [String(marketId), String(value)]))
+
+  const numbers = byMarket(yield { text: READ_NUMBERS, each: ends })
+  const providers = byMarket(yield { text: COUNT_PROVIDERS, each: ends })
+  const found: Row[] = yield { text: READ_MARKET_DATA, each: ends }
+  const data = new Map(found.map((row) => [String(row[0]), row]))
+  const named: Row[] = yield instrumentsStatement(ends, ids.length)
+  const byKey = new Map(named.map((row) => [String(keyOf(instruments, row)[0]), row]))
+  const latest = latestPeriods(yield { text: READ_PERIODS, each: ids })
+  const ofNumbers = [...numbers.values()].map((number): [bigint] => [BigInt(number)])
+  const points = Map.groupBy<string, Row>(yield { text: READ_POINTS, each: ofNumbers }, ([number]) =>
+    String(number),
+  )
+
+  for (const [marketId] of ids) {
+    const instrument = byKey.get(marketId)
+    const { running, paid } = latest.get(marketId) ?? { running: null, paid: null }
+    const ofMarket = points.get(numbers.get(marketId)!) ?? []
+    const periodNode = (row: Row | null) => (row === null ? null : fundingPeriods.node(row, { marketId }))
+    const pointNode = (source: number) => {
+      const row = ofMarket.find((point) => point[SOURCE_COLUMN] === source)
+      return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
+    }
+    const dataRow = data.get(marketId)
+    rows.set(marketId, [
+      marketId,
+      instrument === undefined ? null : instruments.node(instrument, {}),
+      ...[periodNode(running), periodNode(paid), textOf(estimateNode(dataRow, running))],
+      ...[pointNode(1), pointNode(2)],
+      textOf(dataRow === undefined ? null : marketDataNode(dataRow)),
+      providers.get(marketId) ?? '0',
+    ])
   }
+}
+
+function instrumentsStatement(ends: readonly [string, string][], limit: number) {
+  const statements = ends.map(([low, high]) => {
+    const ofRun = {
+      ...{ resource: instruments, selection: {}, market: null, descending: false },
+      ...{ lower: { key: [low], inclusive: true }, upper: { key: [high], inclusive: true } },
+    }
+    return pageStatement(ofRun, limit, 'lazy')
+  })
+  return { text: statements[0]!.text, each: statements.map(({ values }): KeyValue[] => values) }
 }
 
 const textOf = (node: object | null) => (node === null ? null : JSON.stringify(node))
-
-function* readPoints(
-  marketId: string,
-  number: string | undefined,
-): Generator<Statement, { external: string | null; internal: string | null }, Row[]> {
-  const rows = number === undefined ? [] : yield { text: READ_POINTS, values: [BigInt(number)] }
-  const nodeOf = (source: number) => {
-    const row = rows.find((found) => found[SOURCE_COLUMN] === source)
-    return row === undefined ? null : fundingPeriodDataPoints.node(row, { marketId })
-  }
-  return { external: nodeOf(1), internal: nodeOf(2) }
-}

@@ -1,7 +1,7 @@
 import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
 import type { Change, StoreVersion } from './changes.ts'
 import type { WrittenEdges } from './edges.ts'
-import type { LineCursors, Statement } from './page-statement.ts'
+import type { LineCursors, Statement, StatementOfEach } from './page-statement.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
 export type PageQuery = {
@@ -57,5 +57,8 @@ export type Freshness = {
 /** The last block that a store holds: its height, and its time in Unix nanoseconds, both as text. */
 export type Position = { height: string; timestamp: string }
 
-/** What is read by several statements of one snapshot. */
-export type Reading<T> = Generator<Statement, T, Row[]>
+/**
+ * What is read by several statements of one snapshot. A statement that is run once for each of several lists of values
+ * gives the rows of all of them.
+ */
+export type Reading<T> = Generator<Statement | StatementOfEach, T, Row[]>

@@ -2,6 +2,7 @@ import type { HeightRange } from '../domain/coverage.ts'
 import type { BatchRow } from '../projections/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import type { Reading } from './page.ts'
+import { valueLists } from './page-statement.ts'
 import type { Table } from './tables.ts'
 
 /** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
@@ -29,9 +30,8 @@ export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]
 export function* asSteps<Result>(reading: Reading<Result>): Steps<Result> {
   let step = reading.next()
   while (!step.done) {
-    const { text, values } = step.value
-    const [rows = []] = yield { each: text, values: [values] }
-    step = reading.next([...rows])
+    const rows = yield { each: step.value.text, values: valueLists(step.value) }
+    step = reading.next(rows.flat())
   }
   return step.value
 }

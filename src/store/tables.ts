@@ -216,6 +216,11 @@ export function tableOf(name: string): Table {
   return table
 }
 
+/** Where the rows of a table name their market, by number or id; -1 if they name none. */
+export function marketColumn({ columns }: Table): number {
+  return columns.findIndex(({ name }) => name === 'market' || name === 'market_id')
+}
+
 /** Whether the rows of a table come from events, whose places they keep. */
 export function keepsPlaces({ columns }: Table): boolean {
   return columns.some(({ name }) => name === 'event_index')

@@ -25,7 +25,7 @@ import {
   withoutExactCopies,
 } from './replace-imports.ts'
 import { type Steps, sideBySide } from './steps.ts'
-import { POINT, TABLES, type Table, tableOf } from './tables.ts'
+import { marketColumn, POINT, TABLES, type Table, tableOf } from './tables.ts'
 import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
 /*
@@ -86,7 +86,7 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
     yield { each: DELETE_AUCTIONS_AFTER, values: replaced.map(placeCells) }
   }
   if (replacedImports.length > 0) yield* undoImportedRows(replacedImports)
-  for (const name of batch.rows.keys()) tableOf(name)
+  yield* numberMarkets(marketsOf(batch), markets)
   let shown: Shown = new Map()
   for (const table of TABLES) {
     const rows = batch.rows.get(table.name)
@@ -99,7 +99,7 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
     }
     if (rows === undefined) continue
     if (table.columns[0]!.name === 'market') {
-      yield { table, rows: yield* numbered(rows, markets), countsNew: false }
+      yield { table, rows: numbered(rows, markets), countsNew: false }
     } else if (table.name === 'liquidity_provisions') shown = yield* writeProvisions(table, rows)
     else {
       if (rows.some((row) => isOfFile(table, row))) yield { each: agedText(table), values: [[]] }
@@ -133,24 +133,28 @@ function agedText({ name }: Table): string {
   return `update ${name} set event_index = 1 where height = 0 and event_index > 0`
 }
 
-/** Rows of a table that names markets by their numbers, with these in the place of the markets' ids. */
-function* numbered(rows: readonly BatchRow[], markets: MarketNumbers): Steps<BatchRow[]> {
-  const unknown = [...new Set(rows.map((row) => row[0] as string))].filter((id) => !markets.has(id))
-  if (unknown.length > 0) {
-    // One after another: each takes the next number.
-    for (const id of unknown) yield { each: INSERT_MARKET, values: [[id]] }
-    yield* findMarkets(unknown, markets)
+/** The markets that any row of a batch names. */
+function marketsOf({ rows, liquidityProviderLists }: Batch): Set<string> {
+  const ids = new Set(liquidityProviderLists.keys())
+  for (const [name, ofTable] of rows) {
+    const at = marketColumn(tableOf(name))
+    if (at >= 0) for (const row of ofTable) ids.add(row[at] as string)
   }
-  return rows.map((row): BatchRow => row.with(0, markets.get(row[0] as string)!))
+  return ids
 }
 
-/** Adds the numbers of those markets that have one. */
-function* findMarkets(ids: readonly string[], markets: MarketNumbers): Steps {
-  const numbers = yield { each: FIND_MARKET, values: ids.map((id) => [id]) }
-  for (const [index, id] of ids.entries()) {
-    const [row] = numbers[index]!
-    if (row !== undefined) markets.set(id, BigInt(row[0]!))
-  }
+/** Gives each market a number: the table of them is the list of all that are known. */
+function* numberMarkets(ids: Iterable<string>, markets: MarketNumbers): Steps {
+  const unknown = [...ids].filter((id) => !markets.has(id))
+  // One after another: each takes the next number.
+  for (const id of unknown) yield { each: INSERT_MARKET, values: [[id]] }
+  const numbers = yield { each: FIND_MARKET, values: unknown.map((id) => [id]) }
+  for (const [index, id] of unknown.entries()) markets.set(id, BigInt(numbers[index]![0]![0]!))
+}
+
+/** Rows of a table that names markets by their numbers, with these in the place of the markets' ids. */
+function numbered(rows: readonly BatchRow[], markets: MarketNumbers): BatchRow[] {
+  return rows.map((row): BatchRow => row.with(0, markets.get(row[0] as string)!))
 }
 
 /** What changes the data points of a store, or the series of them. */
@@ -168,7 +172,7 @@ function* writePoints(
   { before, after: { imported } }: Coverages,
   markets: MarketNumbers,
 ): Steps {
-  const given = yield* numbered(named, markets)
+  const given = numbered(named, markets)
   const gone: GonePoints = new Map()
   const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
   const heightOf = (row: BatchRow) => row[POINT.height] as bigint
@@ -178,7 +182,7 @@ function* writePoints(
   const points = yield* withoutExactCopies(given)
   const runs = runsOf(points)
   for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
-  const touched = yield* touchedPeriods([...runs.values()], periods, gone, markets)
+  const touched = touchedPeriods([...runs.values()], periods, gone, markets)
   const starts = yield* readStartChanges(touched, markets)
   const isLosing = new Set([...gone.values()].map(({ run }) => run.market))
   for (const [market, { isChanged }] of starts) {
@@ -243,14 +247,12 @@ function latest(times: readonly (bigint | null)[]): bigint | null {
 }
 
 /** The periods that a batch touches: its own, those of its points, and those of points that are gone. */
-function* touchedPeriods(
+function touchedPeriods(
   runs: readonly PointRun[],
   periods: readonly BatchRow[],
   gone: GonePoints,
   markets: MarketNumbers,
-): Steps<Period[]> {
-  const unknown = [...new Set(periods.map(([id]) => id as string))].filter((id) => !markets.has(id))
-  yield* findMarkets(unknown, markets)
+): Period[] {
   const touched = new Map<string, Period>()
   const touch = (market: bigint, seq: bigint): Period => {
     const key = `${market} ${seq}`
@@ -268,10 +270,7 @@ function* touchedPeriods(
       last = seq
     }
   }
-  for (const [id, seq] of periods) {
-    const market = markets.get(id as string)
-    if (market !== undefined) touch(market, seq as bigint).hasArrived = true
-  }
+  for (const [id, seq] of periods) touch(markets.get(id as string)!, seq as bigint).hasArrived = true
   for (const { run, seqs } of gone.values()) for (const seq of seqs) touch(run.market, seq)
   return [...touched.values()]
 }

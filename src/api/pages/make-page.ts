@@ -1,7 +1,7 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
 import type { StoreVersion } from '../../store/changes.ts'
 import { readEstimate } from '../../store/market-data.ts'
-import { readMarketSummaries } from '../../store/market-summaries.ts'
+import { MarketSummaries } from '../../store/market-summaries.ts'
 import type { PageQuery, Position } from '../../store/page.ts'
 import { type AuctionsQuery, readAuctions } from '../../store/read-auctions.ts'
 import { MAX_BUCKETS, readSeries, type SeriesQuery } from '../../store/read-series.ts'
@@ -115,12 +115,13 @@ export type ReportRequest =
 
 /** Makes reports from a reader. */
 export function createReports(reader: Reader): (asked: ReportRequest) => Promise<MadeReport | null> {
+  const summaries = new MarketSummaries()
   return (asked) => {
     if ('coverage' in asked) return makeCoverage(reader, asked.coverage)
     if ('fundingEstimate' in asked) return makeFundingEstimate(reader, asked.fundingEstimate)
     if ('series' in asked) return makeSeries(reader, asked.series)
     if ('auctions' in asked) return makeAuctions(reader, asked.auctions)
-    return makeMarketSummaries(reader, asked.marketSummaries)
+    return makeMarketSummaries(reader, summaries, asked.marketSummaries)
   }
 }
 
@@ -133,10 +134,11 @@ async function makeFundingEstimate(reader: Reader, marketId: string): Promise<Ma
 
 async function makeMarketSummaries(
   reader: Reader,
+  summaries: MarketSummaries,
   { query, backward }: SummariesRequest,
 ): Promise<MadeReport | null> {
   const asked: PageRequest = { query: { ...query, resource: marketSummaries }, backward }
-  const page = await reader.read(() => readMarketSummaries(asked.query))
+  const page = await reader.read(() => summaries.read(asked.query))
   return page.position === null ? null : { body: pageBody(asked, page), position: page.position }
 }
 

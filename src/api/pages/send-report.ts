@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isNamed } from '../../store/find-ids.ts'
+import { isKnownMarket } from '../../store/find-ids.ts'
 import type { Reader } from '../../store/store.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -44,7 +44,7 @@ export function createSendReport({ reader, pages, turns, addressOf }: ReportOpti
       else release()
     }
     const { socket } = request.raw
-    if (marketId !== undefined && !(await reader.read(() => isNamed('market', marketId)))) {
+    if (marketId !== undefined && !(await reader.read(() => isKnownMarket(marketId)))) {
       await send(await makeHere(asked))
     } else {
       await turns(

@@ -4,12 +4,12 @@ import { countedNotice } from '../../counted-notice.ts'
 import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
 import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
-import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
+import { READ_STATE } from '../changes.ts'
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
-import { freshnessOf, stateOf } from '../freshness.ts'
+import { readFreshness, stateOf } from '../freshness.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import type { Freshness, Page, PageQuery, Position, Reading } from '../page.ts'
+import type { Page, PageQuery, Position, Reading } from '../page.ts'
 import {
   columnsStatement,
   fixedValue,
@@ -19,6 +19,7 @@ import {
   rowsStatement,
   type Statement,
   spanStatement,
+  valueLists,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
 import {
@@ -117,7 +118,7 @@ export async function openPostgresReader(
       return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
     },
     position: () => askShared(readPosition),
-    freshness: (since) => askShared((client) => readFreshness(client, since)),
+    freshness: (since) => askShared((client) => runReading(client, readFreshness(since))),
     arrivals: (query) => ask((client) => snapshot(client, () => arrivalsOf(client, query))),
     placeOf: (resource, selection, key) =>
       ask(async (client) => {
@@ -337,7 +338,11 @@ async function holdsLess(client: Queryable, { height }: Coverage): Promise<boole
 /** Runs a reading's statements one after another. */
 async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
   let step = reading.next()
-  while (!step.done) step = reading.next(await rows(client, step.value))
+  while (!step.done) {
+    const { text } = step.value
+    const sent = valueLists(step.value).map((values) => rowsOf(client, text, values))
+    step = reading.next((await Promise.all(sent)).flat())
+  }
   return step.value
 }
 
@@ -370,14 +375,6 @@ async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>>
 }
 
 /** Each of the statements is a snapshot by itself. */
-async function readFreshness(client: Queryable, since: StoreVersion | null): Promise<Freshness> {
-  if (since !== null) {
-    const found = freshnessOf(await rowsOf(client, READ_CHANGES, [since.version]), since)
-    if (found !== null) return found
-  }
-  return { ...(await readState(client)), changed: null }
-}
-
 async function readPosition(client: Queryable): Promise<Position | null> {
   const [row] = await rowsOf(client, READ_POSITION)
   return positionOf(row ?? null)

@@ -303,5 +303,15 @@ export const MIGRATIONS: readonly string[] = [
     select first_height as height from stream
     union all select to_height + 1 from gaps where kind = 'missing'
   ) as starts;
+
+  -- Every market that any row names has a number.
+  insert into markets
+  select (select coalesce(max(market), 0) from markets) + row_number() over (order by market_id), market_id
+  from (
+    select market_id from instruments union select market_id from funding_periods
+    union select market_id from auctions union select market_id from liquidity_provisions
+    union select market_id from liquidity_provider_lists
+    except select market_id from markets
+  ) as named;
   `,
 ]

@@ -1,7 +1,8 @@
-import { READ_CHANGES, READ_STATE, type StoreVersion } from '../changes.ts'
-import { freshnessOf, stateOf } from '../freshness.ts'
+import { READ_STATE, type StoreVersion } from '../changes.ts'
+import { readFreshness, stateOf } from '../freshness.ts'
 import type { Freshness } from '../page.ts'
 import type { Connection } from './connection.ts'
+import { runReading } from './run-steps.ts'
 
 /** Looks at how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
 export type Looks = {
@@ -36,7 +37,7 @@ export function createLooks(): Looks {
         return last!.unchanged
       }
       const known = last
-      const found = readFreshness(connection, since)
+      const found = runReading(connection, readFreshness(since))
       // A commit that notes no changes is not one of this program's: anything may have changed.
       const isForeign =
         known?.connection === connection &&
@@ -53,9 +54,4 @@ export function createLooks(): Looks {
 /** How the store stands, in the connection's transaction, where it has one. */
 export function readState(connection: Connection): ReturnType<typeof stateOf> {
   return stateOf(connection.row(READ_STATE)!)
-}
-
-function readFreshness(connection: Connection, since: StoreVersion | null): Freshness {
-  const found = since === null ? null : freshnessOf(connection.rows(READ_CHANGES, [since.version]), since)
-  return found ?? { ...readState(connection), changed: null }
 }

@@ -4,7 +4,7 @@ import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals
 import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
 import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import type { Lines, LinesQuery, Page, PageQuery, Position, Reading } from '../page.ts'
+import type { Lines, LinesQuery, Page, PageQuery, Position } from '../page.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -37,6 +37,7 @@ import {
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
+import { runReading } from './run-steps.ts'
 import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'
 
@@ -195,12 +196,6 @@ function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | nul
 }
 
 /** Runs a reading's statements one after another. */
-function runReading<T>(connection: Connection, reading: Reading<T>): T {
-  let step = reading.next()
-  while (!step.done) step = reading.next(connection.rows(step.value.text, step.value.values))
-  return step.value
-}
-
 function readCoverageOf(connection: Connection, { name }: Resource): Coverage | null {
   const coverage = readCoverage(connection)
   return coverage === null ? null : coverageOfResource(coverage, name)

@@ -1,5 +1,7 @@
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Reading } from '../page.ts'
+import { valueLists } from '../page-statement.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, POINT, type Table } from '../tables.ts'
 import { countPairs, mergeRows } from '../write-batch.ts'
@@ -56,6 +58,16 @@ function insertOf(table: Table, besideImports: boolean): Inserts {
 /** The imported heights of a commit stand in their table before its rows are written. */
 const isImported = (height: string) =>
   `exists (select 1 from imported where ${height} between imported.from_height and imported.to_height)`
+
+/** Runs a reading, within the caller's transaction. */
+export function runReading<T>(connection: Connection, reading: Reading<T>): T {
+  let step = reading.next()
+  while (!step.done) {
+    const { text } = step.value
+    step = reading.next(valueLists(step.value).flatMap((values) => connection.rows(text, values)))
+  }
+  return step.value
+}
 
 /** A number binds as one with a fraction, and a boolean not at all. */
 function bound(cell: BatchCell): bigint | string | null {
