@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { type Coverage, type Gap, rangesOf } from '../src/domain/coverage.ts'
 import { advance, heldOf, isBefore, type Lacks, type Place } from '../src/domain/lacks.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
-import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { decodeStreamCursor, encodeStreamCursor } from '../src/stream/stream-cursor.ts'
 import { idOf } from './fixtures/event-stream.ts'
@@ -13,6 +12,9 @@ import { scaled } from './fixtures/scale.ts'
 
 const EVENTS_OF_BLOCK = 3
 const HEIGHTS = 24
+
+/** The market of the ids that version 0.1.0 gave. */
+const OLD_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
 
 /** The first block that comes: others come above it, below it, and into gaps. */
 const BEGAN = 12n
@@ -171,20 +173,6 @@ describe('the cursor of a stream', () => {
     assert.deepEqual(heldOf(onward, events), [range(12n, 13n, 2)])
   })
 
-  test('without a first height, as version 0.1.0 gave it, lacks all below where the store began', () => {
-    const held = new Set([1, 2, Number(BEGAN), Number(BEGAN) + 1])
-    const lacks: Lacks = { first: null, gaps: [], tail: { height: BEGAN + 1n, index: 0 } }
-    const cursor = encodeStreamCursor(checkpoints, {}, lacks)
-    assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
-    assert.deepEqual(
-      heldOf(lacks, coverageOf(held)).map(({ height, to }) => [height, to]),
-      [
-        [1n, 2n],
-        [BEGAN + 1n, BEGAN + 1n],
-      ],
-    )
-  })
-
   test('is of one resource and market, and of the characters of all cursors', () => {
     const place: Lacks = {
       first: 3n,
@@ -209,26 +197,10 @@ describe('the cursor of a stream', () => {
     }
   })
 
-  test('of providers as version 0.1.0 gave it, a height and hashes of rows, lacks all rows', () => {
-    const all: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
-    const hashes = 'abcdefg-_bcdefgh'
-    for (const body of [
-      '7_',
-      `7_r`,
-      `7_r${hashes}`,
-      `${(2n ** 63n - 1n).toString(36)}_r${hashes.repeat(128)}`,
-    ]) {
-      assert.deepEqual(decodeStreamCursor(liquidityProviders, market, summed(`s3_${body}`)), all, body)
-    }
-    for (const body of [
-      ...['', '_', '7', '_r', 'r', `7_x${hashes}`, `7_r${hashes} `, `7_r${hashes.repeat(128)}-`],
-      ...['7-1-1_r', `${'z'.repeat(14)}_r`, '7_r_0-0-0.', '-7_r'],
-    ]) {
-      assert.equal(decodeStreamCursor(liquidityProviders, market, summed(`s3_${body}`)), null, body)
-    }
-    for (const resource of RESOURCES.filter((other) => other !== liquidityProviders)) {
-      const [head] = encodeStreamCursor(resource, market, all).split('_0_0-0_')
-      assert.equal(decodeStreamCursor(resource, market, summed(`${head}_7_r${hashes}`)), null, resource.name)
+  test('is none as version 0.1.0 gave it: without a first height, or a height and hashes of rows', () => {
+    for (const resource of RESOURCES) {
+      for (const id of ['s1_p-9_zFA2', 's2_fmi9OZol_8d-6_3Elz', 's3_0_r5vA9Ua_o_wK_S'])
+        assert.equal(decodeStreamCursor(resource, { marketId: OLD_MARKET }, id), null, id)
     }
   })
 
@@ -267,10 +239,10 @@ describe('the cursor of a stream', () => {
     fc.assert(
       fc.property(fc.constantFrom(...RESOURCES), fc.array(part, { maxLength: 70 }), (resource, parts) => {
         const [head] = encodeStreamCursor(resource, market, {
-          first: null,
+          first: 0n,
           gaps: [],
           tail: { height: 0n, index: 0 },
-        }).split('_0-0_')
+        }).split('_0_0-0_')
         const lacks = decodeStreamCursor(resource, market, summed([head, ...parts].join('_')))
         if (lacks === null) return
         const { gaps, tail } = lacks

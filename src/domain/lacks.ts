@@ -18,8 +18,8 @@ export type LackedRange = PlaceRange & { imported?: true }
  * whatever store it is asked from; blocks that are added below or in a gap after the stream has passed are not lost.
  */
 export type Lacks = {
-  /** All blocks below this height; null: below the height at which the store began, whichever is asked. */
-  first: bigint | null
+  /** All blocks below this height. */
+  first: bigint
   gaps: readonly LackedRange[]
   tail: Place
 }
@@ -60,9 +60,8 @@ function wholeWhereImported({ height, index, to }: PlaceRange, { imported }: Cov
 }
 
 /** What is lacked below the tail, of the heights from the first one held on. */
-function passed(lacks: Lacks, { first, began }: Coverage): readonly LackedRange[] {
-  const below = lacks.first ?? began
-  return first < below ? [{ height: first, index: 0, to: below - 1n }, ...lacks.gaps] : lacks.gaps
+function passed(lacks: Lacks, { first }: Coverage): readonly LackedRange[] {
+  return first < lacks.first ? [{ height: first, index: 0, to: lacks.first - 1n }, ...lacks.gaps] : lacks.gaps
 }
 
 /**
@@ -81,7 +80,7 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
       return part.height <= to ? [{ ...part, to, imported: true }, ...rest] : rest
     }),
   )
-  const first = lower(lacks.first ?? coverage.began, coverage.first)
+  const first = lower(lacks.first, coverage.first)
   if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
   // What the place has passed and is not whole comes, or comes again, once it is.
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })

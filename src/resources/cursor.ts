@@ -1,5 +1,4 @@
 import type { SqlPart } from './field.ts'
-import { decodePackedCursor, isPackedCursor } from './packed-cursor.ts'
 import { type Key, type Resource, type Row, type Selection, scopeOf } from './resource.ts'
 import { LISTS } from './resources.ts'
 
@@ -31,11 +30,10 @@ export function encodeCursor(resource: Resource, selection: Selection, row: Row 
   return resource.cursor.encode(scopeOf(resource, selection), row)
 }
 
-/** The key that a cursor holds, or what is wrong with it. Cursors of version 0.1.0 are read too. */
+/** The key that a cursor holds, or what is wrong with it. */
 export function decodeCursor(resource: Resource, selection: Selection, text: string): Key | CursorFault {
   if (text === '') return 'empty'
   const { cursor } = resource
   if (cursor.isOne(text)) return cursor.decode(scopeOf(resource, selection), text)
-  if (isPackedCursor(text)) return decodePackedCursor(resource, text)
   return LISTS.some((other) => other.cursor.isOne(text)) ? 'of another resource' : 'garbled'
 }

@@ -95,7 +95,7 @@ type Description = {
   path: string
   /** The method of `datanode.api.v2.TradingDataService` that lists it; none: only Lyra has it. */
   grpcMethod?: string
-  /** What its ids of streams, and the cursors of version 0.1.0, begin with. Never changed, never used again. */
+  /** What the ids of its streams begin with. Never changed, never used again. */
   tag: number
   cursor: CursorCodec
   /** Identity and order, ascending, and what a cursor holds. */

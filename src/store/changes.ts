@@ -89,8 +89,8 @@ export function changesOf(batch: Batch): Change[] | null {
   return [...changes.values()]
 }
 
-/** A change in the store: resource and scope. Version 0.1.0 wrote ranges after them. */
-type Written = [ResourceName, string | null, ...unknown[]]
+/** A change as it is written in the store. */
+type Written = [ResourceName, string | null]
 
 function writeChanges(changes: readonly Change[] | null): string {
   if (changes === null || changes.length > MAX_CHANGES) return EVERYTHING

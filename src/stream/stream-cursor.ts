@@ -14,21 +14,11 @@ import type { Resource, Selection } from '../resources/resource.ts'
 const RADIX = 36
 const CHECK_CHARACTERS = 4
 
-/** The tag of the providers. */
-const PROVIDERS_TAG = 3
-
-/** How version 0.1.0 wrote the cursors of providers: a height, and hashes of rows. */
-const OF_ROW_HASHES = /^[0-9a-z]{1,13}_(?:r[A-Za-z0-9_-]{0,2048})?$/
-
-/** What the holder of such a cursor is taken to lack: all rows are sent once. */
-const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
-
 /** The cursor of one who follows a stream, and lacks some of it. */
 export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
   const parts = headOf(resource, selection)
   const { first, tail, gaps } = lacks
-  if (first !== null) parts.push(digits(first))
-  parts.push([tail.height, BigInt(tail.index)].map(digits).join('-'))
+  parts.push(digits(first), [tail.height, BigInt(tail.index)].map(digits).join('-'))
   for (const { height, index, to, imported } of gaps) {
     parts.push([height, BigInt(index), to - height, ...(imported ? [1n] : [])].map(digits).join('-'))
   }
@@ -45,8 +35,7 @@ export function decodeStreamCursor(resource: Resource, selection: Selection, tex
   if (end < 0 || text[end] !== '_' || text.slice(end + 1) !== checkSum(text.slice(0, end))) return null
   const head = `${headOf(resource, selection).join('_')}_`
   if (!text.startsWith(head)) return null
-  const body = text.slice(head.length, end)
-  return lacksOf(body.split('_')) ?? (resource.tag === PROVIDERS_TAG && OF_ROW_HASHES.test(body) ? ALL : null)
+  return lacksOf(text.slice(head.length, end).split('_'))
 }
 
 function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): string[] {
@@ -55,11 +44,8 @@ function headOf({ tag: resourceTag, scope }: Resource, selection: Selection): st
 }
 
 function lacksOf(parts: string[]): Lacks | null {
-  // A cursor of version 0.1.0 does not name the first height.
-  const [head] = numbers(parts[0]!) ?? []
-  const first = parts[0]!.includes('-') || head === undefined ? null : head
-  const [tail, ...gaps] = (first === null ? parts : parts.slice(1)).map(numbers)
-  if (tail?.length !== 2) return null
+  const [first, tail, ...gaps] = parts.map(numbers)
+  if (first?.length !== 1 || tail?.length !== 2) return null
   const ranges: LackedRange[] = []
   for (const gap of gaps) {
     const [height, index, length, imported] = gap ?? []
@@ -68,7 +54,7 @@ function lacksOf(parts: string[]): Lacks | null {
     const range = { height, index: Number(index), to: height + length }
     ranges.push(imported === undefined ? range : { ...range, imported: true })
   }
-  const lacks: Lacks = { first, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
+  const lacks: Lacks = { first: first[0]!, gaps: ranges, tail: { height: tail[0]!, index: Number(tail[1]!) } }
   return isSound(lacks) ? lacks : null
 }
 
@@ -80,7 +66,7 @@ function isSound({ first, gaps, tail }: Lacks): boolean {
   if (gaps.length > MAX_GAPS) return false
   // After the last block that there can be stands a tail of the next height.
   if (tail.height > MAX_INT64 + 1n || tail.index > MAX_INT32) return false
-  let end = (first ?? 0n) - 1n
+  let end = first - 1n
   for (const { height, index, to } of gaps) {
     if (height <= end || index > MAX_INT32) return false
     end = to
