@@ -5,7 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { generateRecords } from '../src/generate/generate.ts'
 import type { GenerateOptions } from '../src/generate/options.ts'
-import { MIGRATIONS } from '../src/store/sqlite/schema.ts'
+import { newestVersion } from '../src/store/schema-version.ts'
+import { SCHEMA } from '../src/store/sqlite/schema.ts'
 import { ROOT } from './processes.ts'
 
 /** Where generated files and stores lie; made once, kept between runs. */
@@ -13,7 +14,7 @@ export const WORK = join(ROOT, 'tmp/bench')
 
 /** Where a store lies that is kept between runs: one of an older schema would not be what this program makes. */
 export function keptStore(name: string): string {
-  return join(WORK, `${name}-schema${MIGRATIONS.length}.db`)
+  return join(WORK, `${name}-schema${newestVersion(SCHEMA)}.db`)
 }
 
 /** As the recordings have it (smoke's bytes are those of level 6): the level decides what inflating costs. */

@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { Client } from 'pg'
+import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import type { Cell } from '../src/store/tables.ts'
 import { fileOf } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const MARKET = '0'.repeat(64)
 
 for (const kind of STORE_KINDS) {
-  const newest = kind.migrations.length
+  const newest = kind.schemaVersion
 
   describe(`a store of an older schema (${kind.name})`, () => {
     test('is refused by every command but migrate, serve and ingest, and left as it is', async (t) => {
       const old = await restoreOldStore(t, kind)
+      const before = await openStore(old).schemaVersion()
       const other = join(temporaryFolder(t), 'new.db')
       writeFileSync(join(temporaryFolder(t), 'some.evts'), fileOf({ height: 1 }))
       const commands: string[][] = [
@@ -32,14 +37,14 @@ for (const kind of STORE_KINDS) {
       for (const args of commands) {
         const { code, stderr } = await runLyra(t, args)
         assert.equal(code, 1, `${args.join(' ')}: ${stderr}`)
-        const expected = `schema is version 3, this program's ${newest}; run lyra migrate`
+        const expected = `schema is version ${before}, this program's ${newest}; run lyra migrate`
         assert.ok(stderr.includes(expected), `${args.join(' ')}: ${stderr}`)
       }
-      assert.equal(await openStore(old).schemaVersion(), 3)
+      assert.equal(await openStore(old).schemaVersion(), before)
     })
 
     test('is backed up as it is, and said to be old by migrate --check', async (t) => {
-      const old = await restoreOldStore(t, kind, '0.2.0')
+      const old = await restoreOldStore(t, kind)
       const before = await openStore(old).schemaVersion()
       const checked = await runLyra(t, ['migrate', '--check', '--store', old])
       assert.deepEqual([checked.code, await openStore(old).schemaVersion()], [3, before], checked.stderr)
@@ -62,13 +67,14 @@ for (const kind of STORE_KINDS) {
 
     test('is not written to by a copy', async (t) => {
       const old = await restoreOldStore(t, kind)
+      const before = await openStore(old).schemaVersion()
       const source = kind.create(t)
       const ingested = await runLyra(t, ['ingest', '--store', source, SAMPLE])
       assert.equal(ingested.code, 0, ingested.stderr)
       const { code, stderr } = await runLyra(t, ['copy', '--from', source, '--to', old])
       assert.equal(code, 1)
       assert.match(stderr, /run lyra migrate/)
-      assert.equal(await openStore(old).schemaVersion(), 3)
+      assert.equal(await openStore(old).schemaVersion(), before)
     })
 
     test('is brought up to date by migrate, by ingest, and by serve', async (t) => {
@@ -86,6 +92,41 @@ for (const kind of STORE_KINDS) {
       service.child.kill('SIGTERM')
       await service.outcome
     })
+
+    test('is brought up to date once, by however many at the same time, and has the tables of a new one', async (t) => {
+      const old = await restoreOldStore(t, kind)
+      await Promise.all([1, 2, 3].map(() => openStore(old).migrate()))
+      assert.equal(await openStore(old).schemaVersion(), newest)
+      const made = kind.create(t)
+      await openStore(made).migrate()
+      assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, made))
+    })
+  })
+
+  test(`a store of version 0.1.0 is refused, with what to do, and left as it is (${kind.name})`, async (t) => {
+    const store = kind.create(t)
+    await openStore(store).migrate()
+    await runSql(
+      store,
+      kind.name === 'sqlite' ? 'pragma user_version = 3' : 'update schema_version set version = 3',
+    )
+    const commands = [
+      ['migrate'],
+      ['migrate', '--check'],
+      ['status'],
+      ['ingest', SAMPLE],
+      ['serve', '--port', '0'],
+    ]
+    // Each is refused because those before it have left the store as it was.
+    for (const args of commands) {
+      const { code, stderr } = await runLyra(t, [...args, '--store', store])
+      assert.equal(code, 1, args.join(' '))
+      assert.match(
+        stderr,
+        /: this store was written by Lyra 0\.1\.0; upgrade it with Lyra 0\.2\.0 first .*Nothing was changed\n$/,
+      )
+      assert.equal(stderr.trim().split('\n').length, 1, stderr)
+    }
   })
 }
 
@@ -101,9 +142,41 @@ test('a migration that the disk may have no room for is refused, and changes not
   assert.ok(disk.resize(bytes.length + 600 * 1024))
   const { code, stderr } = await runLyra(t, ['migrate', '--store', store])
   assert.equal(code, 1)
-  assert.match(stderr, /from version 3 to 8 may take \d+ bytes of disk .* has \d+ free; nothing is changed/)
-  assert.equal(await openStore(store).schemaVersion(), 3)
+  assert.match(stderr, /from version 7 to 8 may take \d+ bytes of disk .* has \d+ free; nothing is changed/)
+  assert.equal(await openStore(store).schemaVersion(), 7)
   assert.ok(disk.resize(bytes.length + 64 * 1024 * 1024))
   assert.equal((await runLyra(t, ['migrate', '--store', store])).code, 0)
-  assert.equal(await openStore(store).schemaVersion(), sqlite.migrations.length)
+  assert.equal(await openStore(store).schemaVersion(), sqlite.schemaVersion)
 })
+
+/** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
+async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
+  if (kind.name === 'sqlite') {
+    const database = new DatabaseSync(store)
+    const rows = database
+      .prepare(
+        `select object.name, object.type, part.name as column, part.type as kind, part.pk,
+            part."notnull", part.dflt_value
+          from sqlite_schema as object left join pragma_table_info(object.name) as part order by 1, 2, 3`,
+      )
+      .all()
+    database.close()
+    return rows.map((row) => Object.values(row).map(String))
+  }
+  const { config, schema } = parsePostgresAddress(store)
+  const client = new Client(config)
+  await client.connect()
+  const columns = await client.query({
+    text: `select table_name, column_name, data_type, is_nullable, collation_name, column_default
+      from information_schema.columns where table_schema = $1 order by 1, 2`,
+    values: [schema],
+    rowMode: 'array',
+  })
+  const indexes = await client.query({
+    text: `select tablename, replace(indexdef, $1 || '.', '') from pg_indexes where schemaname = $1 order by 1, 2`,
+    values: [schema],
+    rowMode: 'array',
+  })
+  await client.end()
+  return [...columns.rows, ...indexes.rows] as Cell[][]
+}

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
@@ -21,9 +19,8 @@ import { keepPruned } from '../src/store/keep-pruned.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
 import type { PruneBound } from '../src/store/pruner.ts'
-import { APPLICATION_ID } from '../src/store/sqlite/schema.ts'
 import { StoreError } from '../src/store/store.ts'
-import { type Cell, TABLES } from '../src/store/tables.ts'
+import { TABLES } from '../src/store/tables.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
@@ -521,38 +518,6 @@ for (const kind of STORE_KINDS) {
       assert.match(damaged, /other\.evts, record 7882/)
     })
   })
-
-  // No older schema has ever been spread over a cluster.
-  describe(`a store in ${kind.name} of an older schema`, { skip: kind.name === 'citus' }, () => {
-    const versions = kind.migrations.length
-    for (let version = 0; version <= versions; version++) {
-      test(`version ${version} is brought up to date, and equals a new one`, async (t) => {
-        const fresh = kind.create(t)
-        await ingestWhole(fresh, SAMPLE)
-        const old = kind.create(t)
-        await makeOldStore(kind, old, version, version === 0 ? null : fresh)
-        await openStore(old).migrate()
-        assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, fresh))
-        // Without rows it takes the sample in; with rows of before it holds it.
-        const { report } = await ingestWhole(old, SAMPLE)
-        assert.equal(report.blocks, version === 0 ? 905 : 0)
-        // Version 3 and those before it did not keep the hashes of block 1, nor the events that starts are from.
-        const hides = version > 0 && version <= 3 ? { stream: [], funding_periods: [], kept_from: [] } : {}
-        assertSameDump(
-          { ...(await dumpStore(old)), ...hides },
-          { ...(await dumpStore(fresh)), ...hides },
-          `version ${version}`,
-        )
-        assert.deepEqual(await problemsOf(old), [])
-      })
-    }
-
-    test('is brought up to date once, by however many at the same time', async (t) => {
-      const store = kind.create(t)
-      await Promise.all([1, 2, 3].map(() => openStore(store).migrate()))
-      assert.equal((await openStore(store).inspect()).schemaVersion, versions)
-    })
-  })
 }
 
 /** One block each after a store's position, with a data point. */
@@ -603,82 +568,6 @@ async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promi
   const tables = TABLES.map(({ name }) => `insert into ${name} select * from ${from}.${name}`)
   await runSql(clone, tables.join(';'))
   return clone
-}
-
-/** Makes a store as the program made it whose newest schema was `version`, with the rows of another one. */
-async function makeOldStore(kind: StoreKind, store: string, version: number, rowsOf: string | null) {
-  const migrations = kind.migrations.slice(0, version)
-  if (kind.name === 'sqlite') {
-    const database = new DatabaseSync(store, { defensive: false })
-    database.exec('pragma journal_mode = wal')
-    for (const migration of migrations) database.exec(migration)
-    if (version > 0) database.exec(`pragma application_id = ${APPLICATION_ID}`)
-    database.exec(`pragma user_version = ${version}`)
-    if (rowsOf !== null) {
-      database.exec(`attach '${rowsOf}' as source`)
-      for (const { name } of TABLES) {
-        const columns = database.prepare(`select name from pragma_table_info(?, 'main')`).all(name)
-        const names = columns.map((column) => column.name).join(', ')
-        if (names !== '')
-          database.exec(`insert into main.${name} (${names}) select ${names} from source.${name}`)
-      }
-    }
-    database.close()
-    return
-  }
-  const { config, schema } = parsePostgresAddress(store)
-  const client = new Client({ ...config, options: `-c search_path=${schema}` })
-  await client.connect()
-  try {
-    await client.query(`create schema ${schema}`)
-    await client.query('create table schema_version (version integer not null)')
-    for (const migration of migrations) await client.query(migration)
-    await client.query('insert into schema_version values ($1)', [version])
-    if (rowsOf === null) return
-    const source = parsePostgresAddress(rowsOf).schema
-    for (const { name } of TABLES) {
-      const { rows } = await client.query<{ column_name: string }>(
-        'select column_name from information_schema.columns where table_schema = $1 and table_name = $2',
-        [schema, name],
-      )
-      const names = rows.map((row) => row.column_name).join(', ')
-      if (names !== '')
-        await client.query(`insert into ${name} (${names}) select ${names} from ${source}.${name}`)
-    }
-  } finally {
-    await client.end()
-  }
-}
-
-/** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
-async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
-  if (kind.name === 'sqlite') {
-    const database = new DatabaseSync(store)
-    const rows = database
-      .prepare(
-        `select object.name, object.type, part.name as column, part.type as kind, part.pk
-          from sqlite_schema as object left join pragma_table_info(object.name) as part order by 1, 2, 3`,
-      )
-      .all()
-    database.close()
-    return rows.map((row) => Object.values(row).map(String))
-  }
-  const { config, schema } = parsePostgresAddress(store)
-  const client = new Client(config)
-  await client.connect()
-  const columns = await client.query({
-    text: `select table_name, column_name, data_type, is_nullable, collation_name, column_default
-      from information_schema.columns where table_schema = $1 order by 1, 2`,
-    values: [schema],
-    rowMode: 'array',
-  })
-  const indexes = await client.query({
-    text: `select tablename, replace(indexdef, $1 || '.', '') from pg_indexes where schemaname = $1 order by 1, 2`,
-    values: [schema],
-    rowMode: 'array',
-  })
-  await client.end()
-  return [...columns.rows, ...indexes.rows] as Cell[][]
 }
 
 describe('a damaged SQLite file', () => {

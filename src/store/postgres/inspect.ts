@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { type DatabaseCheck, describeCluster, type StoreFacts } from '../inspection.ts'
+import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import { TABLES } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
@@ -7,7 +8,7 @@ import { readClusterFaults } from './cluster.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
 import { schemaVersion } from './migrate.ts'
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 import { writerLockName } from './writer.ts'
 
 /** Tables with their indexes; a partitioned table's partitions are tables of the schema, too. */
@@ -79,7 +80,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
       kind: 'postgres',
       bytes: Number(bytes),
       schemaVersion: version,
-      programSchemaVersion: MIGRATIONS.length,
+      programSchemaVersion: newestVersion(SCHEMA),
       hasWriter,
       ...(hasFaults ? { cluster } : {}),
     }

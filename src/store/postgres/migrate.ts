@@ -1,10 +1,11 @@
 import { fillSeries } from '../fill-series.ts'
+import { newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
-import { MIGRATIONS, SERIES_VERSION } from './schema.ts'
+import { SCHEMA, SERIES_VERSION } from './schema.ts'
 
 /** What the advisory lock of who changes the schema is made from. */
 export function migrationLockName({ schema }: PostgresAddress): string {
@@ -14,7 +15,7 @@ export function migrationLockName({ schema }: PostgresAddress): string {
 /**
  * Brings the schema up to date, under an advisory lock: any number of processes may start at once.
  *
- * @throws {StoreError} where the schema is newer than the program, or the user may not create tables.
+ * @throws {StoreError} for a schema that the program does not know, or where the user may not create tables.
  */
 export async function migrate(
   address: PostgresAddress,
@@ -30,18 +31,16 @@ export async function migrate(
 async function bringUpToDate(address: PostgresAddress, onNotice: (message: string) => void): Promise<void> {
   const client = await connect(writerConfig(address))
   try {
-    if ((await schemaVersion(client, address)) === MIGRATIONS.length) return
+    if ((await schemaVersion(client, address)) === newestVersion(SCHEMA)) return
     await client.query('begin')
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [migrationLockName(address)])
     await client.query(`create schema if not exists ${address.schema}`)
     await client.query('create table if not exists schema_version (version integer not null)')
     const version = await schemaVersion(client, address)
-    for (let step = version; step < MIGRATIONS.length; step++) {
-      await client.query(MIGRATIONS[step]!)
-    }
+    for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
     if (version < SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
     await client.query('delete from schema_version')
-    await client.query('insert into schema_version (version) values ($1)', [MIGRATIONS.length])
+    await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])
     await client.query('commit')
   } finally {
     await client.end().catch(() => {})
@@ -73,18 +72,19 @@ export async function schemaVersionOf(address: PostgresAddress): Promise<number>
 
 /** @throws {StoreError} for a version that is not this program's. */
 export function checkVersion(version: number, { name }: PostgresAddress): void {
-  if (version === MIGRATIONS.length) return
+  const newest = newestVersion(SCHEMA)
+  if (version === newest) return
   throw new StoreError(
     version === 0
       ? `${name}: holds no store; lyra ingest and lyra serve make one, and lyra migrate does`
-      : `${name}: its schema is version ${version}, this program's ${MIGRATIONS.length}; run lyra migrate`,
+      : `${name}: its schema is version ${version}, this program's ${newest}; run lyra migrate`,
   )
 }
 
 /**
  * The schema's version; 0 where there is none.
  *
- * @throws {StoreError} where it is a newer one, or the server is a worker of a cluster.
+ * @throws {StoreError} where the program does not know it, or the server is a worker of a cluster.
  */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
   const [[table, spreadTable]] = (await rowsOf(
@@ -100,10 +100,6 @@ export async function schemaVersion(client: Queryable, { name, schema }: Postgre
   if (table === null) return 0
   const [row] = await rowsOf(client, 'select version from schema_version')
   const version = Number(row?.[0] ?? 0)
-  if (version > MIGRATIONS.length) {
-    throw new StoreError(
-      `${name}: its schema is version ${version}, this program knows ${MIGRATIONS.length}; use a newer Lyra`,
-    )
-  }
+  refuseUnknownVersion(SCHEMA, version, name)
   return version
 }

@@ -1,22 +1,29 @@
+import type { Schema } from '../schema-version.ts'
+
 /** The version whose step has the series of all points written anew. */
 export const SERIES_VERSION = 7
 
 /**
- * The steps that bring the schema from each version to the next, `:schema` standing for its quoted name. The
- * tables are those of SQLite (sqlite/schema.ts), with the same places in the stream. Texts that are compared
- * are `collate "C"`, so that both databases sort alike. A step is never changed once it has been released.
+ * The schema of a store in PostgreSQL. The tables are those of SQLite (sqlite/schema.ts), with the same places in the
+ * stream. Texts that are compared are `collate "C"`, so that both databases sort alike.
  *
  * Every unique key of the data points holds the market, and every query of them names it, so that they can be
  * distributed by it.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
+export const SCHEMA: Schema = {
+  oldest: 6,
+  steps: [
+    `
   create table stream (
     id smallint primary key check (id = 1),
     chain_id text not null,
     first_height bigint not null,
     height bigint not null,
-    timestamp bigint not null
+    timestamp bigint not null,
+    -- Blocks below the first height are added when they come: where the store began, and the hashes of block 1's parts,
+    -- as a JSON list (null: not known).
+    began_height bigint not null default 0,
+    block_one_hashes text
   );
 
   create table gaps (
@@ -41,6 +48,7 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null,
     primary key (at_block, hash)
   );
+  create index checkpoints_by_height on checkpoints (height, event_index);
 
   create table markets (
     market integer primary key,
@@ -82,8 +90,13 @@ export const MIGRATIONS: readonly string[] = [
     external_twap text,
     height bigint not null,
     event_index integer not null,
+    -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
+    start_height bigint not null default 0,
+    start_index integer not null default 0,
     primary key (market_id, seq)
   );
+  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
+  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
 
   create table auctions (
     market_id text collate "C" not null,
@@ -118,12 +131,13 @@ export const MIGRATIONS: readonly string[] = [
     party_id text collate "C" not null,
     fee_share text not null,
     sla text,
+    -- Where the row last changed.
+    height bigint not null default 0,
+    event_index integer not null default 1,
     primary key (market_id, party_id)
   ) with (fillfactor = 50);
   create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
-  `,
 
-  `
   -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
   -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
   create table funding_period_block_spans (
@@ -134,45 +148,41 @@ export const MIGRATIONS: readonly string[] = [
     primary key (market, blocks)
   );
 
-  insert into funding_period_block_spans
-  select market, height / 64, min(timestamp), max(timestamp) from funding_period_data_points
-  group by market, height / 64;
-
-  create index checkpoints_by_height on checkpoints (height, event_index);
-  `,
-
-  `
-  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
-  -- that are out of date.
-  create table changes (
-    version bigint primary key,
-    mark bigint not null,
-    scopes text not null
+  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
+  -- shorter ones. Least and greatest are null where they are among first and last.
+  create table funding_period_series (
+    market bigint not null,
+    source smallint not null,
+    seconds integer not null,
+    bucket bigint not null,
+    points bigint not null,
+    price_first text not null,
+    price_last text not null,
+    price_minimum text,
+    price_maximum text,
+    twap_first text not null,
+    twap_last text not null,
+    twap_minimum text,
+    twap_maximum text,
+    primary key (market, source, seconds, bucket)
   );
 
-  insert into changes values (0, 0, '*');
-  `,
+  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
+  -- of blocks that are missing.
+  create table imported (
+    from_height bigint primary key,
+    to_height bigint not null
+  );
 
-  `
-  -- Blocks below the first height are added when they come: where the store began (of one from before this, its first
-  -- height), and the hashes of block 1's parts, as a JSON list (null: not known).
-  alter table stream add column began_height bigint not null default 0;
-  alter table stream add column block_one_hashes text;
-  update stream set began_height = first_height;
-
-  -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
-  alter table funding_periods add column start_height bigint not null default 0;
-  alter table funding_periods add column start_index integer not null default 0;
-  update funding_periods set start_height = height, start_index = event_index;
-  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
-  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
-
-  -- Where a provider's row last changed. Before this the place of the market's latest list was kept alone.
-  alter table liquidity_providers add column height bigint not null default 0;
-  alter table liquidity_providers add column event_index integer not null default 1;
-  update liquidity_providers set (height, event_index) = (
-    select lists.height, lists.event_index from liquidity_provider_lists as lists
-    where lists.market_id = liquidity_providers.market_id);
+  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
+  create table funding_period_imported_spans (
+    market integer not null,
+    source smallint not null,
+    blocks bigint not null,
+    first_timestamp bigint not null,
+    last_timestamp bigint not null,
+    primary key (market, source, blocks)
+  );
 
   create table instruments (
     market_id text collate "C" primary key,
@@ -214,56 +224,18 @@ export const MIGRATIONS: readonly string[] = [
     primary key (resource, missing_from)
   );
 
-  insert into kept_from
-  select 'instruments', starts.height, coalesce(
-    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
-  from stream cross join (
-    select first_height as height from stream
-    union all select to_height + 1 from gaps where kind = 'missing'
-  ) as starts;
-  `,
-
-  `
-  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
-  -- shorter ones. Least and greatest are null where they are among first and last.
-  create table funding_period_series (
-    market bigint not null,
-    source smallint not null,
-    seconds integer not null,
-    bucket bigint not null,
-    points bigint not null,
-    price_first text not null,
-    price_last text not null,
-    price_minimum text,
-    price_maximum text,
-    twap_first text not null,
-    twap_last text not null,
-    twap_minimum text,
-    twap_maximum text,
-    primary key (market, source, seconds, bucket)
-  );
-  `,
-
-  `
-  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
-  -- of blocks that are missing.
-  create table imported (
-    from_height bigint primary key,
-    to_height bigint not null
+  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
+  -- that are out of date.
+  create table changes (
+    version bigint primary key,
+    mark bigint not null,
+    scopes text not null
   );
 
-  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
-  create table funding_period_imported_spans (
-    market integer not null,
-    source smallint not null,
-    blocks bigint not null,
-    first_timestamp bigint not null,
-    last_timestamp bigint not null,
-    primary key (market, source, blocks)
-  );
-  `,
+  insert into changes values (0, 0, '*');
+    `,
 
-  `
+    `
   -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp bigint;
@@ -290,8 +262,8 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null
   ) with (fillfactor = 50);
 
-  -- Version 0.1.0 kept one place for a period: the end's, where it had ended, stands as that of its start. Such a start is
-  -- of an unknown event.
+  -- In a store that came from version 0.1.0 the place of a period's end, where it had ended, stands as that of its start,
+  -- whose event is not known.
   update funding_periods set start_height = 0, start_index = 0
   where start_height = height and start_index = event_index and end_timestamp is not null;
 
@@ -313,5 +285,6 @@ export const MIGRATIONS: readonly string[] = [
     union select market_id from liquidity_provider_lists
     except select market_id from markets
   ) as named;
-  `,
-]
+    `,
+  ],
+}

@@ -3,10 +3,11 @@ import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
 import { fillSeries } from '../fill-series.ts'
+import { newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
-import { APPLICATION_ID, MIGRATIONS, SERIES_VERSION } from './schema.ts'
+import { APPLICATION_ID, SCHEMA, SERIES_VERSION } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -25,15 +26,6 @@ const READER_CACHE_KIB = 8 * 1024
 
 /** Room that a change of the schema needs in any case: new tables, the pages of the schema. */
 const LEAST_MIGRATION_BYTES = 1024 * 1024
-
-/** What a row of the tables that the newest step rewrites takes with its entries in their indexes, texts aside. */
-const REWRITTEN_ROW_BYTES = 1024
-
-const COUNT_REWRITTEN = `
-  select (select count(*) from funding_periods) + (select count(*) from liquidity_providers)`
-
-const SUM_REWRITTEN_TEXTS = `
-  select coalesce(sum(length(fee_share) + coalesce(length(sla), 0)), 0) from liquidity_providers`
 
 /** Buckets of half a minute that series are made of, rather too many: no more than points, nor than there is time for. */
 const COUNT_BUCKETS = `
@@ -91,7 +83,7 @@ export class Connection {
       const connection = new Connection(path, true)
       try {
         connection.#database.exec(`pragma cache_size = -${cacheKib}; pragma query_only = on`)
-        const isOutdated = connection.#schemaVersion() < MIGRATIONS.length
+        const isOutdated = connection.#schemaVersion() < newestVersion(SCHEMA)
         if (isOutdated && !(isOldAllowed && !connection.#isNew())) {
           throw new StoreError(
             connection.#isNew()
@@ -116,7 +108,7 @@ export class Connection {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
     return Connection.#openToWrite(path, (connection) => {
       const version = connection.#schemaVersion()
-      if (version < MIGRATIONS.length) throw new StoreError(outdated(path, version))
+      if (version < newestVersion(SCHEMA)) throw new StoreError(outdated(path, version))
     })
   }
 
@@ -284,32 +276,24 @@ export class Connection {
     if (this.#pragma('application_id') !== APPLICATION_ID && tables !== 0) {
       throw new StoreError(`${this.path}: a database of another program; name another file with --store`)
     }
-    if (version > MIGRATIONS.length) {
-      throw new StoreError(
-        `${this.path}: its schema is version ${version}, this program knows ${MIGRATIONS.length}; use a newer Lyra`,
-      )
-    }
+    refuseUnknownVersion(SCHEMA, version, this.path)
     return version
   }
 
   #migrate(onNotice: (message: string) => void): void {
     const version = this.#schemaVersion()
-    if (version === MIGRATIONS.length) return
+    if (version === newestVersion(SCHEMA)) return
     if (version === 0) this.#database.exec('pragma journal_mode = wal')
     else this.#refuseFullDisk(version)
-    // One step changes the text of a table's definition; other connections are to read it again.
-    this.#database.enableDefensive(false)
     this.transaction('immediate', () => {
       // Another process may have done it while this one waited for the lock.
       const from = this.#schemaVersion()
-      for (const step of MIGRATIONS.slice(from)) this.#database.exec(step)
+      for (const step of stepsFrom(SCHEMA, from)) this.#database.exec(step)
       if (from < SERIES_VERSION) runSteps(this, fillSeries(onNotice))
       this.#database.exec(
-        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length};
-        pragma schema_version = ${this.#pragma('schema_version') + 1}`,
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SCHEMA)}`,
       )
     })
-    this.#database.enableDefensive(true)
     this.truncateLog()
   }
 
@@ -326,28 +310,21 @@ export class Connection {
     const needed = this.#migrationBytes(version)
     if (free >= needed) return
     throw new StoreError(
-      `${this.path}: bringing its schema from version ${version} to ${MIGRATIONS.length} may take ${needed} bytes of disk ` +
+      `${this.path}: bringing its schema from version ${version} to ${newestVersion(SCHEMA)} may take ${needed} bytes of disk ` +
         `for the log beside it, and ${folder} has ${free} free; nothing is changed. Make room there and run lyra migrate again`,
     )
   }
 
-  /**
-   * The bytes that the log may grow by, rather too many: of the step from version 3 on twice the rows that it rewrites
-   * and their new indexes; of that from 4 on the series; of steps before, which read every point, as much as the file.
-   */
+  /** The bytes that the log may grow by, rather too many: mostly those of the series. */
   #migrationBytes(version: number): number {
-    if (version < 3) return LEAST_MIGRATION_BYTES + statSync(this.path).size
-    const numberOf = (text: string) => Number(Object.values(this.#database.prepare(text).get()!)[0])
-    const rewritten =
-      version === 3 ? numberOf(COUNT_REWRITTEN) * REWRITTEN_ROW_BYTES + numberOf(SUM_REWRITTEN_TEXTS) : 0
-    const buckets = version < SERIES_VERSION ? numberOf(COUNT_BUCKETS) : 0
-    return LEAST_MIGRATION_BYTES + 2 * rewritten + buckets * SERIES_BYTES
+    const [buckets] = version < SERIES_VERSION ? this.row(COUNT_BUCKETS)! : [0]
+    return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   }
 }
 
 /** What is said of a store whose schema is older than the program's. */
 function outdated(path: string, version: number): string {
-  return `${path}: its schema is version ${version}, this program's ${MIGRATIONS.length}; run lyra migrate --store ${path}`
+  return `${path}: its schema is version ${version}, this program's ${newestVersion(SCHEMA)}; run lyra migrate --store ${path}`
 }
 
 /** @throws {StoreRefusedError} for a file that is there and may only be read, which SQLite says with the first commit. */

@@ -1,9 +1,10 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { DatabaseCheck, StoreFacts } from '../inspection.ts'
+import { newestVersion } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
-import { MIGRATIONS } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** The file, its log, and the log's index. */
@@ -20,7 +21,7 @@ export function inspectSqlite(path: string): StoreFacts {
     kind: 'sqlite',
     bytes: sizeOf(path),
     schemaVersion,
-    programSchemaVersion: MIGRATIONS.length,
+    programSchemaVersion: newestVersion(SCHEMA),
     hasWriter: null,
   }
 }
@@ -59,16 +60,15 @@ function schemaProblems(connection: Connection): string[] {
   const READ = `
     select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\' order by type, name`
   const found = connection.rows(READ).map(([type, name, sql]) => ({ type, name, sql })) as SchemaObject[]
-  // A migration changes the text of a table's definition.
-  const fresh = new DatabaseSync(':memory:', { defensive: false })
-  for (const migration of MIGRATIONS) fresh.exec(migration)
+  const fresh = new DatabaseSync(':memory:')
+  for (const step of SCHEMA.steps) fresh.exec(step)
   const expected = fresh.prepare(READ).all() as SchemaObject[]
   fresh.close()
   const problems: string[] = []
   for (const { type, name, sql } of expected) {
     const object = found.find((other) => other.name === name)
     if (object === undefined) problems.push(`the schema: ${type} ${name} is missing`)
-    else if (withoutComments(object.sql) !== withoutComments(sql))
+    else if (withoutLayout(object.sql) !== withoutLayout(sql))
       problems.push(`the schema: ${type} ${name} is not as this program makes it`)
   }
   for (const { type, name } of found) {
@@ -81,8 +81,12 @@ function schemaProblems(connection: Connection): string[] {
   return problems
 }
 
-function withoutComments(sql: string | null): string | undefined {
-  return sql?.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ')
+/** The text of a definition without comments and layout, which is another one where a column was added by `alter table`. */
+function withoutLayout(sql: string | null): string | undefined {
+  return sql
+    ?.replaceAll(/--.*$/gm, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([(),]) ?/g, '$1')
 }
 
 /** The row by which the file and its log know each other (log-check.ts). */

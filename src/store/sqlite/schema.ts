@@ -1,3 +1,5 @@
+import type { Schema } from '../schema-version.ts'
+
 /** Marks the file as Lyra's (`pragma application_id`): the letters LYRA. */
 export const APPLICATION_ID = 0x4c595241
 
@@ -5,20 +7,25 @@ export const APPLICATION_ID = 0x4c595241
 export const SERIES_VERSION = 8
 
 /**
- * The steps that bring a store's schema from each version to the next; `pragma user_version` counts those
- * done. A step is never changed once it has been released.
+ * The schema of a file, whose version is `pragma user_version`.
  *
  * Every table that events write keeps the place in the stream (height, event index) that a row comes from:
  * a gap filled later never replaces what newer events have written.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
+export const SCHEMA: Schema = {
+  oldest: 7,
+  steps: [
+    `
   create table stream (
     id integer primary key check (id = 1),
     chain_id text not null,
     first_height integer not null,
     height integer not null,
-    timestamp integer not null
+    timestamp integer not null,
+    -- Blocks below the first height are added when they come: where the store began, and the hashes of block 1's parts,
+    -- as a JSON list (null: not known).
+    began_height integer not null default 0,
+    block_one_hashes text
   ) strict;
 
   create table gaps (
@@ -43,6 +50,7 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null,
     primary key (at_block, hash)
   ) strict, without rowid;
+  create index checkpoints_by_height on checkpoints (height, event_index);
 
   -- A market's id costs 64 bytes as text; a data point names its market by a small number instead.
   create table markets (
@@ -55,8 +63,9 @@ export const MIGRATIONS: readonly string[] = [
     source integer not null,
     timestamp integer not null,
     seq integer not null,
-    price text not null,
-    twap text not null,
+    -- Integers where these read back as the same text (run-steps.ts).
+    price any not null,
+    twap any not null,
     height integer not null,
     event_index integer not null,
     primary key (market, source, timestamp, seq)
@@ -82,8 +91,13 @@ export const MIGRATIONS: readonly string[] = [
     external_twap text,
     height integer not null,
     event_index integer not null,
+    -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
+    start_height integer not null default 0,
+    start_index integer not null default 0,
     primary key (market_id, seq)
   ) strict, without rowid;
+  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
+  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
 
   create table auctions (
     market_id text not null,
@@ -118,6 +132,9 @@ export const MIGRATIONS: readonly string[] = [
     party_id text not null,
     fee_share text not null,
     sla text,
+    -- Where the row last changed.
+    height integer not null default 0,
+    event_index integer not null default 1,
     primary key (market_id, party_id)
   ) strict, without rowid;
 
@@ -134,9 +151,7 @@ export const MIGRATIONS: readonly string[] = [
   ) strict;
 
   insert into store_file values (1, lower(hex(randomblob(16))), 0, 0, 0);
-  `,
 
-  `
   -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
   -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
   create table funding_period_block_spans (
@@ -147,45 +162,41 @@ export const MIGRATIONS: readonly string[] = [
     primary key (market, blocks)
   ) strict, without rowid;
 
-  insert into funding_period_block_spans
-  select market, height / 64, min(timestamp), max(timestamp) from funding_period_data_points
-  group by market, height / 64;
+  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
+  -- shorter ones. Least and greatest are null where they are among first and last.
+  create table funding_period_series (
+    market integer not null,
+    source integer not null,
+    seconds integer not null,
+    bucket integer not null,
+    points integer not null,
+    price_first text not null,
+    price_last text not null,
+    price_minimum text,
+    price_maximum text,
+    twap_first text not null,
+    twap_last text not null,
+    twap_minimum text,
+    twap_maximum text,
+    primary key (market, source, seconds, bucket)
+  ) strict, without rowid;
 
-  create index checkpoints_by_height on checkpoints (height, event_index);
-  `,
-
-  `
-  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
-  -- that are out of date.
-  create table changes (
-    version integer primary key,
-    mark integer not null,
-    scopes text not null
+  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
+  -- of blocks that are missing.
+  create table imported (
+    from_height integer primary key,
+    to_height integer not null
   ) strict;
 
-  insert into changes values (0, 0, '*');
-  `,
-
-  `
-  -- Blocks below the first height are added when they come: where the store began (of one from before this, its first
-  -- height), and the hashes of block 1's parts, as a JSON list (null: not known).
-  alter table stream add column began_height integer not null default 0;
-  alter table stream add column block_one_hashes text;
-  update stream set began_height = first_height;
-
-  -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
-  alter table funding_periods add column start_height integer not null default 0;
-  alter table funding_periods add column start_index integer not null default 0;
-  update funding_periods set start_height = height, start_index = event_index;
-  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
-  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
-
-  -- Where a provider's row last changed. Before this the place of the market's latest list was kept alone.
-  alter table liquidity_providers add column height integer not null default 0;
-  alter table liquidity_providers add column event_index integer not null default 1;
-  update liquidity_providers set (height, event_index) = (
-    select lists.height, lists.event_index from liquidity_provider_lists as lists
-    where lists.market_id = liquidity_providers.market_id);
+  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
+  create table funding_period_imported_spans (
+    market integer not null,
+    source integer not null,
+    blocks integer not null,
+    first_timestamp integer not null,
+    last_timestamp integer not null,
+    primary key (market, source, blocks)
+  ) strict, without rowid;
 
   create table instruments (
     market_id text not null primary key,
@@ -227,66 +238,18 @@ export const MIGRATIONS: readonly string[] = [
     primary key (resource, missing_from)
   ) strict, without rowid;
 
-  insert into kept_from
-  select 'instruments', starts.height, coalesce(
-    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
-  from stream cross join (
-    select first_height as height from stream
-    union all select to_height + 1 from gaps where kind = 'missing'
-  ) as starts;
-  `,
-
-  `
-  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
-  -- shorter ones. Least and greatest are null where they are among first and last.
-  create table funding_period_series (
-    market integer not null,
-    source integer not null,
-    seconds integer not null,
-    bucket integer not null,
-    points integer not null,
-    price_first text not null,
-    price_last text not null,
-    price_minimum text,
-    price_maximum text,
-    twap_first text not null,
-    twap_last text not null,
-    twap_minimum text,
-    twap_maximum text,
-    primary key (market, source, seconds, bucket)
-  ) strict, without rowid;
-  `,
-
-  `
-  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
-  -- of blocks that are missing.
-  create table imported (
-    from_height integer primary key,
-    to_height integer not null
+  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
+  -- that are out of date.
+  create table changes (
+    version integer primary key,
+    mark integer not null,
+    scopes text not null
   ) strict;
 
-  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
-  create table funding_period_imported_spans (
-    market integer not null,
-    source integer not null,
-    blocks integer not null,
-    first_timestamp integer not null,
-    last_timestamp integer not null,
-    primary key (market, source, blocks)
-  ) strict, without rowid;
-  `,
+  insert into changes values (0, 0, '*');
+    `,
 
-  `
-  -- Prices as integers (run-steps.ts). Rows that are there stay as they are, in the same bytes: what SQLite advises for
-  -- such a change, in place of writing the table anew (https://sqlite.org/lang_altertable.html, section 7).
-  pragma writable_schema = on;
-  update sqlite_schema
-  set sql = replace(replace(sql, 'price text not null', 'price any not null'), 'twap text not null', 'twap any not null')
-  where name = 'funding_period_data_points';
-  pragma writable_schema = reset;
-  `,
-
-  `
+    `
   -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp integer;
@@ -329,8 +292,8 @@ export const MIGRATIONS: readonly string[] = [
     event_index integer not null
   ) strict, without rowid;
 
-  -- Version 0.1.0 kept one place for a period: the end's, where it had ended, stands as that of its start. Such a start is
-  -- of an unknown event.
+  -- In a store that came from version 0.1.0 the place of a period's end, where it had ended, stands as that of its start,
+  -- whose event is not known.
   update funding_periods set start_height = 0, start_index = 0
   where start_height = height and start_index = event_index and end_timestamp is not null;
 
@@ -352,5 +315,6 @@ export const MIGRATIONS: readonly string[] = [
     union select market_id from liquidity_provider_lists
     except select market_id from markets
   ) as named;
-  `,
-]
+    `,
+  ],
+}

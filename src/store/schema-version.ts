@@ -1,0 +1,40 @@
+import { StoreError } from './store.ts'
+
+/** The schema of an engine's stores, as the steps that make it. */
+export type Schema = {
+  /** The version of the oldest schema that is opened, that of Lyra 0.2.0. */
+  oldest: number
+  /**
+   * The first step makes the oldest schema in an empty store, each further one the next version. A step is never changed
+   * once it has been released.
+   */
+  steps: readonly string[]
+}
+
+/** The version that the last step makes. */
+export function newestVersion({ oldest, steps }: Schema): number {
+  return oldest + steps.length - 1
+}
+
+/** The steps that are left for a store of a version; 0 is an empty one. */
+export function stepsFrom({ oldest, steps }: Schema, version: number): readonly string[] {
+  return version === 0 ? steps : steps.slice(version - oldest + 1)
+}
+
+/**
+ * @param name what the store is called in the error
+ * @throws {StoreError} for a version that this program neither reads nor upgrades.
+ */
+export function refuseUnknownVersion(schema: Schema, version: number, name: string): void {
+  if (version !== 0 && version < schema.oldest) {
+    throw new StoreError(
+      `${name}: this store was written by Lyra 0.1.0; upgrade it with Lyra 0.2.0 first (lyra migrate of 0.2.0). Nothing was changed`,
+    )
+  }
+  const newest = newestVersion(schema)
+  if (version > newest) {
+    throw new StoreError(
+      `${name}: its schema is version ${version}, this program knows ${newest}; use a newer Lyra`,
+    )
+  }
+}
