@@ -307,7 +307,8 @@ export class BlockAssembler {
     const known = this.#classify(1n, place)
     if (known !== 'held' && known !== 'lacks') return false
     const held = this.#coverage!.blockOne
-    // Stores of version 0.1.0 do not know their parts: two parts are more than one, one may be the one held.
+    // Imports, and stores that came from version 0.1.0, do not know their parts: two parts are more than one, one may be
+    // the one held.
     if (held === null) return hashes.length < 2
     if (held.every((hash) => hashes.includes(hash))) return false
     if (this.#options.allowGap) return true

@@ -10,7 +10,7 @@ const EVENTS: Record<string, readonly [number, MarketEvent['kind']][]> = {
     [EVENT_KIND.marketData, 'market-data'],
     [EVENT_KIND.liquidityProvision, 'liquidity-provision'],
   ],
-  // A store of version 0.1.0 does not know from which events periods have their starts: the same blocks tell.
+  // A store that came from version 0.1.0 does not know from which events periods have their starts: the same blocks tell.
   marketData: [
     [EVENT_KIND.marketData, 'market-data'],
     [EVENT_KIND.fundingPeriod, 'funding-period'],

@@ -126,9 +126,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
 }
 
 function describeRows(coverage: CoverageBody['coverage']): string[] {
-  const { checkpoints, fundingPeriodDataPoints, liquidityProviders } = coverage
-  // A service of version 0.1.0 says nothing of these.
-  const { fundingPeriods = [], instruments }: Partial<typeof coverage> = coverage
+  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders } = coverage
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   rows.push([
     'checkpoints',
@@ -143,7 +141,7 @@ function describeRows(coverage: CoverageBody['coverage']): string[] {
   for (const { marketId, count: periods, firstTimestamp, lastTimestamp } of fundingPeriods) {
     rows.push(['funding periods', marketId, count(periods), time(firstTimestamp), time(lastTimestamp)])
   }
-  if (instruments !== undefined) rows.push(['instruments', '', count(instruments.count), '', ''])
+  rows.push(['instruments', '', count(instruments.count), '', ''])
   for (const { marketId, count: providers, atBlock } of liquidityProviders) {
     rows.push(['providers', marketId, count(providers), '', `block ${atBlock}`])
   }

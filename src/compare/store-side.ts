@@ -27,14 +27,13 @@ export function heldOf({ coverage }: CoverageBody): Held {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
     ranges.map(({ from, to }) => ({ from: BigInt(from), to: BigInt(to) }))
-  // A service of version 0.1.0 says nothing of imports.
-  const imported = heights(blocks.imported ?? [])
+  const imported = heights(blocks.imported)
   return {
     chainId,
     heights: [...heights(blocks.ranges), ...imported].sort((a, b) => (a.from < b.from ? -1 : 1)),
     imported,
     timestamp: BigInt(blocks.lastTimestamp),
-    isPruned: prunedBefore !== null && prunedBefore !== undefined,
+    isPruned: prunedBefore !== null,
     markets: ({ name }) => {
       const rows = (coverage as Record<string, unknown>)[name]
       const ids = Array.isArray(rows)

@@ -57,15 +57,13 @@ export async function wholeCoverage(
   first: CoverageBody['coverage'],
 ): Promise<CoverageBody['coverage']> {
   const { blocks } = first
-  // A service of version 0.1.0 says nothing of imports.
-  blocks.imported ??= []
   let { next } = first
   while (next !== null) {
     const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200])
     const { coverage } = json<CoverageBody>(base, answer)
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
-    for (const range of coverage.blocks.imported ?? []) blocks.imported.push(range)
+    for (const range of coverage.blocks.imported) blocks.imported.push(range)
     for (const name of BY_MARKET) (first[name] as unknown[]).push(...coverage[name])
     next = coverage.next
   }
