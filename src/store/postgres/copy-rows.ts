@@ -4,7 +4,7 @@ import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Table } from '../tables.ts'
 import { openedDriver, type Queryable } from './connection.ts'
 
-/** What the driver's connection has for `copy`; its types leave it out. */
+/** What the driver's connection has for `copy`; its types leave it out. Private parts, as in prepared-read.ts. */
 type CopyConnection = Connection & {
   sendCopyFromChunk: (chunk: Buffer) => void
   endCopyFrom: () => void
