@@ -122,10 +122,10 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(before.funding_period_data_points!.length, 3)
       await ingestWell(t, store, fileOf(...BLOCKS))
       const after = await dumpOf(store)
-      const { instruments, assets } = await dumpOf(await storeWith(t, kind, BLOCKS))
+      const { instruments, assets, markets } = await dumpOf(await storeWith(t, kind, BLOCKS))
       assertSameDump(
         after,
-        { ...before, instruments: instruments!, assets: assets!, kept_from: [] },
+        { ...before, instruments: instruments!, assets: assets!, markets: markets!, kept_from: [] },
         'pruned',
       )
     })
