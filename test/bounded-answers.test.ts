@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
-import { COVERAGE_SCHEMA } from '../src/api/openapi/openapi-coverage.ts'
-import type { CoverageBody } from '../src/api/pages/coverage-body.ts'
-import { pagesOf } from '../src/api/pages/make-page.ts'
+import { makerOf } from '../src/api/maker.ts'
+import { COVERAGE_SCHEMA } from '../src/api/questions/coverage.ts'
+import type { CoverageBody } from '../src/api/questions/coverage-body.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { statusOfStore } from '../src/status/status.ts'
 import {
@@ -166,7 +166,7 @@ test('Coverage of a SQLite file is not made by the thread that answers', async (
   const watched = { ...reader, holdings: () => assert.fail(`read ${++read} times here`) }
   const base = await serve(t, store, {
     reader: watched,
-    pages: { ...pagesOf(reader), report: async () => null },
+    maker: { ...makerOf(reader), make: async () => null },
   })
   assert.equal((await send(base, PATH)).status, 503)
   assert.equal(read, 0)

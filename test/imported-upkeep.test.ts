@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import type { CoverageBody } from '../src/api/pages/coverage-body.ts'
+import type { CoverageBody } from '../src/api/questions/coverage-body.ts'
 import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
 import { describeStatus } from '../src/cli/describe-status.ts'

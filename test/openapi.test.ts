@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { BaseResolver, createConfig, lintDocument, makeDocumentFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../src/api/openapi/openapi.ts'
-import { KNOWN_PATHS, streamPath } from '../src/api/paths.ts'
+import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH, streamPath } from '../src/api/paths.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/scale.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, routedPaths, serve } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 type Schema = Record<string, unknown>
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema; examples?: unknown }
@@ -184,7 +185,12 @@ describe('The OpenAPI document', () => {
     assert.ok(schemas > 30)
     const ids = Object.values(document.paths).map(({ get }) => get.operationId)
     assert.equal(new Set(ids).size, ids.length)
-    const names = KNOWN_PATHS.map((path) => path.replace(/:(\w+)/, '{$1}'))
+  })
+
+  test('describes every path that is answered, but for those of the pages', async (t) => {
+    const pages = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
+    const paths = await routedPaths(t, join(temporaryFolder(t), 'lyra.db'))
+    const names = paths.filter((path) => !pages.includes(path)).map((path) => path.replace(/:(\w+)/, '{$1}'))
     assert.deepEqual(Object.keys(document.paths).sort(), names.sort())
   })
 

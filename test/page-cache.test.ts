@@ -4,7 +4,7 @@ import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { createPageCache, type KeptPage, type PageScope } from '../src/api/pages/page-cache.ts'
+import { createAnswerCache, type KeptAnswer, type KeptUntil } from '../src/api/answer-cache.ts'
 import type { Change } from '../src/store/changes.ts'
 import type { Freshness } from '../src/store/page.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
@@ -222,19 +222,18 @@ describe('a cache of pages', () => {
     }
   }
 
-  const points = (scope: string): PageScope => ({ resource: 'fundingPeriodDataPoints', scope })
-  const providers = (scope: string | null): PageScope => ({ resource: 'liquidityProviders', scope })
-  const checkpoints: PageScope = { resource: 'checkpoints', scope: null }
-  const pageOf = (scope: PageScope, version: KeptPage['version'], bytes = 10): KeptPage => ({
-    route: '/',
+  const points = (scope: string): Change => ({ resource: 'fundingPeriodDataPoints', scope })
+  const providers = (scope: string | null): Change => ({ resource: 'liquidityProviders', scope })
+  const checkpoints: Change = { resource: 'checkpoints', scope: null }
+  const pageOf = (until: KeptUntil, version: KeptAnswer['version'], bytes = 10): KeptAnswer => ({
     body: Buffer.alloc(bytes),
     tag: '"tag"',
     isGzipped: false,
-    scope,
+    until,
     version,
   })
 
-  const cases: [what: string, page: PageScope, changes: Change[] | null, stays: boolean][] = [
+  const cases: [what: string, page: KeptUntil, changes: Change[] | null, stays: boolean][] = [
     ['rows of another market', points(MARKET_A), [points(MARKET_B)], true],
     ['rows of its market', points(MARKET_A), [points(MARKET_A)], false],
     ['rows of its market among others', points(MARKET_A), [points(MARKET_B), points(MARKET_A)], false],
@@ -252,21 +251,22 @@ describe('a cache of pages', () => {
     ['another resource', points(MARKET_A), [checkpoints], true],
     ['another resource of its market', points(MARKET_A), [providers(MARKET_A)], true],
     ['rows that are told apart by nothing', checkpoints, [checkpoints], false],
+    ['nothing, where it is that of one commit', 'the next commit', [], false],
   ]
   for (const [what, list, changes, stays] of cases) {
     test(`a commit of ${what} ${stays ? 'leaves a page' : 'drops a page'}`, async () => {
       const { reader, commit, current } = createCommits()
-      const cache = createPageCache(reader, 1_000_000)!
+      const cache = createAnswerCache(reader, 1_000_000)!
       await cache.put('key', pageOf(list, current()))
-      assert.notEqual(await cache.check('key'), null)
+      assert.notEqual(await cache.find('key'), null)
       commit(changes)
-      assert.equal((await cache.check('key')) !== null, stays)
+      assert.equal((await cache.find('key')) !== null, stays)
     })
   }
 
   test('a page of an older commit than the last look is not taken', async () => {
     const { reader, commit, current } = createCommits()
-    const cache = createPageCache(reader, 1_000_000)!
+    const cache = createAnswerCache(reader, 1_000_000)!
     const before = current()
     commit([])
     await cache.put('key', pageOf(points(MARKET_A), before))
@@ -275,13 +275,13 @@ describe('a cache of pages', () => {
 
   test('holds no more than it may, and lets go of what was not asked for longest', async () => {
     const { reader, current } = createCommits()
-    const cache = createPageCache(reader, 20_000)!
+    const cache = createAnswerCache(reader, 20_000)!
     const list = points(MARKET_A)
     const putTwice = async (key: string, bytes: number) => {
       for (let time = 1; time <= 2; time++) await cache.put(key, pageOf(list, current(), bytes))
     }
     for (const key of ['one', 'two', 'three']) await putTwice(key, 5_000)
-    await cache.check('one')
+    await cache.find('one')
     await putTwice('four', 5_000)
     assert.deepEqual(
       ['one', 'two', 'three', 'four'].map((key) => cache.has(key)),
@@ -293,7 +293,7 @@ describe('a cache of pages', () => {
 
   test('keeps a large page from the second time on, a small one from the first', async () => {
     const { reader, current } = createCommits()
-    const cache = createPageCache(reader, 100_000)!
+    const cache = createAnswerCache(reader, 100_000)!
     const list = points(MARKET_A)
     await cache.put('small', pageOf(list, current(), 4_096))
     await cache.put('large', pageOf(list, current(), 4_097))
@@ -304,7 +304,7 @@ describe('a cache of pages', () => {
 
   test('remembers so many characters of requests at most', async () => {
     const { reader, current } = createCommits()
-    const cache = createPageCache(reader, 1_000_000)!
+    const cache = createAnswerCache(reader, 1_000_000)!
     const put = (key: string) => cache.put(key, pageOf(points(MARKET_A), current(), 5_000))
     await put('first')
     for (let count = 0; count < 70; count++) await put(`${count} `.padEnd(16_000, 'x'))
@@ -316,7 +316,7 @@ describe('a cache of pages', () => {
 
   test('keeps a page as it was put, whatever becomes of the memory', async () => {
     const { reader, current } = createCommits()
-    const cache = createPageCache(reader, 100_000)!
+    const cache = createAnswerCache(reader, 100_000)!
     for (const bytes of [256, 8_192]) {
       const expected = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 256))
       for (let time = 1; time <= 2; time++) {
@@ -325,7 +325,7 @@ describe('a cache of pages', () => {
         body.fill(0)
         await put
       }
-      const kept = (await cache.check('key'))!.page.body
+      const kept = (await cache.find('key'))!.answer.body
       assert.deepEqual(Buffer.from(kept as string, 'latin1'), expected)
     }
   })

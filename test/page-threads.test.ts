@@ -3,9 +3,11 @@ import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { type MadePage, type Pages, pagesOf } from '../src/api/pages/make-page.ts'
-import type { PageRequest } from '../src/api/pages/page-request.ts'
-import { startPageThreads } from '../src/api/pages/page-threads.ts'
+import { type Maker, makerOf } from '../src/api/maker.ts'
+import { startMakingThreads } from '../src/api/making-threads.ts'
+import type { PageRequest } from '../src/api/questions/page-request.ts'
+import type { Made } from '../src/api/questions/question.ts'
+import { questionAt } from '../src/api/questions/questions.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
@@ -37,12 +39,13 @@ function points(limit: number, change: Partial<PageQuery> = {}, backward = false
   }
 }
 
+function make(maker: Maker, { query: { resource, ...query }, backward }: PageRequest): Promise<Made | null> {
+  return maker.make(questionAt(resource.path), { query, backward }, 'json')
+}
+
 /** What a page is, without the means to use its memory again, which is used at once. */
-async function contentOf(
-  pages: Pages,
-  asked: PageRequest,
-): Promise<Omit<MadePage, 'body'> & { text: string }> {
-  const { body, release, ...content } = (await pages.make(asked))!
+async function contentOf(maker: Maker, asked: PageRequest): Promise<Omit<Made, 'body'> & { text: string }> {
+  const { body, release, ...content } = (await make(maker, asked))!
   const text = body.toString()
   release?.()
   return { ...content, text }
@@ -52,7 +55,7 @@ test('Threads make the pages that are made without them, many at a time', option
   const store = kind!.create(t)
   await ingestWhole(store, SAMPLE)
   const reader = await openStore(store).openReader()
-  const threads = startPageThreads(store, SILENT)
+  const threads = startMakingThreads(store, SILENT)
   const asked = [
     points(1),
     points(50),
@@ -62,7 +65,7 @@ test('Threads make the pages that are made without them, many at a time', option
     points(700, { resource: liquidityProviders }),
   ]
   try {
-    const here = pagesOf(reader)
+    const here = makerOf(reader)
     const expected = await Promise.all(asked.map((each) => contentOf(here, each)))
     assert.ok(expected.every(({ text }) => text.length > 100))
     for (let round = 0; round < 3; round++) {
@@ -83,13 +86,13 @@ test('Pages of few rows are made by one thread, those of many by two', options, 
   }
   process.on('worker', count)
   t.after(() => process.off('worker', count))
-  const threads = startPageThreads(store, SILENT)
+  const threads = startMakingThreads(store, SILENT)
   t.after(() => threads.close())
-  const make = (limit: number, pages: number) =>
+  const makeAll = (limit: number, pages: number) =>
     Promise.all(Array.from({ length: pages }, () => contentOf(threads, points(limit))))
-  await make(100, 10)
+  await makeAll(100, 10)
   assert.equal(started, 1)
-  const [first, ...others] = await make(1_000, 7)
+  const [first, ...others] = await makeAll(1_000, 7)
   assert.equal(started, 2)
   for (const other of others) assert.deepEqual(other, first)
 })
@@ -98,9 +101,9 @@ test('Long pages, which are read in pieces, are what they are in one', options, 
   const store = kind!.create(t)
   await ingestWhole(store, generatedPoints(t))
   const reader = await openStore(store).openReader()
-  const threads = startPageThreads(store, SILENT)
+  const threads = startMakingThreads(store, SILENT)
   try {
-    const here = pagesOf(reader)
+    const here = makerOf(reader)
     const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.holdings(ALL_HOLDINGS))!
       .fundingPeriodDataPoints[0]!
     assert.ok(Number(count) > 5_500)
@@ -188,13 +191,13 @@ function generatedPoints(t: TestContext): string {
 test('A store that is away is reported as that, and read again once it is back', options, async (t) => {
   const store = kind!.create(t)
   await ingestWhole(store, SAMPLE)
-  const threads = startPageThreads(store, SILENT)
+  const threads = startMakingThreads(store, SILENT)
   t.after(() => threads.close())
   const before = await contentOf(threads, points(5))
   renameSync(store, `${store}.away`)
   // The long page's thread starts while the store is away: it must not make one.
   for (const asked of [points(5), points(5_000)]) {
-    await assert.rejects(threads.make(asked), StoreUnavailableError)
+    await assert.rejects(make(threads, asked), StoreUnavailableError)
   }
   assert.equal(existsSync(store), false)
   renameSync(`${store}.away`, store)
@@ -205,25 +208,25 @@ test('A store that is away is reported as that, and read again once it is back',
 test('A fault of ours is reported as one', options, async (t) => {
   const store = kind!.create(t)
   await ingestWhole(store, SAMPLE)
-  const threads = startPageThreads(store, SILENT)
+  const threads = startMakingThreads(store, SILENT)
   t.after(() => threads.close())
-  const unknown = { ...checkpoints, name: 'nothing' as 'checkpoints' }
-  await assert.rejects(threads.make(points(3, { resource: unknown })), (error: Error) => {
+  const unknown = { ...questionAt(checkpoints.path), path: '/nothing', lane: () => 'usual' as const }
+  await assert.rejects(threads.make(unknown, { query: { limit: 1 } }, 'json'), (error: Error) => {
     assert.ok(!(error instanceof StoreUnavailableError))
-    assert.match(error.stack!, /there is no resource nothing[\s\S]*page-thread/)
+    assert.match(error.stack!, /there is no question \/nothing[\s\S]*making-thread/)
     return true
   })
-  assert.notEqual(await threads.make(points(3)), null)
+  assert.notEqual(await make(threads, points(3)), null)
 })
 
 test('A thread that fails is said to have, and is started again when it is asked', async () => {
   const lines: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) })
-  const threads = startPageThreads('', log)
+  const threads = startMakingThreads('', log)
   for (let time = 1; time <= 2; time++) {
-    await assert.rejects(threads.make(points(3)), StoreUnavailableError)
+    await assert.rejects(make(threads, points(3)), StoreUnavailableError)
     assert.equal(lines.length, time)
-    assert.match(lines.at(-1)!, /a thread that makes pages failed/)
+    assert.match(lines.at(-1)!, /a thread that makes answers failed/)
     assert.match(lines.at(-1)!, /the store has no name/)
   }
   await threads.close()

@@ -7,7 +7,8 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createTurns } from '../src/api/http/turns.ts'
-import { type Pages, pagesOf } from '../src/api/pages/make-page.ts'
+import { type Maker, makerOf } from '../src/api/maker.ts'
+import { auctionsQuestion } from '../src/api/questions/auctions.ts'
 import { createPaceJudge } from '../src/api/streams/export-pace.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { createShares } from '../src/shares.ts'
@@ -88,15 +89,16 @@ test('Reports are waited for by reports alone, by those of unknown markets never
   await ingestWhole(store, SAMPLE)
   const reader = await openStore(store).openReader()
   t.after(() => reader.close())
-  const pages = pagesOf(reader)
+  const maker = makerOf(reader)
   /** Reports in the making, by the end of their range, and what has them made. */
   const inMaking: [end: bigint, finish: () => void][] = []
-  const report: Pages['report'] = async (asked) => {
-    if (!('auctions' in asked)) return pages.report(asked)
-    await new Promise<void>((resolve) => inMaking.push([asked.auctions.end!, resolve]))
-    return pages.report(asked)
+  const make: Maker['make'] = async (question, asked, form) => {
+    if (question.path !== auctionsQuestion.path) return maker.make(question, asked, form)
+    const { end } = asked as { end: bigint }
+    await new Promise<void>((resolve) => inMaking.push([end, resolve]))
+    return maker.make(question, asked, form)
   }
-  const base = await serve(t, store, { reader, pages: { ...pages, report }, trustProxy: true })
+  const base = await serve(t, store, { reader, maker: { ...maker, make }, trustProxy: true })
   const { fundingPeriodDataPoints } = JSON.parse((await ask(base, 'GET /api/v2/coverage')).body).coverage
   const [{ marketId }] = fundingPeriodDataPoints
   const auctions = (address: string, end: number, id = marketId) =>

@@ -1,66 +1,35 @@
-import { type IncomingMessage, METHODS } from 'node:http'
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
-import { marketSummaries } from '../resources/market-summaries.ts'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
 import { RESOURCES } from '../resources/resources.ts'
 import type { Reader } from '../store/store.ts'
+import { createAnswerCache } from './answer-cache.ts'
+import { createAnswers } from './answers.ts'
 import type { GrpcOptions } from './grpc/grpc-server.ts'
 import { createBacklog } from './http/backlog.ts'
 import { clientAddress } from './http/client-address.ts'
 import { watchCluster } from './http/cluster-watch.ts'
 import { createConnections } from './http/connections.ts'
-import { addCorsHeaders, answerPreflight, type CorsOrigins, isPreflight } from './http/cors.ts'
-import {
-  ALLOWED_METHODS,
-  type ApiError,
-  expectedError,
-  internalError,
-  malformedRequest,
-  methodNotAllowed,
-  notFound,
-} from './http/errors.ts'
+import { answerPreflight, type CorsOrigins, isPreflight } from './http/cors.ts'
+import { ALLOWED_METHODS, createExplainError, methodNotAllowed, notFound } from './http/errors.ts'
+import { Exchange } from './http/exchange.ts'
 import { LIMITS, type Limits } from './http/limits.ts'
 import { createMetrics, type Metrics, type MetricsText, type WatchedDisks } from './http/metrics.ts'
 import { createParserErrors } from './http/parser-errors.ts'
-import { checkTarget } from './http/query-string.ts'
+import { checkTarget, pathOf } from './http/query-string.ts'
+import { questionRoute } from './http/question-route.ts'
 import { createRequestCount } from './http/rate-limit.ts'
 import type { IngestionState } from './http/readiness.ts'
 import { checkHead } from './http/request-head.ts'
-import { requestId } from './http/request-id.ts'
-import { SAFE_HEADERS } from './http/safe-headers.ts'
-import { sendError } from './http/send-json.ts'
-import { addServiceRoutes } from './http/service-routes.ts'
-import { addStaticRoutes, type StaticRoutes } from './http/static-routes.ts'
+import { createRouter } from './http/router.ts'
+import { serviceRoutes } from './http/service-routes.ts'
+import { staticRoutes } from './http/static-routes.ts'
 import { createTurns } from './http/turns.ts'
-import { auctionsHandler } from './pages/auctions-route.ts'
-import { coverageHandler } from './pages/coverage-route.ts'
-import { fundingEstimateHandler } from './pages/funding-estimate-route.ts'
-import { createKeptReports } from './pages/kept-reports.ts'
-import type { Pages } from './pages/make-page.ts'
-import { marketSummariesHandler } from './pages/market-summaries-route.ts'
-import { createPageCache } from './pages/page-cache.ts'
-import { createPageFront, type PageFaults, type PageFront } from './pages/page-front.ts'
-import { pageHandler } from './pages/page-route.ts'
-import { createSendReport } from './pages/send-report.ts'
-import { seriesHandler } from './pages/series-route.ts'
-import {
-  AUCTIONS_PATH,
-  COVERAGE_PATH,
-  exportPath,
-  FUNDING_ESTIMATE_PATH,
-  READ_METHODS,
-  ROUTED_PATHS,
-  SERIES_PATH,
-  UNLIMITED_PATHS,
-} from './paths.ts'
+import type { Maker } from './maker.ts'
+import { QUESTIONS } from './questions/questions.ts'
 import { createExports } from './streams/export-route.ts'
 import type { LongReads } from './streams/long-reads.ts'
-import { addStreamRoutes } from './streams/stream-route.ts'
+import { createStreams } from './streams/stream-route.ts'
 
 /** Bytes of request line and headers together. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -84,11 +53,11 @@ const REPORTS_AT_ONCE = 2
 
 export type AppOptions = {
   reader: Reader
-  /** Makes the pages, of the store that `reader` reads. */
-  pages: Pages
+  /** Makes answers, from the store that `reader` reads. */
+  maker: Maker
   /** Reads for streams and exports, of the same store. */
   longReads: LongReads
-  log: FastifyBaseLogger
+  log: Logger
   ingestion: IngestionState
   corsOrigins: CorsOrigins
   /** Requests a second from one address; null for no limit. */
@@ -110,18 +79,24 @@ export type AppOptions = {
 
 /** The application: every route, and what all of them share. Listening is left to its user. */
 export type App = {
-  server: FastifyInstance
+  server: Server
+  /** The paths of all routes. */
+  paths: readonly string[]
   metrics: Metrics
-  /** What another door to the same pages shares with this one. */
-  shared: Pick<GrpcOptions, 'turns' | 'cache' | 'connections' | 'backlog' | 'countRequest' | 'onAlone'>
+  /** Ends streams, answers what is in flight, and closes. */
+  close(): Promise<void>
+  /** What gRPC, the other way in, shares with this one. */
+  shared: Pick<
+    GrpcOptions,
+    'answers' | 'connections' | 'backlog' | 'countRequest' | 'onAlone' | 'explainError'
+  >
 }
 
-function refuseSchema(): never {
-  throw new Error('schemas of routes have no compiler here')
-}
+/** How long a connection may rest between two requests, unless nothing moves on it for {@link IDLE_CONNECTION_MS}. */
+const KEEP_ALIVE_MS = 72_000
 
 export function createApp(options: AppOptions): App {
-  const { reader, pages, longReads, log, ingestion, corsOrigins, version } = options
+  const { reader, maker, longReads, log, ingestion, corsOrigins } = options
   const clusterFaults = watchCluster(reader, log)
   const metrics = createMetrics(reader, ingestion, clusterFaults, options.disks)
   const backlog = createBacklog()
@@ -137,255 +112,136 @@ export function createApp(options: AppOptions): App {
   const addressOf = (request: IncomingMessage) => clientAddress(request, options.trustProxy)
   const connections = createConnections({ backlog, places: limits.connections, addressOf, onAlone })
   const countRequest = createRequestCount(options.rateLimit)
+  const explainError = createExplainError(log)
+  const cache = createAnswerCache(reader, options.cacheBytes)
+  const turns = {
+    usual: createTurns(onAlone, PAGES_AT_ONCE),
+    long: createTurns(onAlone, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    report: createTurns(onAlone, REPORTS_AT_ONCE),
+  }
+  const answers = createAnswers({ reader, maker, turns, cache, onKept: metrics.answeredFromMemory })
+
+  const exports = createExports({ longReads, storeLog: reader.log, log, limits, onAlone })
+  const streams = createStreams({ reader, hub: longReads.hub, backlog, metrics, limits, log, onAlone })
+  const resourceAt = new Map(RESOURCES.map((resource) => [resource.path, resource]))
+  const routes = [
+    ...QUESTIONS.map((question) => {
+      const route = questionRoute(question, answers)
+      const resource = resourceAt.get(question.path)
+      return resource === undefined ? route : exports.besidePages(resource, route)
+    }),
+    ...RESOURCES.map(exports.ofAllMarkets),
+    ...streams.routes,
+    ...staticRoutes(),
+    ...serviceRoutes({
+      ...options,
+      metrics,
+      metricsText: options.metricsText,
+      storeName: options.storeName,
+      clusterFaults,
+    }),
+  ]
+  const findRoute = createRouter(routes)
+
+  let isClosing = false
+  const exchanges = { corsOrigins, backlog, metrics, isClosing: () => isClosing }
+
+  /** Answers a request, whatever it is: the only way to an answer. */
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new Exchange(exchanges, request, response, addressOf(request))
+    if (connections.takeTurnAtOnce(request, response)) answer(exchange)
+    else {
+      connections.takeTurn(request, response).then(
+        (hasTurn) => {
+          if (hasTurn) answer(exchange)
+        },
+        (error) => fail(exchange, error),
+      )
+    }
+  }
+
+  function answer(exchange: Exchange): void {
+    try {
+      answerOf(exchange)?.catch((error) => fail(exchange, error))
+    } catch (error) {
+      void fail(exchange, error)
+    }
+  }
+
+  async function fail(exchange: Exchange, error: unknown): Promise<void> {
+    const fault = explainError(error, { requestId: exchange.id })
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else exchange.sendError(fault, isUnlimited(exchange) ? null : await position())
+  }
+
+  /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */
+  function answerOf(exchange: Exchange): Promise<void> | undefined {
+    const { request, target } = exchange
+    if (isPreflight(request)) {
+      answerPreflight(exchange)
+      return undefined
+    }
+    const found = findRoute(pathOf(target))
+    if (found !== null) Object.assign(exchange, found)
+    if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
+    checkHead(request)
+    checkTarget(target)
+    // `OPTIONS *` asks what the whole server can do (RFC 9110, 9.3.7).
+    if (found === null && !(request.method === 'OPTIONS' && target === '*')) throw notFound()
+    if (request.method === 'OPTIONS') return answerOptions(exchange)
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
+    return found!.route.answer(exchange)
+  }
+
+  async function answerOptions(exchange: Exchange): Promise<void> {
+    exchange.send(204, { position: await position(), headers: { allow: ALLOWED_METHODS } })
+  }
+
+  /** Where the store stands, if it can be read and holds a block. */
+  const position = () => reader.position().catch(() => null)
+
   const parserErrors = createParserErrors({
     reader,
     corsOrigins,
     connections,
+    findRoute,
     // Behind a proxy the client's address stands in the headers, which are not read here.
     countRequest: options.trustProxy ? () => ({}) : countRequest,
   })
-  const faults: PageFaults = new WeakMap()
-  const server = fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    routerOptions: {
-      maxParamLength: MAX_HEADER_BYTES,
-      // Queries are read by query-string.ts.
-      querystringParser: () => ({}),
-    },
-    // No route has a schema, and Fastify's own compilers of schemas take a twentieth of the start to load.
-    schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
-    // While the service stops, what still comes on an open connection is answered, and the connection closed.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    connectionTimeout: IDLE_CONNECTION_MS,
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      // Node's own refusal has no body; checkHead has.
-      requireHostHeader: false,
-    },
-    genReqId: requestId,
-    // The router would answer a path that cannot be decoded by itself; the hook below sees the original.
-    rewriteUrl: ({ url = '/' }) => (!url.includes('%') || isDecodable(url) ? url : '/undecodable'),
-    clientErrorHandler: parserErrors.onClientError,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    // Node's own refusal has no body; checkHead's has.
+    requireHostHeader: false,
   })
-  server.server.on('connection', connections.admit)
+  server.setTimeout(IDLE_CONNECTION_MS)
   // A client that ends its side of the connection after its last request still gets the answer.
-  Object.assign(server.server, { httpAllowHalfOpen: true })
-  server.server.on('connect', parserErrors.onConnect)
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', connections.admit)
+  server.on('request', take)
   // An expectation that is not known may be passed over (RFC 9110, 10.1.1); Node's own refusal has no body.
-  server.server.on('checkExpectation', (request, response) =>
-    server.server.emit('request', request, response),
-  )
-  for (const method of METHODS) {
-    if (!server.supportedMethods.includes(method) && method !== 'CONNECT') server.addHttpMethod(method)
-  }
-
-  server.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id).headers(SAFE_HEADERS)
-    addCorsHeaders(corsOrigins, request, reply)
-    if (!(await connections.takeTurn(request.raw, reply.raw))) return reply.hijack()
-    if (isPreflight(request)) {
-      answerPreflight(request, reply)
-      return reply
-    }
-    const fault = faults.get(request.raw)
-    if (fault !== undefined) {
-      reply.headers(fault.limits)
-      throw fault.error
-    }
-    if (!isUnlimited(request)) {
-      reply.headers(countRequest(addressOf(request.raw)))
-    }
-    checkHead(request.raw)
-    checkTarget(request.originalUrl)
-    // Before a body is parsed: whatever it holds, the answer is the same.
-    if (isUnknown(request, files) && !asksForWholeServer(request)) throw notFound()
-    if (request.method === 'OPTIONS') {
-      await addBlockHeaders(reader, reply)
-      return reply.code(204).header('allow', ALLOWED_METHODS).send()
-    }
-    if (!READ_METHODS.includes(request.method)) throw methodNotAllowed()
-  })
-
-  server.addHook('onSend', (request, reply, payload, done) => {
-    if (Buffer.isBuffer(payload)) {
-      reply.raw.once('close', backlog.hold(addressOf(request.raw), reply.raw.socket!, payload.length))
-    }
-    done()
-  })
-
-  server.addHook('onResponse', async (request, reply) => {
-    metrics.requestSeconds.observe(
-      {
-        route: request.routeOptions.url ?? 'unknown',
-        method: request.method,
-        status: String(reply.statusCode),
-      },
-      reply.elapsedTime / 1000,
-    )
-  })
-
-  server.setNotFoundHandler(() => {
-    throw notFound()
-  })
-
-  server.setErrorHandler(async (error, request, reply) => {
-    const answer = apiErrorOf(error, request)
-    if (!isUnlimited(request)) await addBlockHeaders(reader, reply)
-    sendError(request, reply, answer)
-    return reply
-  })
-
-  const cache = createPageCache(reader, options.cacheBytes)
-  const pageTurns = {
-    usual: createTurns(onAlone, PAGES_AT_ONCE),
-    long: createTurns(onAlone, pages.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
-  }
-  const front = createPageFront({
-    pages,
-    turns: pageTurns,
-    cache,
-    connections,
-    backlog,
+  server.on('checkExpectation', take)
+  server.on('clientError', parserErrors.onClientError)
+  server.on('connect', parserErrors.onConnect)
+  return {
+    server,
+    paths: routes.map(({ path }) => path),
     metrics,
-    corsOrigins,
-    countRequest,
-    addressOf,
-    faults,
-  })
-  answerFirst(server, front)
-  const exports = createExports({ longReads, log: reader.log, limits, addressOf, onAlone })
-  for (const resource of RESOURCES) {
-    server.route({
-      method: READ_METHODS,
-      url: resource.path,
-      handler: exports.handlerOf(
-        resource,
-        pageHandler(resource, { pages, turns: pageTurns, cache, addressOf }),
-      ),
-    })
-  }
-  for (const resource of RESOURCES) {
-    server.route({
-      method: READ_METHODS,
-      url: exportPath(resource),
-      handler: exports.fullHandlerOf(resource),
-    })
-  }
-  addStreamRoutes(server, { reader, hub: longReads.hub, backlog, metrics, limits, addressOf, onAlone })
-  const turns = createTurns(onAlone, REPORTS_AT_ONCE)
-  const sendReport = createSendReport({ reader, pages, turns, addressOf })
-  server.route({
-    method: READ_METHODS,
-    url: COVERAGE_PATH,
-    handler: coverageHandler(sendReport),
-  })
-  const reports = createKeptReports({ reader, pages })
-  server.route({
-    method: READ_METHODS,
-    url: FUNDING_ESTIMATE_PATH,
-    handler: fundingEstimateHandler({ sendReport, reports }),
-  })
-  server.route({
-    method: READ_METHODS,
-    url: marketSummaries.path,
-    handler: marketSummariesHandler({ sendReport, reports }),
-  })
-  server.route({
-    method: READ_METHODS,
-    url: SERIES_PATH,
-    handler: seriesHandler(sendReport),
-  })
-  server.route({
-    method: READ_METHODS,
-    url: AUCTIONS_PATH,
-    handler: auctionsHandler(sendReport),
-  })
-  const files = addStaticRoutes(server)
-  addServiceRoutes(server, {
-    reader,
-    ingestion,
-    metrics,
-    metricsText: options.metricsText,
-    version,
-    storeName: options.storeName,
-    clusterFaults,
-  })
-  routeOtherMethods(server)
-  return { server, metrics, shared: { turns: pageTurns, cache, connections, backlog, countRequest, onAlone } }
-}
-
-/** Lets pages be answered ahead of everything else, until the server closes: it ends connections then. */
-function answerFirst(server: FastifyInstance, front: PageFront): void {
-  const [handle] = server.server.listeners('request') as Parameters<PageFront>[2][]
-  let isClosing = false
-  server.addHook('preClose', async () => {
-    isClosing = true
-  })
-  server.server.removeListener('request', handle!)
-  server.server.on('request', (request, response) => {
-    if (isClosing) handle!(request, response)
-    else front(request, response, handle!)
-  })
-}
-
-/** Routes the other methods of known paths, so that these differ from unknown paths; the hook above answers. */
-function routeOtherMethods(server: FastifyInstance): void {
-  const method = server.supportedMethods.filter((name) => !READ_METHODS.includes(name))
-  for (const url of ROUTED_PATHS) {
-    server.route({
-      method,
-      url,
-      handler: () => {
-        throw methodNotAllowed()
-      },
-    })
+    close: async () => {
+      isClosing = true
+      streams.end()
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+    shared: { answers, connections, backlog, countRequest, onAlone, explainError },
   }
 }
 
-/** Whether what is asked for answers whatever the rate and the store. */
-function isUnlimited(request: FastifyRequest): boolean {
-  return request.originalUrl !== '*' && UNLIMITED_PATHS.has(request.routeOptions.url ?? '')
-}
-
-/** Whether nothing is there to be answered. The router takes `*` for `/`. */
-function isUnknown(request: FastifyRequest, files: StaticRoutes): boolean {
-  return request.is404 || request.originalUrl === '*' || files.lacks(request)
-}
-
-/** `OPTIONS *` (RFC 9110, 9.3.7). */
-function asksForWholeServer(request: FastifyRequest): boolean {
-  return request.method === 'OPTIONS' && request.originalUrl === '*'
-}
-
-function isDecodable(target: string): boolean {
-  try {
-    checkTarget(target)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** What a thrown error is to the client. Our own faults are logged, and the client gets the request's id alone. */
-function apiErrorOf(error: unknown, request: FastifyRequest): ApiError {
-  const expected = expectedError(error, request.log)
-  if (expected !== null) return expected
-  const status = (error as { statusCode?: number }).statusCode
-  if (status !== undefined && status >= 400 && status < 500) {
-    return malformedRequest((error as Error).message)
-  }
-  request.log.error({ err: error, requestId: request.id }, 'a request failed')
-  return internalError(request.id)
-}
-
-/** Adds where the store stands, where it can be read and holds a block. */
-async function addBlockHeaders(reader: Reader, reply: FastifyReply): Promise<void> {
-  const position = await reader.position().catch(() => null)
-  if (position === null) return
-  reply.header('x-block-height', position.height).header('x-block-timestamp', position.timestamp)
+/** Whether an answer is given whatever the rate and the store. */
+function isUnlimited({ route }: Exchange): boolean {
+  return route?.isUnlimited === true
 }

@@ -1,4 +1,4 @@
-import type { CoverageBody } from '../api/pages/coverage-body.ts'
+import type { CoverageBody } from '../api/questions/coverage-body.ts'
 import { describeHeights } from '../domain/coverage.ts'
 import { describeDuration } from '../domain/duration.ts'
 import { printable } from '../domain/printable.ts'

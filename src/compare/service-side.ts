@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CoverageBody } from '../api/pages/coverage-body.ts'
-import { COVERAGE_PATH } from '../api/paths.ts'
+import type { CoverageBody } from '../api/questions/coverage-body.ts'
+import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { ask, json, ServiceError, wholeCoverage } from '../status/service-status.ts'

@@ -1,4 +1,4 @@
-import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
+import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
 import { MARKET_ID } from '../domain/ids.ts'
 import { exportRows } from '../export/export-rows.ts'
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'

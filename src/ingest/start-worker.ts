@@ -16,10 +16,14 @@ export type IngestionListener = {
   onFailed(error: Error): void
 }
 
+/** Memory for the thread's young objects: rows of a batch live longer than that anyway. */
+const MAX_YOUNG_MB = 24
+
 /** Starts ingesting what is named, in a separate thread. */
 export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {
   const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
     workerData: task,
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB },
   })
   let running = true
   worker.on('message', (message: WorkerMessage) => listener.onMessage(message))

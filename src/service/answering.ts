@@ -5,15 +5,15 @@ import { type App, createApp } from '../api/app.ts'
 import type { GrpcServer } from '../api/grpc/grpc-server.ts'
 import type { MetricsText } from '../api/http/metrics.ts'
 import type { IngestionState } from '../api/http/readiness.ts'
-import { type Pages, pagesOf } from '../api/pages/make-page.ts'
-import { startPageThreads } from '../api/pages/page-threads.ts'
+import { type Maker, makerOf } from '../api/maker.ts'
+import { startMakingThreads } from '../api/making-threads.ts'
 import { type LongReads, longReadsOf, startLongReads } from '../api/streams/long-reads.ts'
 import { findStore } from '../store/open-store.ts'
 import { openReplicaReader } from '../store/replica-reader.ts'
 import { type Reader, type Store, StoreAwayError } from '../store/store.ts'
 import { VERSION } from '../version.ts'
 import type { IngestionNews } from './ingestion.ts'
-import { closeServer, listen, listenGrpc, STOP_TIMEOUT_MS } from './listen.ts'
+import { closeServer, listen, STOP_TIMEOUT_MS } from './listen.ts'
 import type { ServeSettings } from './settings.ts'
 
 /** The part of a service that answers requests. */
@@ -33,7 +33,7 @@ export async function startAnswering(
   metricsText?: MetricsText,
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
-  const pages = openPages(settings, reader, log)
+  const maker = openMaker(settings, reader, log)
   const publicFault = hidePlaces(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
@@ -43,8 +43,8 @@ export async function startAnswering(
     const { createGrpcServer } = await import('../api/grpc/grpc-server.ts')
     const { trustProxy } = settings
     const { metrics, shared } = app
-    const grpc = createGrpcServer({ reader, pages, log, ingestion: state, metrics, trustProxy, ...shared })
-    log.info(`answering gRPC on ${await listenGrpc(grpc, address)}`)
+    const grpc = createGrpcServer({ reader, ingestion: state, metrics, trustProxy, ...shared })
+    log.info(`answering gRPC on ${await listen(grpc, address, '--grpc')}`)
     return grpc
   }
 
@@ -52,7 +52,7 @@ export async function startAnswering(
   try {
     const app = createApp({
       reader,
-      pages,
+      maker,
       longReads,
       log,
       ingestion: state,
@@ -66,7 +66,7 @@ export async function startAnswering(
       disks: disksOf(settings),
     })
     if (settings.grpc !== null) grpc = await startGrpc(app, settings.grpc)
-    const url = await listen(app, settings)
+    const url = `http://${await listen(app, settings, '--port')}`
     return {
       url,
       registry: app.metrics.registry,
@@ -105,12 +105,12 @@ export async function startAnswering(
       },
       stop: async () => {
         await Promise.all([closeServer(app), grpc?.close(STOP_TIMEOUT_MS)])
-        await Promise.all([pages.close(), longReads.close()])
+        await Promise.all([maker.close(), longReads.close()])
         await reader.close()
       },
     }
   } catch (error) {
-    await Promise.all([grpc?.close(0), pages.close(), longReads.close()])
+    await Promise.all([grpc?.close(0), maker.close(), longReads.close()])
     await reader.close()
     throw error
   }
@@ -170,10 +170,10 @@ function openLongReads(settings: ServeSettings, reader: Reader, log: Logger): Lo
     : longReadsOf(reader, (message) => log.warn(message))
 }
 
-function openPages(settings: ServeSettings, reader: Reader, log: Logger): Pages {
+function openMaker(settings: ServeSettings, reader: Reader, log: Logger): Maker {
   const { store, workers } = settings
-  const here = pagesOf(reader)
+  const here = makerOf(reader)
   if (!isReadHere(settings)) return here
   // Several processes share the work already: threads of theirs would only wake each other.
-  return startPageThreads(store, log, workers === 1 ? null : here)
+  return startMakingThreads(store, log, workers === 1 ? null : here)
 }

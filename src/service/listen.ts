@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { App } from '../api/app.ts'
-import type { GrpcServer } from '../api/grpc/grpc-server.ts'
 
 /** A port that cannot be listened on. */
 export class ListenError extends Error {
@@ -18,36 +17,21 @@ const MAX_WAITING_CONNECTIONS = 4_096
 export const STOP_TIMEOUT_MS = 10_000
 
 /**
- * Listens; returns the address to ask at.
+ * Has a server listen; returns its address, `127.0.0.1:3008`.
  *
+ * @param flag the flag that names its port
  * @throws {ListenError} with what to do about it.
  */
 export async function listen(
-  { server }: App,
+  { server }: { server: Server },
   { host, port }: { host: string; port: number },
-): Promise<string> {
-  try {
-    await server.listen({ host, port, backlog: MAX_WAITING_CONNECTIONS })
-  } catch (error) {
-    throw explainListenError(error, host, port, '--port')
-  }
-  return `http://${nameOf(server.server.address() as AddressInfo)}`
-}
-
-/**
- * Has a server of gRPC listen; returns its address.
- *
- * @throws {ListenError} with what to do about it.
- */
-export async function listenGrpc(
-  { server }: GrpcServer,
-  { host, port }: { host: string; port: number },
+  flag: '--port' | '--grpc',
 ): Promise<string> {
   try {
     server.listen({ host, port, backlog: MAX_WAITING_CONNECTIONS })
     await once(server, 'listening')
   } catch (error) {
-    throw explainListenError(error, host, port, '--grpc')
+    throw explainListenError(error, host, port, flag)
   }
   return nameOf(server.address() as AddressInfo)
 }
@@ -57,9 +41,9 @@ function nameOf({ family, address, port }: AddressInfo): string {
 }
 
 /** Answers what is in flight, as long as that may take, and closes. */
-export async function closeServer({ server }: App): Promise<void> {
-  const timer = setTimeout(() => server.server.closeAllConnections(), STOP_TIMEOUT_MS)
-  await server.close()
+export async function closeServer({ server, close }: App): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
+  await close()
   clearTimeout(timer)
 }
 

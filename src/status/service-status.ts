@@ -1,6 +1,6 @@
 import type { ForwardReport } from '../api/http/readiness.ts'
-import type { CoverageBody } from '../api/pages/coverage-body.ts'
-import { COVERAGE_PATH } from '../api/paths.ts'
+import type { CoverageBody } from '../api/questions/coverage-body.ts'
+import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000

@@ -1,5 +1,5 @@
 import type { ForwardReport } from '../api/http/readiness.ts'
-import { type CoverageBody, coverageBody } from '../api/pages/coverage-body.ts'
+import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
 import type { StoreFacts } from '../store/inspection.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 

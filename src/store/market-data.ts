@@ -1,10 +1,10 @@
 import { fundingPeriods } from '../resources/funding-periods.ts'
 import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
 import type { Row } from '../resources/resource.ts'
-import { positionOf } from './coverage-rows.ts'
+import { READ_STATE, type StoreVersion } from './changes.ts'
+import { stateOf } from './freshness.ts'
 import type { Position, Reading } from './page.ts'
 import { columnList } from './page-statement.ts'
-import { READ_POSITION } from './statements.ts'
 
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
 const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]
@@ -74,11 +74,12 @@ export function estimateNode(data: Row | undefined, running: Row | null): object
 /** The estimate of a market, and the last block of the snapshot; null in an empty store. */
 export function* readEstimate(
   marketId: string,
-): Reading<{ estimate: object | null; position: Position } | null> {
-  const [position] = yield { text: READ_POSITION, values: [] }
-  if (position === undefined) return null
+): Reading<{ estimate: object | null; position: Position; version: StoreVersion } | null> {
+  const [state] = yield { text: READ_STATE, values: [] }
+  const { position, version } = stateOf(state!)
+  if (position === null) return null
   const [data] = yield { text: READ_MARKET_DATA, values: [marketId, marketId] }
   const periods = data === undefined ? [] : yield { text: READ_PERIODS, values: [marketId] }
   const running = latestPeriods(periods).get(marketId)?.running ?? null
-  return { estimate: estimateNode(data, running), position: positionOf(position)! }
+  return { estimate: estimateNode(data, running), position, version }
 }

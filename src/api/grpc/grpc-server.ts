@@ -6,19 +6,18 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
-import type { FastifyBaseLogger } from 'fastify'
 import { createShares } from '../../shares.ts'
 import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
+import type { Answers } from '../answers.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import type { Connections } from '../http/connections.ts'
 import {
   type ApiError,
   compressedRequest,
-  expectedError,
+  type ExplainError,
   GRPC,
-  internalError,
   tooLate,
   tooManyCalls,
   unavailable,
@@ -27,9 +26,6 @@ import {
 import type { Metrics } from '../http/metrics.ts'
 import { type CountRequest, createRateLimiter } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
-import type { PageTurns } from '../http/turns.ts'
-import type { Pages } from '../pages/make-page.ts'
-import type { PageCache } from '../pages/page-cache.ts'
 import { type Call, drained, framed, type Method, readRequest, timeoutMs } from './call.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import { healthMethods } from './health.ts'
@@ -63,16 +59,14 @@ const OK = { 'grpc-status': '0' }
 /** What the REST application shares with gRPC: both doors lead to the same pages, and count their clients together. */
 export type GrpcOptions = {
   reader: Reader
-  pages: Pages
-  turns: PageTurns
-  cache: PageCache | null
+  answers: Answers
   connections: Connections
   backlog: Backlog
   countRequest: CountRequest
+  explainError: ExplainError
   metrics: Metrics
   ingestion: IngestionState
   trustProxy: boolean
-  log: FastifyBaseLogger
   /** Called with an address that holds all calls and asks for more. */
   onAlone?: (address: string) => void
 }
@@ -97,7 +91,7 @@ type OpenCall = {
 
 /** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const { connections, backlog, log, metrics, countRequest, trustProxy, reader, onAlone } = options
+  const { connections, backlog, explainError, metrics, countRequest, trustProxy, reader, onAlone } = options
   const reflection = createReflection()
   const methods = new Map<string, Method>([
     ...tradingDataMethods(options),
@@ -117,15 +111,6 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   /** Whether an address may go on that has cost the service more than itself. The clients of a proxy are for it to limit. */
   const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
-
-  /** Our own faults are logged, and the client gets the connection's name alone. */
-  function errorOf(error: unknown, { remoteAddress, remotePort }: Socket): ApiError {
-    const expected = expectedError(error, log)
-    if (expected !== null) return expected
-    const peer = `${remoteAddress}:${remotePort}`
-    log.error({ err: error, peer }, 'a call failed')
-    return internalError(peer)
-  }
 
   /** Answers a call. */
   function take(
@@ -200,7 +185,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
     async function failAtPosition(error: unknown): Promise<void> {
       if (isGone()) return
       withPosition(metadata, await reader.position().catch(() => null))
-      fail(errorOf(error, socket))
+      fail(explainError(error, { peer: `${socket.remoteAddress}:${socket.remotePort}` }))
     }
 
     async function send(message: Buffer): Promise<void> {

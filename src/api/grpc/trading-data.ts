@@ -3,11 +3,10 @@ import { RESOURCES } from '../../resources/resources.ts'
 import { commit, VERSION } from '../../version.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
-import { type CheckedPage, keptPage, scopeOfPage } from '../pages/page-cache.ts'
-import { isLong, pageRequest } from '../pages/page-request.ts'
-import { parameterReader, parametersOf } from '../pages/parameters.ts'
 import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
-import { type Call, framed, type Method } from './call.ts'
+import { parameterReader } from '../questions/parameters.ts'
+import { questionAt } from '../questions/questions.ts'
+import { framed, type Method } from './call.ts'
 import { type GrpcOptions, withPosition } from './grpc-server.ts'
 
 const DESCRIBED = methodsOf(TRADING_DATA)
@@ -50,44 +49,38 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
   return methods.map(([name, method]) => [DESCRIBED[name]!.path, method])
 }
 
-function listMethod(resource: Resource, { pages, turns, cache }: GrpcOptions): Method {
+function listMethod(resource: Resource, { answers }: GrpcOptions): Method {
   const described = DESCRIBED[resource.grpcMethod!]!
-  const readParameters = parameterReader(parametersOf(resource))
-
-  function keptBody({ metadata }: Call, { page: { body }, at }: CheckedPage): Buffer {
-    withPosition(metadata, at)
-    return typeof body === 'string' ? Buffer.from(body, 'latin1') : body
+  const question = questionAt(resource.path)
+  const readParameters = parameterReader(question.parameters)
+  return {
+    unary: async ({ stream, address, metadata }, request) => {
+      let answer: Buffer | string = Buffer.alloc(0)
+      await answers(question, {
+        key: `grpc ${resource.grpcMethod} ${request.toString('latin1')}`,
+        form: 'protobuf',
+        ask: () => {
+          const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
+          return question.check(readParameters(values), marketId)
+        },
+        address,
+        connection: stream,
+        answered: stream,
+        sendKept: ({ body }, position) => {
+          withPosition(metadata, position)
+          answer = body
+        },
+        sendMade: async ({ body: message, position }) => {
+          withPosition(metadata, position)
+          // As it is sent, so that it need not be written again.
+          const body = framed(message)
+          answer = body
+          return { body, tag: '', isGzipped: false }
+        },
+      })
+      return typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer
+    },
   }
-
-  async function unary(call: Call, request: Buffer): Promise<Buffer> {
-    const key = `grpc ${resource.grpcMethod} ${request.toString('latin1')}`
-    const kept = await keptPage(cache, key)
-    if (kept !== null) return keptBody(call, kept)
-    const [marketId, values] = takeScope(resource, pairsOf(requestOf(described, request)))
-    const asked = pageRequest(resource, marketId, readParameters(values))
-    const inTurn = isLong(asked) ? turns.long : turns.usual
-    return inTurn(
-      async () => {
-        // Nobody is there to read it.
-        if (call.stream.destroyed) return Buffer.alloc(0)
-        const meanwhile = await keptPage(cache, key)
-        if (meanwhile !== null) return keptBody(call, meanwhile)
-        const page = await pages.make(asked, 'protobuf')
-        if (page === null) throw emptyStore()
-        const { position, version, release } = page
-        withPosition(call.metadata, position)
-        // As it is sent, so that it need not be written again.
-        const body = framed(page.body)
-        release?.()
-        const scope = scopeOfPage(asked.query)
-        void cache?.put(key, { route: described.path, body, tag: '', isGzipped: false, scope, version })
-        return body
-      },
-      call.address,
-      call.stream,
-    )
-  }
-  return { unary }
 }
 
 /** @throws {ApiError} for bytes that are no request. */

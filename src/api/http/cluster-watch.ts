@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { describeCluster } from '../../store/inspection.ts'
 import type { Reader } from '../../store/store.ts'
 import { createSeldom } from './seldom.ts'
@@ -11,7 +11,7 @@ const WAIT_MS = 500
  * Finds out what is wrong with the cluster that a store is spread over: lines that anyone may be shown. The log names
  * the machines.
  */
-export function watchCluster(reader: Reader, log: FastifyBaseLogger): () => Promise<string[]> {
+export function watchCluster(reader: Reader, log: Logger): () => Promise<string[]> {
   let shown: string[] = []
   let logged = ''
   const say = (faults: string[], toOperator: string) => {

@@ -29,7 +29,7 @@ export type Connections = {
   takeTurn(request: IncomingMessage, response: ServerResponse): Promise<boolean>
   /**
    * Takes the turn of a request that need not wait: nothing before it is being answered, and it has no body. Returns
-   * whether it did; {@link Connections.takeTurn} does not wait then.
+   * whether it did.
    */
   takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
   /**
@@ -42,8 +42,6 @@ export type Connections = {
 type Connection = {
   /** Whether one of its requests is being answered. */
   busy: boolean
-  /** The request that has its turn already, without waiting. */
-  answered: IncomingMessage | null
   /** What waits to be answered next. */
   waiting: (() => void)[]
   /** The request that came last: the one whose body may still be coming. */
@@ -80,7 +78,7 @@ export function createConnections({
   function find(socket: Duplex): Connection {
     let connection = known.get(socket)
     if (connection === undefined) {
-      const added: Connection = { busy: false, answered: null, waiting: [], latest: null, fault: null }
+      const added: Connection = { busy: false, waiting: [], latest: null, fault: null }
       known.set(socket, added)
       socket.once('close', () => {
         for (const wake of added.waiting.splice(0)) wake()
@@ -124,7 +122,6 @@ export function createConnections({
     takeTurn: async (request, response) => {
       const { socket } = request
       const connection = find(socket)
-      if (connection.answered === request) return !socket.destroyed
       connection.latest = request
       await wait(connection, socket, addressOf(request))
       passOn(connection, response)
@@ -136,7 +133,6 @@ export function createConnections({
       if (connection.busy || request.socket.destroyed || hasBody(request)) return false
       connection.busy = true
       connection.latest = request
-      connection.answered = request
       passOn(connection, response)
       return true
     },

@@ -1,6 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import { ALLOWED_METHODS } from './errors.ts'
-import { addVary } from './vary.ts'
+import type { Exchange } from './exchange.ts'
 
 /** The headers of ours that scripts of other origins may read. */
 export const EXPOSED_HEADERS = [
@@ -36,15 +36,8 @@ export function corsHeaders(
   return { headers, vary: origins === '*' ? null : 'Origin' }
 }
 
-/** Adds the CORS headers of an answer. */
-export function addCorsHeaders(origins: CorsOrigins, request: FastifyRequest, reply: FastifyReply): void {
-  const { headers, vary } = corsHeaders(origins, request.headers.origin)
-  if (vary !== null) addVary(reply, vary)
-  reply.headers(headers)
-}
-
 /** Whether a request is a browser's question for leave, which any path answers. */
-export function isPreflight({ method, headers }: FastifyRequest): boolean {
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return (
     method === 'OPTIONS' &&
     headers.origin !== undefined &&
@@ -53,14 +46,14 @@ export function isPreflight({ method, headers }: FastifyRequest): boolean {
 }
 
 /** Answers a preflight. */
-export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
-  const asked = request.headers['access-control-request-headers']
-  reply
-    .code(204)
-    .header('access-control-allow-methods', ALLOWED_METHODS)
-    .header('access-control-allow-headers', asked ?? '*')
-    .header('access-control-max-age', PREFLIGHT_MAX_AGE)
-  addVary(reply, 'Access-Control-Request-Method')
-  addVary(reply, 'Access-Control-Request-Headers')
-  reply.send()
+export function answerPreflight(exchange: Exchange): void {
+  const asked = exchange.request.headers['access-control-request-headers']
+  exchange.send(204, {
+    vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
+    headers: {
+      'access-control-allow-methods': ALLOWED_METHODS,
+      'access-control-allow-headers': asked ?? '*',
+      'access-control-max-age': PREFLIGHT_MAX_AGE,
+    },
+  })
 }

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { countedNotice } from '../../counted-notice.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { StoreUnavailableError } from '../../store/store.ts'
@@ -142,15 +142,19 @@ export function quoted(text: string): string {
   return JSON.stringify(shown.toWellFormed())
 }
 
-/** While a database is away, every request fails. */
-const noteUnavailable = countedNotice((message) => lastLog?.warn(message))
-let lastLog: Pick<FastifyBaseLogger, 'warn'> | null = null
+/** What a client is sent for an error. Faults of the program are logged, and the client gets the name given alone. */
+export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
-/** What a client is sent for an error that is not a fault of the program; null for any other. */
-export function expectedError(error: unknown, log: Pick<FastifyBaseLogger, 'warn'>): ApiError | null {
-  if (error instanceof ApiError) return error
-  if (!(error instanceof StoreUnavailableError)) return null
-  lastLog = log
-  noteUnavailable(`store unavailable: ${error.message}`)
-  return unavailable('the store is temporarily unavailable; try again')
+export function createExplainError(log: Logger): ExplainError {
+  // While a database is away, every request fails.
+  const noteUnavailable = countedNotice((message) => log.warn(message))
+  return (error, name) => {
+    if (error instanceof ApiError) return error
+    if (error instanceof StoreUnavailableError) {
+      noteUnavailable(`store unavailable: ${error.message}`)
+      return unavailable('the store is temporarily unavailable; try again')
+    }
+    log.error({ err: error, ...name }, 'a request failed')
+    return internalError(Object.values(name)[0]!)
+  }
 }

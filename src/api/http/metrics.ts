@@ -11,13 +11,12 @@ import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.t
 /** The service's figures, in Prometheus' terms. */
 export type Metrics = {
   registry: Registry
-  requestSeconds: Histogram<'route' | 'method' | 'status'>
   /** Counts a call of gRPC, and its seconds. */
   grpcCall(method: string, code: string, seconds: number): void
-  /** Counts a page that was made, and its seconds. */
-  pageMade(route: string, status: number, seconds: number): void
-  /** Counts a page that was answered from memory, and its seconds. */
-  pageFromMemory(route: string, status: number, seconds: number): void
+  /** Counts an answer, and its seconds. */
+  answered(route: string, method: string, status: number, seconds: number): void
+  /** Counts an answer from memory. */
+  answeredFromMemory(): void
   eventsLeftOut: Counter<'reason'>
   recordsIngested: Counter
   standby: Gauge
@@ -126,7 +125,7 @@ export function createMetrics(
     buckets: SECONDS,
     registers,
   })
-  const pagesFromMemory = new Counter({
+  const answersFromMemory = new Counter({
     name: 'lyra_pages_from_memory_total',
     help: 'Pages answered from memory, because nothing that they show had changed.',
     registers,
@@ -139,16 +138,21 @@ export function createMetrics(
     registers,
   })
   for (const reason of LEFT_OUT_REASONS) eventsLeftOut.inc({ reason }, 0)
-  const pageAnswered = childrenOf(requestSeconds, (route, status) => ({ route, method: 'GET', status }))
+  const observe = observerOf()
   return {
     registry,
     showLive: live,
-    requestSeconds,
-    grpcCall: childrenOf(grpcSeconds, (method, code) => ({ method, code })),
-    pageMade: (route, status, seconds) => pageAnswered(route, String(status), seconds),
-    pageFromMemory: (route, status, seconds) => {
-      pagesFromMemory.inc()
-      pageAnswered(route, String(status), seconds)
+    answered: (route, method, status, seconds) => {
+      observe(
+        requestSeconds,
+        `${status} ${method} ${route}`,
+        () => ({ route, method, status: String(status) }),
+        seconds,
+      )
+    },
+    answeredFromMemory: () => answersFromMemory.inc(),
+    grpcCall: (method, code, seconds) => {
+      observe(grpcSeconds, `${code} ${method}`, () => ({ method, code }), seconds)
     },
     eventsLeftOut,
     standby: gauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
@@ -162,17 +166,18 @@ export function createMetrics(
   }
 }
 
-/** Observes by two labels; finding the histogram of labels anew takes longer than to count. */
-function childrenOf<Label extends string>(
+/** Observes by labels, which a key stands for: finding the histogram of labels anew takes longer than to count. */
+function observerOf(): <Label extends string>(
   histogram: Histogram<Label>,
-  labelsOf: (first: string, second: string) => Partial<Record<Label, string>>,
-): (first: string, second: string, seconds: number) => void {
-  const children = new Map<string, Histogram.Internal<Label>>()
-  return (first, second, seconds) => {
-    const key = `${second} ${first}`
+  key: string,
+  labels: () => Partial<Record<Label, string>>,
+  seconds: number,
+) => void {
+  const children = new Map<string, Histogram.Internal<string>>()
+  return (histogram, key, labels, seconds) => {
     let child = children.get(key)
     if (child === undefined) {
-      child = histogram.labels(labelsOf(first, second))
+      child = histogram.labels(labels())
       children.set(key, child)
     }
     child.observe(seconds)

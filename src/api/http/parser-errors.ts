@@ -4,10 +4,9 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
-import { isKnownPath } from '../paths.ts'
 import { countedAddress } from './client-address.ts'
 import type { Connections } from './connections.ts'
-import { type CorsOrigins, EXPOSED_HEADERS } from './cors.ts'
+import type { CorsOrigins } from './cors.ts'
 import {
   ApiError,
   errorBody,
@@ -16,10 +15,10 @@ import {
   methodNotAllowed,
   notFound,
 } from './errors.ts'
+import { headOf, JSON_TYPE } from './exchange.ts'
 import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
-import { SAFE_HEADERS } from './safe-headers.ts'
-import { JSON_TYPE } from './send-json.ts'
+import type { FindRoute } from './router.ts'
 
 /** How long what a client still sends is thrown away, so that it reads its answer instead of a reset. */
 const LINGER_MS = 1_000
@@ -43,10 +42,11 @@ export type ParserErrorsOptions = {
   corsOrigins: CorsOrigins
   connections: Connections
   countRequest: CountRequest
+  findRoute: FindRoute
 }
 
 export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
-  const { reader, corsOrigins, connections, countRequest } = options
+  const { reader, corsOrigins, connections, countRequest, findRoute } = options
   const answered = new WeakSet<Duplex>()
 
   async function answer(connection: Duplex, error: ApiError): Promise<void> {
@@ -79,13 +79,13 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
         if (!answered.has(connection)) connection.destroy()
         return
       }
-      void answer(connection, refusalOf(error))
+      void answer(connection, refusalOf(error, findRoute))
     },
     onConnect: ({ url = '' }, connection) => {
       // Node has let go of the connection: errors and data are its owner's.
       connection.on('error', () => connection.destroy())
       connection.resume()
-      void answer(connection, refusalOfMethod(url))
+      void answer(connection, refusalOfMethod(url, findRoute))
     },
   }
 }
@@ -94,11 +94,11 @@ function withHeaders(error: ApiError, headers: Record<string, string>): ApiError
   return new ApiError(error.status, error.code, error.message, { headers: { ...error.headers, ...headers } })
 }
 
-function refusalOf(error: ParserError): ApiError {
+function refusalOf(error: ParserError, findRoute: FindRoute): ApiError {
   if (error.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge()
   if (error.code === 'HPE_INVALID_METHOD') {
     const target = targetOf(error)
-    if (target !== null) return refusalOfMethod(target)
+    if (target !== null) return refusalOfMethod(target, findRoute)
   }
   const what = String(error.code).replace('HPE_', '').replaceAll('_', ' ').toLowerCase()
   return malformedRequest(`the request is not valid HTTP/1.1: ${what}`)
@@ -112,32 +112,23 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
   return REQUEST_LINE.exec(text.slice(start, end === -1 ? start : end))?.[1] ?? null
 }
 
-function refusalOfMethod(target: string): ApiError {
+function refusalOfMethod(target: string, findRoute: FindRoute): ApiError {
   try {
     checkTarget(target)
   } catch (error) {
     return error as ApiError
   }
-  return isKnownPath(pathOf(target)) ? methodNotAllowed() : notFound()
+  return findRoute(pathOf(target)) === null ? notFound() : methodNotAllowed()
 }
 
 function answerText(error: ApiError, position: Position | null, corsOrigins: CorsOrigins): string {
   const body = errorBody(error)
-  const headers = {
-    Date: new Date().toUTCString(),
-    'Content-Type': JSON_TYPE,
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': randomUUID(),
-    ...SAFE_HEADERS,
-    ...(position === null
-      ? {}
-      : { 'X-Block-Height': position.height, 'X-Block-Timestamp': position.timestamp }),
-    // Which origin asks is not known.
-    ...(corsOrigins === '*'
-      ? { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED_HEADERS }
-      : {}),
-    ...error.headers,
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`
+  // Which origin asks is not known.
+  const asking = { id: randomUUID(), origin: undefined, limits: {} }
+  const headers = { ...error.headers, 'content-type': JSON_TYPE, date: new Date().toUTCString() }
+  const pairs = headOf(corsOrigins, asking, { position, vary: 'Accept-Encoding', headers })
+  pairs.push('content-length', String(Buffer.byteLength(body)))
+  let head = ''
+  for (let at = 0; at < pairs.length; at += 2) head += `${pairs[at]}: ${pairs[at + 1]}\r\n`
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head}\r\n${body}`
 }

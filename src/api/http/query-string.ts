@@ -50,6 +50,7 @@ export function hasName(query: string, wanted: string): boolean {
  * @throws {ApiError} 400 for invalid percent-encoding, invalid UTF-8, and a fragment.
  */
 export function checkTarget(target: string): void {
+  if (!/[%#]/.test(target)) return
   if (target.includes('#')) {
     throw malformedRequest('the request target holds a fragment, which is not to be sent; write # as %23')
   }

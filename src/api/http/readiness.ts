@@ -3,7 +3,7 @@ import { describeDuration } from '../../domain/duration.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import type { GapSummary, Reader } from '../../store/store.ts'
-import { COVERAGE_PATH } from '../paths.ts'
+import { COVERAGE_PATH } from '../questions/coverage-body.ts'
 
 /** Every kind of reason for which a service is not ready. */
 export const UNREADY_REASONS = [

@@ -1,11 +1,15 @@
-import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
+import type { Logger } from 'pino'
 import type { Reader } from '../../store/store.ts'
 import { openApiDocument } from '../openapi/openapi.ts'
-import { DOCUMENT_PATH, READ_METHODS } from '../paths.ts'
+import { DOCUMENT_PATH } from '../paths.ts'
+import { checkSumOfMaker } from '../questions/question.ts'
+import { acceptsGzip } from './compression.ts'
+import { type Exchange, JSON_TYPE } from './exchange.ts'
 import type { Metrics, MetricsText } from './metrics.ts'
+import { sendMade } from './question-route.ts'
 import { forwardReport, type IngestionState, unreadiness } from './readiness.ts'
+import type { Route } from './router.ts'
 import { createSeldom } from './seldom.ts'
-import { JSON_TYPE, sendJson } from './send-json.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
@@ -15,50 +19,67 @@ export type ServiceRoutesOptions = {
   version: string
   storeName: string | undefined
   clusterFaults: () => Promise<string[]>
+  log: Logger
 }
 
-/** Adds the routes that report on the service and describe its API. */
-export function addServiceRoutes(
-  server: FastifyInstance,
-  { reader, ingestion, metrics, metricsText, version, storeName, clusterFaults }: ServiceRoutesOptions,
-): void {
-  const document = JSON.stringify(openApiDocument(version))
-  const route = (url: string, handler: RouteHandlerMethod) =>
-    server.route({ method: READ_METHODS, url, handler })
-  route(DOCUMENT_PATH, async (request, reply) => {
-    await sendJson(request, reply, document)
-    return reply
-  })
-  route('/health', async (_, reply) => sendState(reply, 200, { status: 'ok' }))
+const NOT_STORED = { 'cache-control': 'no-store' }
+
+/** The routes that report on the service and describe its API. */
+export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
+  const { reader, ingestion, metrics, metricsText, version, storeName, clusterFaults, log } = options
+  const document = Buffer.from(JSON.stringify(openApiDocument(version)))
+  const checkSum = checkSumOfMaker(document)
   /** What kept the store from being read when that was last asked. */
   let lastFault: string | null = null
-  route('/ready', async (_, reply) => {
-    const [{ reasons, storeFault }, cluster] = await Promise.all([
-      unreadiness(reader, ingestion),
-      clusterFaults(),
-    ])
-    const beside = { ...(cluster.length > 0 ? { cluster } : {}), ...forwardReport(ingestion) }
-    if (storeFault !== null && storeFault !== lastFault) server.log.error(`store unreachable: ${storeFault}`)
-    lastFault = storeFault
-    const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
-    const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
-    return reasons.length === 0
-      ? sendState(reply, 200, { status: 'ready', ...beside })
-      : sendState(reply, 503, { status: 'not ready', reasons, ...store, ...beside })
-  })
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.
   const gather = createSeldom(metricsText ?? (() => registry.metrics()))
-  route('/metrics', async (_, reply) => {
-    const text = await gather()
-    return reply.type(registry.contentType).header('cache-control', 'no-store').send(text)
-  })
+  return [
+    {
+      path: DOCUMENT_PATH,
+      answer: async (exchange) => {
+        await sendMade(
+          exchange,
+          { body: document, checkSum, position: null, version: null },
+          acceptsGzip(exchange.request),
+        )
+      },
+    },
+    {
+      path: '/health',
+      isUnlimited: true,
+      answer: async (exchange) => sendState(exchange, 200, { status: 'ok' }),
+    },
+    {
+      path: '/ready',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const [{ reasons, storeFault }, cluster] = await Promise.all([
+          unreadiness(reader, ingestion),
+          clusterFaults(),
+        ])
+        const beside = { ...(cluster.length > 0 ? { cluster } : {}), ...forwardReport(ingestion) }
+        if (storeFault !== null && storeFault !== lastFault) log.error(`store unreachable: ${storeFault}`)
+        lastFault = storeFault
+        const isEmpty = reasons.some(({ reason }) => reason === 'empty store')
+        const store = isEmpty && storeName !== undefined ? { store: storeName } : {}
+        if (reasons.length === 0) sendState(exchange, 200, { status: 'ready', ...beside })
+        else sendState(exchange, 503, { status: 'not ready', reasons, ...store, ...beside })
+      },
+    },
+    {
+      path: '/metrics',
+      isUnlimited: true,
+      answer: async (exchange) => {
+        const text = Buffer.from(await gather())
+        const headers = { ...NOT_STORED, 'content-type': registry.contentType }
+        exchange.send(200, { headers }, text)
+      },
+    },
+  ]
 }
 
-function sendState(reply: FastifyReply, status: number, state: object): FastifyReply {
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .type(JSON_TYPE)
-    .send(Buffer.from(JSON.stringify(state)))
+function sendState(exchange: Exchange, status: number, state: object): void {
+  const headers = { ...NOT_STORED, 'content-type': JSON_TYPE }
+  exchange.send(status, { headers }, Buffer.from(JSON.stringify(state)))
 }

@@ -1,10 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { ASSETS_PATH, EXPLORER_PATH, READ_METHODS, REFERENCE_PATH } from '../paths.ts'
-import { notFound } from './errors.ts'
-import { matchesTag } from './send-json.ts'
+import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH } from '../paths.ts'
+import { matchesTag } from './compression.ts'
+import type { Exchange } from './exchange.ts'
+import type { Route } from './router.ts'
 import { readStaticFiles, type StaticEncoding, type StaticFile } from './static-files.ts'
-import { addVary } from './vary.ts'
 
 /** The pages run what this service sends and ask this service; nothing else, nowhere else. */
 const CONTENT_SECURITY_POLICY = [
@@ -31,69 +30,51 @@ const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 const NOT_BUILT =
   'The explorer and the API reference are not built in this checkout: run "npm run build:web", and start again.\n'
 
-/** The pages of the service: explorer and API reference, and what they load. */
-export type StaticRoutes = {
-  /** Whether a request that the router takes for an asset names none. */
-  lacks(request: FastifyRequest): boolean
-}
-
-/** Adds the routes of the pages; where they are not built, each says so. */
-export function addStaticRoutes(server: FastifyInstance): StaticRoutes {
+/** The routes of the pages: explorer and API reference, and what they load. If they are not built, each says so. */
+export function staticRoutes(): Route[] {
   const files = readStaticFiles()
-  const pages = [
-    [EXPLORER_PATH, 'index.html'],
-    [REFERENCE_PATH, 'reference.html'],
-  ] as const
-  for (const [url, name] of pages) {
-    server.route({
-      method: READ_METHODS,
-      url,
-      handler: (request, reply) => {
-        const file = files.get(name)
-        if (file === undefined) return sendNotBuilt(reply)
-        return sendFile(request, reply.headers(PAGE_HEADERS), file)
-      },
-    })
-  }
-  server.route({
-    method: READ_METHODS,
-    url: ASSETS_PATH,
-    handler: (request, reply) => {
-      const file = files.get(assetName(request))
-      if (file === undefined) throw notFound()
-      return sendFile(request, reply.headers(ASSET_HEADERS), file)
+  const page = (path: string, name: string): Route => ({
+    path,
+    isUnlimited: true,
+    answer: async (exchange) => {
+      const file = files.get(name)
+      if (file === undefined) sendNotBuilt(exchange)
+      else sendFile(exchange, file, PAGE_HEADERS)
     },
   })
-  return {
-    lacks: (request) => request.routeOptions.url === ASSETS_PATH && !files.has(assetName(request)),
+  return [
+    page(EXPLORER_PATH, 'index.html'),
+    page(REFERENCE_PATH, 'reference.html'),
+    {
+      path: ASSETS_PATH,
+      isUnlimited: true,
+      lacks: (name) => !files.has(`assets/${name}`),
+      answer: async (exchange) => sendFile(exchange, files.get(`assets/${exchange.pathId}`)!, ASSET_HEADERS),
+    },
+  ]
+}
+
+function sendFile(exchange: Exchange, file: StaticFile, more: Readonly<Record<string, string>>): void {
+  const encoding = encodingFor(exchange, file)
+  const etag = `"${file.digest}${encoding === 'identity' ? '' : `-${encoding}`}"`
+  const headers: Record<string, string> = { ...more, etag }
+  if (matchesTag(exchange.request.headers['if-none-match'], etag)) {
+    exchange.send(304, { vary: 'Accept-Encoding', headers })
+    return
   }
-}
-
-function assetName(request: FastifyRequest): string {
-  return `assets/${(request.params as { name: string }).name}`
-}
-
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
-  const encoding = encodingFor(request, file)
-  const tag = `"${file.digest}${encoding === 'identity' ? '' : `-${encoding}`}"`
-  addVary(reply, 'Accept-Encoding')
-  reply.header('etag', tag)
-  if (matchesTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
-  if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  return reply.type(file.type).send(file.bodies.get(encoding))
+  headers['content-type'] = file.type
+  if (encoding !== 'identity') headers['content-encoding'] = encoding
+  exchange.send(200, { vary: 'Accept-Encoding', headers }, file.bodies.get(encoding))
 }
 
 /** The smallest of the bodies that the client takes. */
-function encodingFor(request: FastifyRequest, { bodies }: StaticFile): StaticEncoding {
+function encodingFor({ request }: Exchange, { bodies }: StaticFile): StaticEncoding {
   if (request.headers['accept-encoding'] === undefined) return 'identity'
-  const accepted = new Negotiator(request.raw).encodings([...bodies.keys()])
+  const accepted = new Negotiator(request).encodings([...bodies.keys()])
   return (['br', 'gzip'] as const).find((encoding) => accepted.includes(encoding)) ?? 'identity'
 }
 
-function sendNotBuilt(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(503)
-    .header('cache-control', 'no-store')
-    .type('text/plain; charset=utf-8')
-    .send(Buffer.from(NOT_BUILT))
+function sendNotBuilt(exchange: Exchange): void {
+  const headers = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' }
+  exchange.send(503, { headers }, Buffer.from(NOT_BUILT))
 }

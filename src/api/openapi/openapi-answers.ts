@@ -15,8 +15,8 @@ import {
   notFound,
   tooManyRequests,
 } from '../http/errors.ts'
-import { JSON_TYPE } from '../http/send-json.ts'
-import { MAX_PAGE_SIZE } from '../pages/parameter-types.ts'
+import { JSON_TYPE } from '../http/exchange.ts'
+import { MAX_PAGE_SIZE } from '../questions/parameter-types.ts'
 import { closedObject } from './node-schemas.ts'
 
 /** The schema of the body of every error answer. */

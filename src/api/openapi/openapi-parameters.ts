@@ -1,5 +1,5 @@
 import type { Resource } from '../../resources/resource.ts'
-import { PATH_MARKET_ID, type Parameter, parametersOf } from '../pages/parameters.ts'
+import { PATH_MARKET_ID, type Parameter, parametersOf } from '../questions/parameters.ts'
 
 /** What every path takes, by name. */
 export const PARAMETERS = {

@@ -1,5 +1,5 @@
+import { JSON_TYPE } from '../http/exchange.ts'
 import type { UnreadyReason } from '../http/readiness.ts'
-import { JSON_TYPE } from '../http/send-json.ts'
 import { DOCUMENT_PATH } from '../paths.ts'
 import { headersOf, LIMIT_HEADERS, refusedAnswer } from './openapi-answers.ts'
 import { COMMON_PARAMETERS } from './openapi-parameters.ts'

@@ -2,8 +2,8 @@ import type { ExportQuery } from '../../export/export-rows.ts'
 import { decodeMarketCursor } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { invalidPagination } from '../http/errors.ts'
-import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../pages/page-request.ts'
-import { PARAMETER_TYPES } from '../pages/parameter-types.ts'
+import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../questions/page-request.ts'
+import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
   FORMAT_PARAMETER,
   filterParametersOf,
@@ -11,7 +11,7 @@ import {
   type Parameter,
   type ParameterValues,
   parametersOf,
-} from '../pages/parameters.ts'
+} from '../questions/parameters.ts'
 
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
 

@@ -1,20 +1,22 @@
-import type { IncomingMessage } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Logger } from 'pino'
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { TEXT_FORMATS, type TextFormatName } from '../../export/text-formats.ts'
 import type { Resource } from '../../resources/resource.ts'
 import { createShares } from '../../shares.ts'
 import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
 import type { StoreLog } from '../../store/store.ts'
+import { acceptsGzip, GZIP_OPTIONS } from '../http/compression.ts'
 import { emptyStore, unavailable } from '../http/errors.ts'
+import type { Exchange } from '../http/exchange.ts'
 import type { Limits } from '../http/limits.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
-import { acceptsGzip, GZIP_OPTIONS } from '../http/send-json.ts'
-import { addVary } from '../http/vary.ts'
-import { FORMAT_PARAMETER, parameterReader } from '../pages/parameters.ts'
+import type { Route } from '../http/router.ts'
+import { exportPath } from '../paths.ts'
+import { FORMAT_PARAMETER, parameterReader } from '../questions/parameters.ts'
 import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { LongReads, OpenExport } from './long-reads.ts'
@@ -35,24 +37,23 @@ const LOG_RETRY_SECONDS = 10
 export type ExportOptions = {
   longReads: LongReads
   /** The store's log, where it has one. */
-  log?: StoreLog | undefined
+  storeLog?: StoreLog | undefined
+  log: Logger
   limits: Pick<Limits, 'exports' | 'exportPace'>
-  /** The address that a request counts for. */
-  addressOf: (request: IncomingMessage) => string
   /** Called with an address that holds all exports and asks for more. */
   onAlone: (address: string) => void
 }
 
 /** Exports under way. */
 export type Exports = {
-  /** A handler that answers requests with a `format` with all rows in that format, and leaves others to `page`. */
-  handlerOf(resource: Resource, page: RouteHandlerMethod): RouteHandlerMethod
-  /** The handler of a resource's export over all markets. */
-  fullHandlerOf(resource: Resource): RouteHandlerMethod
+  /** The route of a resource's pages, which answers requests with a `format` with all rows in that format. */
+  besidePages(resource: Resource, pages: Route): Route
+  /** The route of a resource's export over all markets. */
+  ofAllMarkets(resource: Resource): Route
 }
 
-/** Makes the handlers of exports, which together keep to the limits. */
-export function createExports({ longReads, log, limits, addressOf, onAlone }: ExportOptions): Exports {
+/** Makes the routes of exports, which together keep to the limits. */
+export function createExports({ longReads, storeLog, log, limits, onAlone }: ExportOptions): Exports {
   const shares = createShares<AbortController>({
     places: limits.exports,
     // The one that was begun last has the least to do again.
@@ -67,7 +68,7 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
 
   /** Breaks the oldest export off where the store's log has grown too long: the snapshot keeps it from being emptied. */
   function giveWayToLog(): void {
-    const bytes = log?.bytes() ?? 0
+    const bytes = storeLog?.bytes() ?? 0
     if (bytes <= LONG_LOG_BYTES) breakAt = LONG_LOG_BYTES
     if (bytes <= breakAt) return
     breakAt = bytes + LOG_STEP_BYTES
@@ -80,16 +81,16 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
   }
 
   /** Refuses an export while the log is long. */
-  async function refuseLongLog({ log: lines }: FastifyRequest): Promise<void> {
-    const isLong = () => (log?.bytes() ?? 0) > LONG_LOG_BYTES
+  async function refuseLongLog(): Promise<void> {
+    const isLong = () => (storeLog?.bytes() ?? 0) > LONG_LOG_BYTES
     if (!isLong()) return
     const now = performance.now()
     if (running.size === 0 && now - shortenedAt >= SHORTEN_INTERVAL_MS) {
       shortenedAt = now
       await longReads.shortenLog()
       if (!isLong()) return
-      lines.warn(
-        `the store's log holds ${megabytes(log!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      log.warn(
+        `the store's log holds ${megabytes(storeLog!.bytes())}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }
     throw unavailable(
@@ -117,43 +118,33 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
     timer = null
   }
 
-  async function sendExport(
-    query: ExportQuery,
-    format: TextFormatName,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    await refuseLongLog(request)
-    const address = addressOf(request.raw)
+  async function sendExport(query: ExportQuery, format: TextFormatName, exchange: Exchange): Promise<void> {
+    await refuseLongLog()
+    const { request, response, address } = exchange
     const ownStop = begin(address)
-    const pace = watchPace(reply.raw, limits.exportPace)
+    const pace = watchPace(response, limits.exportPace)
     const stop = AbortSignal.any([ownStop.signal, pace.signal, AbortSignal.timeout(MAX_EXPORT_MS)])
     let opened: OpenExport | null = null
     try {
       opened = await longReads.openExport(query, format)
-      if (opened.position === null) throw emptyStore()
-      const { height, timestamp } = opened.position
-      addVary(reply, 'Accept-Encoding')
-      const isZipped = acceptsGzip(request.raw)
-      const head = {
-        ...reply.getHeaders(),
+      const { position } = opened
+      if (position === null) throw emptyStore()
+      const isZipped = acceptsGzip(request)
+      const headers = {
         'content-type': TEXT_FORMATS[format].contentType,
         'content-disposition': `attachment; filename="${query.resource.name}.${format}"`,
         'cache-control': 'no-store',
-        'x-block-height': height,
-        'x-block-timestamp': timestamp,
         ...(isZipped ? { 'content-encoding': 'gzip' } : {}),
       }
-      reply.hijack()
-      reply.raw.writeHead(200, head as Record<string, string>)
-      if (request.method === 'HEAD') reply.raw.end()
-      else await writeRows(opened, isZipped, reply, stop)
+      exchange.begin(200, { position, vary: 'Accept-Encoding', headers })
+      if (request.method === 'HEAD') response.end()
+      else await writeRows(opened, isZipped, response, stop)
     } catch (error) {
-      if (!reply.sent) throw error
+      if (!response.headersSent) throw error
       // The head is sent: cutting the answer off is all that can be done.
-      if (!reply.raw.writableFinished) {
+      if (!response.writableFinished) {
         const { message } = (stop.aborted ? stop.reason : error) as Error
-        request.log.warn(`an export to ${address} was cut off: ${message}`)
+        log.warn(`an export to ${address} was cut off: ${message}`)
       }
     } finally {
       pace.end()
@@ -161,43 +152,47 @@ export function createExports({ longReads, log, limits, addressOf, onAlone }: Ex
       end(ownStop)
       await opened?.close()
     }
-    return reply
   }
 
   async function writeRows(
     opened: OpenExport,
     isZipped: boolean,
-    { raw }: FastifyReply,
+    response: ServerResponse,
     stop: AbortSignal,
   ): Promise<void> {
     const text = Readable.from(piecesOf(opened), { objectMode: false, highWaterMark: 1 })
     // An error of any part destroys the connection, so that the client knows that it has not had all.
-    if (!isZipped) return pipeline(text, freeing(raw), { signal: stop })
+    if (!isZipped) return pipeline(text, freeing(response), { signal: stop })
     const gzip = createGzip(GZIP_OPTIONS)
     await Promise.all([
       pipeline(text, freeing(gzip), { signal: stop }),
-      pipeline(gzip, raw, { signal: stop }),
+      pipeline(gzip, response, { signal: stop }),
     ])
   }
 
   return {
-    handlerOf: (resource, page) => {
+    besidePages: (resource, pages) => {
       const readParameters = parameterReader(exportParametersOf(resource))
-      return async function handle(request, reply) {
-        const query = queryOf(request.originalUrl)
-        if (!hasName(query, FORMAT_PARAMETER.name)) return page.call(this, request, reply)
-        const values = readParameters(parseQuery(query))
-        const { marketId = null } = request.params as { marketId?: string }
-        const asked = exportQuery(resource, marketId, values)
-        return sendExport(asked, values.get(FORMAT_PARAMETER.name) as TextFormatName, request, reply)
+      return {
+        ...pages,
+        answer: async (exchange) => {
+          const query = queryOf(exchange.target)
+          if (!hasName(query, FORMAT_PARAMETER.name)) return pages.answer(exchange)
+          const values = readParameters(parseQuery(query))
+          const asked = exportQuery(resource, exchange.pathId, values)
+          return sendExport(asked, values.get(FORMAT_PARAMETER.name) as TextFormatName, exchange)
+        },
       }
     },
-    fullHandlerOf: (resource) => {
+    ofAllMarkets: (resource) => {
       const readParameters = parameterReader(fullExportParametersOf(resource))
-      return async (request, reply) => {
-        const values = readParameters(parseQuery(queryOf(request.originalUrl)))
-        const format = (values.get(FORMAT_PARAMETER.name) as TextFormatName | undefined) ?? 'ndjson'
-        return sendExport(fullExportQuery(resource, values), format, request, reply)
+      return {
+        path: exportPath(resource),
+        answer: async (exchange) => {
+          const values = readParameters(parseQuery(queryOf(exchange.target)))
+          const format = (values.get(FORMAT_PARAMETER.name) as TextFormatName | undefined) ?? 'ndjson'
+          await sendExport(fullExportQuery(resource, values), format, exchange)
+        },
       }
     },
   }

@@ -5,7 +5,7 @@ import { findStore } from '../../store/open-store.ts'
 import { asUnavailable, type Reader } from '../../store/store.ts'
 import type { Follower } from '../../stream/feed.ts'
 import { yieldToOthers } from '../../yield-to-others.ts'
-import { answerCalls, type ThreadAnswer } from '../pages/thread-calls.ts'
+import { answerCalls, type ThreadAnswer } from '../thread-calls.ts'
 import {
   type LongReadAnswer,
   type LongReadAsked,

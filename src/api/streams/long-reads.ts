@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { exportText, type TextFormatName } from '../../export/text-formats.ts'
 import { moduleBeside } from '../../module-beside.ts'
@@ -8,7 +8,7 @@ import type { Reader } from '../../store/store.ts'
 import type { Follower, Start } from '../../stream/feed.ts'
 import { createHub, type Hub } from '../../stream/hub.ts'
 import { createReadingTurns } from '../../stream/reading-turns.ts'
-import { startThread, type ThreadCalls } from '../pages/thread-calls.ts'
+import { startThread, type ThreadCalls } from '../thread-calls.ts'
 
 /** Reads at a time, of a database that reads by itself: connections are left for pages. */
 const READS_AT_ONCE = 3
@@ -102,7 +102,7 @@ export type LongReadNews =
   | { type: 'notice'; message: string }
 
 /** Reads an embedded store in a separate thread, so that nothing else waits for it. */
-export function startLongReads(store: string, log: FastifyBaseLogger): LongReads {
+export function startLongReads(store: string, log: Logger): LongReads {
   const followers = new Map<number, Follower>()
   const ids = new Map<Follower, number>()
   let count = 0

@@ -6,14 +6,14 @@ import type { Reader } from '../../store/store.ts'
 import type { Start } from '../../stream/feed.ts'
 import { decodeStreamCursor } from '../../stream/stream-cursor.ts'
 import { emptyStore, invalidPagination } from '../http/errors.ts'
-import { selectionOf } from '../pages/page-request.ts'
-import { PARAMETER_TYPES } from '../pages/parameter-types.ts'
+import { selectionOf } from '../questions/page-request.ts'
+import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
   filterParametersOf,
   PATH_MARKET_ID,
   type Parameter,
   type ParameterValues,
-} from '../pages/parameters.ts'
+} from '../questions/parameters.ts'
 
 const START_PARAMETERS: readonly Parameter[] = [
   {

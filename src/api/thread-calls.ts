@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type MessagePort, Worker } from 'node:worker_threads'
-import type { FastifyBaseLogger } from 'fastify'
-import { StoreUnavailableError } from '../../store/store.ts'
+import type { Logger } from 'pino'
+import { StoreUnavailableError } from '../store/store.ts'
 
 /** Memory for a thread's young objects: with more of it garbage only lies longer, in each of the threads. */
 const MAX_YOUNG_MB = 8
@@ -22,7 +22,7 @@ export type ThreadCalls<Asked, Answer> = {
 export type ThreadOptions<News> = {
   module: URL
   task: unknown
-  log: FastifyBaseLogger
+  log: Logger
   /** Names the thread in the log: `a thread that makes pages`. */
   what: string
   /** Whether the thread is started with the first question, and not before. */

@@ -1,9 +1,65 @@
 import type { CoverageForm } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import { COVERAGE_PARAMETERS, MAX_COVERAGE_ROWS } from '../pages/coverage-route.ts'
-import { closedObject } from './node-schemas.ts'
-import { reportAnswers } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import type { HoldingsQuery } from '../../store/store.ts'
+import { invalidPagination } from '../http/errors.ts'
+import { closedObject } from '../openapi/node-schemas.ts'
+import { reportAnswers } from '../openapi/openapi-answers.ts'
+import { COMMON_PARAMETERS, describedParameter } from '../openapi/openapi-parameters.ts'
+import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
+import { decodeCoverageCursor } from './coverage-cursor.ts'
+import { checkedId } from './page-request.ts'
+import { PARAMETER_TYPES } from './parameter-types.ts'
+import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
+import { madeOf, type Question } from './question.ts'
+
+/** Gaps in one answer at most, and markets in each of its lists. */
+export const MAX_COVERAGE_ROWS = 1_000
+
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'after',
+    type: PARAMETER_TYPES.cursor,
+    description: 'The rest of an answer: its `next`.',
+  },
+  { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
+]
+
+/** What the store holds, and what it lacks. */
+export const coverageQuestion: Question<HoldingsQuery> = {
+  path: COVERAGE_PATH,
+  parameters: PARAMETERS,
+  check: (values) => {
+    const given = values.get('marketId') as string | undefined
+    const marketId = given === undefined ? null : checkedId('marketId', given)
+    const after = values.get('after') as string | undefined
+    const rest = after === undefined ? { fromHeight: 0n, afterMarket: '' } : decodeCoverageCursor(after)
+    if (rest === null) {
+      throw invalidPagination(
+        'after is not a cursor of the coverage; allowed is the next of an earlier answer',
+      )
+    }
+    return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
+  },
+  make: async (query, { reader }) => {
+    const holdings = await reader.holdings(query)
+    if (holdings === null) return null
+    const { height, timestamp } = holdings.coverage
+    const position = { height: height.toString(), timestamp: timestamp.toString() }
+    return madeOf(coverageBody(holdings, query), position, null)
+  },
+  lane: () => 'report',
+  keptUntil: () => null,
+  operation: () => ({
+    operationId: 'getCoverage',
+    summary: 'What the service holds, and what it lacks',
+    tags: ['market data'],
+    parameters: [
+      ...PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
+      ...COMMON_PARAMETERS,
+    ],
+    responses: reportAnswers('What it holds.', COVERAGE_SCHEMA, 'A malformed request or parameter'),
+  }),
+}
 
 const COUNT = { type: 'string', pattern: '^[0-9]+$' }
 const HEIGHT = COUNT
@@ -69,17 +125,3 @@ export const COVERAGE_SCHEMA = closedObject({
     },
   }),
 })
-
-/** The operation of `GET /api/v2/coverage`. */
-export function coverageOperation(): object {
-  return {
-    operationId: 'getCoverage',
-    summary: 'What the service holds, and what it lacks',
-    tags: ['market data'],
-    parameters: [
-      ...COVERAGE_PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
-      ...COMMON_PARAMETERS,
-    ],
-    responses: reportAnswers('What it holds.', COVERAGE_SCHEMA, 'A malformed request or parameter'),
-  }
-}

@@ -2,6 +2,9 @@ import type { Coverage, Gap } from '../../domain/coverage.ts'
 import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '../../store/store.ts'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
+/** Where the service reports what it holds. */
+export const COVERAGE_PATH = '/api/v2/coverage'
+
 /** Heights, both ends included, as text. */
 export type BlockRange = { from: string; to: string }
 

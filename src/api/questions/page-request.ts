@@ -24,8 +24,8 @@ export type PageRequest = {
 const LONG_PAGE_ROWS = DEFAULT_PAGE_SIZE
 
 /** Whether pages of the usual size are not to wait for this one. */
-export function isLong({ query }: PageRequest): boolean {
-  return query.limit > LONG_PAGE_ROWS
+export function isLong({ limit }: Pick<PageQuery, 'limit'>): boolean {
+  return limit > LONG_PAGE_ROWS
 }
 
 /**
@@ -91,9 +91,8 @@ const IDS = {
  *
  * @throws {ApiError} 400 for an id that is missing or malformed.
  */
-export function marketIdOfPath({ params }: { params: unknown }): string {
-  const { marketId } = params as { marketId: string }
-  if (marketId === '') throw missingMarketId()
+export function marketIdOfPath(marketId: string | null): string {
+  if (marketId === null || marketId === '') throw missingMarketId()
   return checkedId('marketId', marketId)
 }
 

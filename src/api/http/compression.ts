@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import Negotiator from 'negotiator'
+
+const compress = promisify(gzip)
+
+/** Most of the saving at a third of the time of the default level. */
+export const GZIP_OPTIONS = { level: constants.Z_BEST_SPEED }
+
+/** A body, compressed. */
+export function compressed(body: Buffer): Promise<Buffer> {
+  return compress(body, GZIP_OPTIONS)
+}
+
+/** What each `Accept-Encoding` seen allows: clients send a few. */
+const gzipAllowed = new Map<string, boolean>()
+const MAX_SEEN = 1_000
+
+/** Whether a request allows an answer to be compressed. */
+export function acceptsGzip(request: IncomingMessage): boolean {
+  const accepted = request.headers['accept-encoding']
+  if (accepted === undefined) return false
+  let allowed = gzipAllowed.get(accepted as string)
+  if (allowed === undefined) {
+    allowed = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip'
+    if (gzipAllowed.size >= MAX_SEEN) gzipAllowed.clear()
+    gzipAllowed.set(accepted as string, allowed)
+  }
+  return allowed
+}
+
+/** Whether `If-None-Match`, a list of tags, weak or strong, or `*` for any, holds a tag. */
+export function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((given) => {
+    const candidate = given.trim().replace(/^W\//, '')
+    return candidate === '*' || candidate === tag
+  })
+}

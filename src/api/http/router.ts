@@ -1,0 +1,49 @@
+import type { Exchange } from './exchange.ts'
+
+/** What answers the requests of a path. */
+export type Route = {
+  /** `/api/v2/series/:marketId`: the last part may be a parameter, which may be empty. */
+  path: string
+  /** Whether it reads no rows: it answers whatever the rate and the store. */
+  isUnlimited?: true
+  /** Whether nothing stands there for a parameter. */
+  lacks?(id: string): boolean
+  /** Answers GET and HEAD, at once if it can. Rejects with {@link ApiError}, and with what is a fault of ours. */
+  answer(exchange: Exchange): Promise<void> | undefined
+}
+
+/** The route of a path, as the request has it, and the parameter in it; null for an unknown path. */
+export type FindRoute = (path: string) => { route: Route; pathId: string | null } | null
+
+/** A target may be an address (RFC 9112, 3.2.2). */
+const ADDRESS = /^https?:\/\/[^/]*(?=\/)/
+
+export function createRouter(routes: readonly Route[]): FindRoute {
+  const whole = new Map<string, Route>()
+  const withParameter = new Map<string, Route>()
+  for (const route of routes) {
+    const [head, parameter] = route.path.split(':') as [string, string?]
+    if (parameter === undefined) whole.set(head, route)
+    else withParameter.set(head, route)
+  }
+  return (given) => {
+    const path = given.startsWith('/') ? given : given.replace(ADDRESS, '')
+    const route = whole.get(decoded(path, decodeURI))
+    if (route !== undefined) return { route, pathId: null }
+    const cut = path.lastIndexOf('/') + 1
+    const found = withParameter.get(decoded(path.slice(0, cut), decodeURI))
+    if (found === undefined) return null
+    const pathId = decoded(path.slice(cut), decodeURIComponent)
+    return found.lacks?.(pathId) === true ? null : { route: found, pathId }
+  }
+}
+
+/** Text that cannot be decoded names nothing. */
+function decoded(text: string, decode: (text: string) => string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decode(text)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,110 @@
+import type { Logger } from 'pino'
+import { moduleBeside } from '../module-beside.ts'
+import type { Maker } from './maker.ts'
+import type { AskedPage } from './questions/page.ts'
+import type { BodyForm, Made, Question } from './questions/question.ts'
+import { startThread } from './thread-calls.ts'
+
+/** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
+const USUAL_THREADS = 2
+
+/** Rows that one of them is asked for before another one is. Of few rows, waking another costs what it gains. */
+const ROWS_AHEAD = 1_000
+
+/** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
+const MAX_FREE_BLOCKS = 8
+
+/** What a thread is started with: the store's name, and whether it makes what takes long. */
+export type MakingThreadTask = { store: string; isLong: boolean }
+
+/** What a thread is asked to make: the path of the question, and what is asked. */
+export type ToMake = {
+  path: string
+  asked: unknown
+  form: BodyForm
+  askedAt: bigint
+  /** Memory of answers that are done with. */
+  free: ArrayBuffer[]
+}
+
+/** An answer whose bytes are in a block of memory that the thread wants back. */
+export type MadeInBlock = Omit<Made, 'body' | 'release'> & { block: ArrayBuffer; length: number }
+
+/** Makes in a thread. */
+type MakingThread = Pick<Maker, 'make' | 'close'>
+
+/**
+ * Makes the answers of a store that is embedded in threads beside the one that asks, so that nothing else waits for
+ * them: {@link USUAL_THREADS} for pages of the usual size, and one for all else, for which those would have to wait. The
+ * first is started at once, the others when they are needed.
+ *
+ * @param here makes the pages of the usual size instead of a thread, if it is given; its owner closes it
+ */
+export function startMakingThreads(store: string, log: Logger, here: Maker | null = null): Maker {
+  const usualThreads =
+    here === null
+      ? Array.from({ length: USUAL_THREADS }, (_, index) =>
+          startMakingThread({ store, isLong: false }, log, { isLate: index > 0 }),
+        )
+      : []
+  const usual = here ?? sharedAmong(usualThreads)
+  const long = startMakingThread({ store, isLong: true }, log, { isLate: true })
+  return {
+    make: (question, asked, form) =>
+      (question.lane(asked) === 'usual' ? usual : long).make(question, asked, form),
+    isSerial: true,
+    close: async () => {
+      await Promise.all([...usualThreads, long].map((thread) => thread.close()))
+    },
+  }
+}
+
+/** Has each page made by the first of the threads that have few rows to read, or else by the one that has the fewest. */
+function sharedAmong(threads: readonly MakingThread[]): Pick<Maker, 'make'> {
+  const shares = threads.map((thread) => ({ thread, rows: 0 }))
+  return {
+    make: async (question, asked, form) => {
+      const { limit } = (asked as AskedPage).query
+      const share =
+        shares.find(({ rows }) => rows + limit <= ROWS_AHEAD) ??
+        shares.reduce((least, other) => (other.rows < least.rows ? other : least))
+      share.rows += limit
+      try {
+        return await share.thread.make(question, asked, form)
+      } finally {
+        share.rows -= limit
+      }
+    },
+  }
+}
+
+function startMakingThread(
+  task: MakingThreadTask,
+  log: Logger,
+  { isLate }: { isLate: boolean },
+): MakingThread {
+  /** Blocks that go back with the next question. */
+  let free: ArrayBuffer[] = []
+  const thread = startThread<ToMake, MadeInBlock | null>({
+    module: moduleBeside(import.meta.url, 'making-thread'),
+    task,
+    log,
+    what: 'a thread that makes answers',
+    isLate,
+  })
+
+  return {
+    make: async ({ path }: Pick<Question, 'path'>, asked, form) => {
+      const toMake = { path, asked, form, askedAt: process.hrtime.bigint(), free }
+      free = []
+      const made = await thread.ask(toMake, toMake.free)
+      if (made === null) return null
+      const { block, length, ...others } = made
+      const release = () => {
+        if (free.length < MAX_FREE_BLOCKS) free.push(block)
+      }
+      return { ...others, body: Buffer.from(block, 0, length), release }
+    },
+    close: thread.close,
+  }
+}

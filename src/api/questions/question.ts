@@ -1,0 +1,90 @@
+import { crc32 } from 'node:zlib'
+import type { StoreVersion } from '../../store/changes.ts'
+import type { Position } from '../../store/page.ts'
+import type { Reader } from '../../store/store.ts'
+import type { KeptUntil } from '../answer-cache.ts'
+import type { BufferPool } from '../buffer-pool.ts'
+import type { Parameter, ParameterValues } from './parameters.ts'
+
+/** How a body is written: compact JSON, or the message that a method of gRPC answers with. */
+export type BodyForm = 'json' | 'protobuf'
+
+/** The body of an answer, from one snapshot of the store. */
+export type Made = {
+  body: Buffer
+  /** Of JSON of more than {@link SUMMED_BYTES}; null otherwise: the sender makes it. */
+  checkSum: string | null
+  position: Position
+  /** The commit that the snapshot shows; null if that is not known: the answer is not kept. */
+  version: StoreVersion | null
+  /** Why the request is refused: only the store could tell. */
+  refusal?: string
+  /** Lets the memory of `body` be used again: it must not be read after that. */
+  release?: () => void
+}
+
+/** What a body is made with. */
+export type Making = {
+  reader: Reader
+  form: BodyForm
+  /** Gives the memory for a body that the reader has not written; null: the garbage collector does. */
+  buffers: BufferPool | null
+  /** When it was asked for, by `process.hrtime`, which all threads share. */
+  askedAt?: bigint
+}
+
+/**
+ * Whose turns a question takes: those of pages of the usual size, of long pages, or of reports, which are read in several
+ * statements. None of them waits for the others.
+ */
+export type Lane = 'usual' | 'long' | 'report'
+
+/**
+ * Something that clients can ask, whoever asks it: REST, gRPC, the explorer. What is asked can be sent between threads.
+ */
+export type Question<Asked = unknown> = {
+  /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
+  path: string
+  /** The query parameters, by name: the order in which faults are reported. */
+  parameters: readonly Parameter[]
+  /**
+   * Checks a request, in the order of docs/api.md's table of errors.
+   *
+   * @param pathId the last part of the path, if the path has a parameter
+   * @throws {ApiError} 400
+   */
+  check(values: ParameterValues, pathId: string | null): Asked
+  /** Makes the body; null while the store holds no block. Rejects with {@link StoreUnavailableError}. */
+  make(asked: Asked, making: Making): Promise<Made | null>
+  lane(asked: Asked): Lane
+  /** For how long an answer is the one that the store would give; null: it is not kept. */
+  keptUntil(asked: Asked): KeptUntil | null
+  /** The market that the whole answer is about. One that no row names takes next to nothing, and waits for nobody. */
+  marketOf?(asked: Asked): string | undefined
+  /** The operation, as the OpenAPI document describes it. */
+  operation(): object
+}
+
+/** The check sum of a longer body is not to take the time of the thread that sends it: of so much it takes 15 us. */
+const SUMMED_BYTES = 64 * 1024
+
+/** The check sum of a body, if it is one that its maker sums up. */
+export function checkSumOfMaker(body: Buffer): string | null {
+  return body.length > SUMMED_BYTES ? checkSumOf(body) : null
+}
+
+/**
+ * What identifies a body: its length, and check sums of both its halves. Where a row has come or gone, both
+ * have changed; a change of one number is found by either.
+ */
+export function checkSumOf(body: Buffer): string {
+  const middle = body.length >> 1
+  const sums = [body.subarray(0, middle), body.subarray(middle)].map((half) => crc32(half).toString(36))
+  return `${body.length.toString(36)}-${sums.join('-')}`
+}
+
+/** An answer of JSON. */
+export function madeOf(body: object | Buffer, position: Position, version: StoreVersion | null): Made {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  return { body: bytes, checkSum: checkSumOfMaker(bytes), position, version }
+}

@@ -1,0 +1,25 @@
+import { RESOURCES } from '../../resources/resources.ts'
+import { auctionsQuestion } from './auctions.ts'
+import { coverageQuestion } from './coverage.ts'
+import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { marketSummariesQuestion } from './market-summaries.ts'
+import { pageQuestion } from './page.ts'
+import type { Question } from './question.ts'
+import { seriesQuestion } from './series.ts'
+
+/** Every question, in the order in which the OpenAPI document lists them. */
+export const QUESTIONS: readonly Question[] = [
+  ...RESOURCES.map(pageQuestion),
+  marketSummariesQuestion,
+  coverageQuestion,
+  fundingEstimateQuestion,
+  seriesQuestion,
+  auctionsQuestion,
+]
+
+/** The question of a path. @throws {TypeError} if there is none. */
+export function questionAt(path: string): Question {
+  const found = QUESTIONS.find((question) => question.path === path)
+  if (found === undefined) throw new TypeError(`there is no question ${path}`)
+  return found
+}

@@ -1,0 +1,137 @@
+import { INTERVALS } from '../../domain/intervals.ts'
+import type { Summary } from '../../domain/series.ts'
+import { SOURCES } from '../../resources/funding-period-data-points.ts'
+import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/read-series.ts'
+import { invalidParameter } from '../http/errors.ts'
+import { closedObject } from '../openapi/node-schemas.ts'
+import { reportAnswers } from '../openapi/openapi-answers.ts'
+import { COMMON_PARAMETERS, parametersOfMarket } from '../openapi/openapi-parameters.ts'
+import { marketIdOfPath } from './page-request.ts'
+import { DEFAULT_BUCKETS } from './parameter-types.ts'
+import { SERIES_PARAMETERS } from './parameters.ts'
+import { madeOf, type Question } from './question.ts'
+
+/** A chart in one request. */
+export const seriesQuestion: Question<SeriesQuery> = {
+  path: '/api/v2/series/funding-period-data-points/:marketId',
+  parameters: SERIES_PARAMETERS,
+  check: (values, pathId) => {
+    const [buckets, interval] = [values.get('buckets'), values.get('interval')]
+    if (buckets !== undefined && interval !== undefined) {
+      throw invalidParameter(
+        `parsing field "interval": buckets is ${buckets} and interval is "${interval}", allowed is one of the two`,
+      )
+    }
+    const source = values.get('source') as bigint | undefined
+    return {
+      marketId: marketIdOfPath(pathId),
+      start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
+      end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
+      source: source === undefined || source === 0n ? null : source,
+      by:
+        interval === undefined
+          ? { buckets: (buckets as bigint | undefined) ?? DEFAULT_BUCKETS }
+          : { interval: interval as string },
+    }
+  },
+  make: async (query, { reader }) => {
+    const found = await reader.read(() => readSeries(query))
+    if (found === null) return null
+    const { position, series, tooShort } = found
+    if (tooShort === null) return madeOf(seriesBody(query.marketId, series), position, null)
+    const asked = 'interval' in query.by ? query.by.interval : ''
+    const refusal = `parsing field "interval": interval is "${asked}", allowed is one of which the range touches at most ${MAX_BUCKETS}: ${tooShort.name} or longer`
+    return { ...madeOf({}, position, null), refusal }
+  },
+  lane: () => 'report',
+  keptUntil: () => null,
+  marketOf: ({ marketId }) => marketId,
+  operation: () => ({
+    operationId: 'getFundingPeriodDataPointSeries',
+    summary: 'Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request',
+    tags: ['market data'],
+    parameters: [...parametersOfMarket(SERIES_PARAMETERS), ...COMMON_PARAMETERS],
+    responses: reportAnswers(
+      'A series.',
+      seriesSchema(),
+      'A malformed request or market id, or an interval too short for its range',
+    ),
+  }),
+}
+
+/** The body of a series; what it is without any point, where there is none. */
+function seriesBody(marketId: string, series: Series | null): object {
+  if (series === null) {
+    return { series: { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] } }
+  }
+  const { from, to, interval, sources } = series
+  return {
+    series: {
+      ...{ marketId, from: from.toString(), to: to.toString(), interval: interval.name },
+      bucketNanoseconds: interval.nanoseconds.toString(),
+      sources: sources.map(({ source, buckets }) => ({
+        dataPointType: SOURCES[Number(source)],
+        buckets: buckets.map(([start, { seq, count, price, twap }]) => ({
+          ...{ start: start.toString(), seq: seq.toString(), count: count.toString() },
+          ...{ price: summaryNode(price), twap: summaryNode(twap) },
+        })),
+      })),
+    },
+  }
+}
+
+/** In the order of the API, whatever that of the object. */
+function summaryNode({ first, last, minimum, maximum }: Summary): Summary {
+  return { first, last, minimum, maximum }
+}
+
+const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
+
+const number = (description: string) => ({ type: 'string', description })
+
+const summary = (of: string) => ({
+  ...closedObject({
+    first: number('Of the first point by time.'),
+    last: number('Of the last point by time.'),
+    minimum: number('The least; the first of equal ones.'),
+    maximum: number('The greatest; the first of equal ones.'),
+  }),
+  description: `${of}, as they were sent.`,
+})
+
+const seriesSchema = () =>
+  closedObject({
+    series: closedObject({
+      marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+      from: digits(
+        'Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points.',
+      ),
+      to: digits('Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.'),
+      interval: {
+        type: 'string',
+        enum: [...INTERVALS.map(({ name }) => name), ''],
+        description: 'The length of a bucket; empty where there are no points.',
+      },
+      bucketNanoseconds: digits('The same in nanoseconds; 0 where there are no points.'),
+      sources: {
+        type: 'array',
+        description: 'The sources that have points in the range, in the order of their numbers.',
+        items: closedObject({
+          dataPointType: { type: 'string', enum: SOURCES },
+          buckets: {
+            type: 'array',
+            description: 'Those that have points, in the order of time.',
+            items: closedObject({
+              start: digits('Where the bucket begins, Unix nanoseconds: a whole multiple of its length.'),
+              seq: digits('The latest funding period of its points, whose TWAPs the bucket has.'),
+              count: digits(
+                'Its points. One that was carried over into a funding period counts again at its start.',
+              ),
+              price: summary('Prices of all points'),
+              twap: summary('Time-weighted average prices of the points of the period `seq`'),
+            }),
+          },
+        }),
+      },
+    }),
+  })
