@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { decodeCursor } from '../src/resources/cursor.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Key } from '../src/resources/resource.ts'
+import { readPosition } from '../src/store/coverage-rows.ts'
 import { findStore } from '../src/store/open-store.ts'
 import { type Figure, figure } from './figures.ts'
 import { LARGE_MARKET } from './large-store.ts'
@@ -37,7 +38,7 @@ async function databasePages(store: string, nextTarget: () => string): Promise<n
   for (let time = 0; time < TIMES; time++) {
     const reader = await findStore(store).openReader()
     // What every connection reads once.
-    await reader.position()
+    await reader.read(readPosition)
     const before = bytesRead()
     await reader.page(queryOf(nextTarget()))
     bytes += bytesRead() - before

@@ -5,7 +5,7 @@ import { advance, type Lacks } from '../src/domain/lacks.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Resource, Selection } from '../src/resources/resource.ts'
-import { type ArrivedRow, MAX_READ_ROWS, type Pass } from '../src/store/arrivals.ts'
+import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '../src/store/arrivals.ts'
 import type { Reader } from '../src/store/store.ts'
 import {
   checkpointAt,
@@ -33,7 +33,9 @@ async function readAll(
   let pass: Pass | null = null
   let asOf: Coverage | null = null
   for (let calls = 1; ; calls++) {
-    const arrivals = await reader.arrivals({ resource, selection, lacks, asOf, limit: LIMIT, pass })
+    const arrivals = await reader.read(() =>
+      readArrivals({ resource, selection, lacks, asOf, limit: LIMIT, pass }),
+    )
     assert.ok(arrivals !== null && arrivals.rows.length <= LIMIT)
     rows.push(...arrivals.rows)
     asOf = arrivals.coverage

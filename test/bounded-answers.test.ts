@@ -10,6 +10,8 @@ import { COVERAGE_SCHEMA } from '../src/api/questions/coverage.ts'
 import type { CoverageBody } from '../src/api/questions/coverage-body.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { statusOfStore } from '../src/status/status.ts'
+import { readPosition } from '../src/store/coverage-rows.ts'
+import type { Reader } from '../src/store/store.ts'
 import {
   checkpoint,
   dataPoint,
@@ -163,7 +165,11 @@ test('Coverage of a SQLite file is not made by the thread that answers', async (
   const reader = await openStore(store).openReader()
   t.after(() => reader.close())
   let read = 0
-  const watched = { ...reader, holdings: () => assert.fail(`read ${++read} times here`) }
+  const watched: Reader = {
+    ...reader,
+    read: (reading) =>
+      reading === (readPosition as unknown) ? reader.read(reading) : assert.fail(`read ${++read} times here`),
+  }
   const base = await serve(t, store, {
     reader: watched,
     maker: { ...makerOf(reader), make: async () => null },
@@ -229,7 +235,7 @@ test('Stores, their logs, backups and buffers are made for their owner alone', a
   await ingestWhole(path('other.db'), SAMPLE)
   const writer = await openStore(path('other.db')).openWriter()
   const reader = await openStore(path('other.db')).openReader()
-  await reader.position()
+  await reader.read(readPosition)
   for (const name of ['other.db', 'other.db-wal', 'other.db-shm']) assert.equal(modeOf(name), '600', name)
   await reader.close()
   await writer.close()

@@ -8,6 +8,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-even
 import type { ForwardState } from '../src/ingest/forward/forward-state.ts'
 import { type LiveState, startLiveIngestion } from '../src/ingest/live/live-ingestion.ts'
 import { statusOfService } from '../src/status/service-status.ts'
+import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, message } from './fixtures/event-stream.ts'
@@ -433,7 +434,7 @@ function largeBlocks(count: number, bytes = 64 * KB): Buffer[][] {
 
 async function heightIn(store: string): Promise<number> {
   const reader = await openStore(store).openReader()
-  const position = await reader.position()
+  const position = await reader.read(readPosition)
   await reader.close()
   return Number(position?.height ?? 0)
 }

@@ -11,6 +11,7 @@ import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import type { Row } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { readArrivals } from '../src/store/arrivals.ts'
 import { readEstimate } from '../src/store/market-data.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { MAKE_UNPUBLISHED } from '../src/store/postgres/cluster.ts'
@@ -110,7 +111,9 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
             await reader.page({ ...page, cursor: [timestamp!, seq!, source!] })
             await reader.page({ ...page, selection: { ...selection, seq: seq! }, cursor: null })
           }
-          await reader.arrivals({ resource, selection, lacks, asOf: null, limit: 100, pass: null })
+          await reader.read(() =>
+            readArrivals({ resource, selection, lacks, asOf: null, limit: 100, pass: null }),
+          )
         }
         const query = { marketId: MARKET, start: null, end: null, source: null, by: { buckets: 100n } }
         assert.ok((await reader.read(() => readSeries(query)))!.series !== null)

@@ -7,6 +7,7 @@ import { GapError, MissingHistoryError } from '../src/blocks/block.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
 import { orderEventFiles } from '../src/records/event-order.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
+import { readCoverage } from '../src/store/coverage-rows.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,
@@ -53,7 +54,7 @@ function beginsOf(path: string, heights: readonly number[]): number[] {
 async function coverageOf(store: string): Promise<Coverage> {
   const reader = await openStore(store).openReader()
   try {
-    return (await reader.coverage())!
+    return (await reader.read(readCoverage))!
   } finally {
     await reader.close()
   }

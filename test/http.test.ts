@@ -381,9 +381,7 @@ for (const kind of STORE_KINDS) {
     const broken: Reader = {
       ...reader,
       page: (query) => failing(() => reader.page(query)),
-      position: () => failing(() => reader.position()),
-      coverage: () => failing(() => reader.coverage()),
-      gaps: (most) => failing(() => reader.gaps(most)),
+      read: (reading) => failing(() => reader.read(reading)),
     }
     const base = await serve(t, store, { reader: broken })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { readCoverage } from '../src/store/coverage-rows.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
@@ -33,7 +34,7 @@ const OF_STATE = ['fundingPeriods', 'instruments', 'liquidityProviders', 'market
 /** Of each block that is held everything is there, of others nothing; and what is lacking is said. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {
   const reader = await openStore(store).openReader()
-  const coverage = await reader.coverage().finally(() => reader.close())
+  const coverage = await reader.read(readCoverage).finally(() => reader.close())
   const found = await dumpStore(store)
   const height = coverage?.height ?? 0n
   for (const [table, column] of Object.entries(OF_BLOCKS)) {

@@ -10,6 +10,7 @@ import type { Coverage } from '../src/domain/coverage.ts'
 import { readInstruments, writeInstruments } from '../src/ingest/write-instruments.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { readCoverage } from '../src/store/coverage-rows.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   asset,
@@ -44,7 +45,7 @@ type Made = { chainId: string; blocks: Block[] }
 async function coverageOf(store: string): Promise<Coverage> {
   const reader = await openStore(store).openReader()
   try {
-    return (await reader.coverage())!
+    return (await reader.read(readCoverage))!
   } finally {
     await reader.close()
   }

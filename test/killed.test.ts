@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkStore } from '../src/check/check-store.ts'
+import { readCoverage } from '../src/store/coverage-rows.ts'
 import { StoreError, StoreUnavailableError } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
@@ -63,7 +64,7 @@ async function heightOf(store: string): Promise<bigint | null> {
   try {
     const reader = await openStore(store).openReader()
     try {
-      return (await reader.coverage())?.height ?? null
+      return (await reader.read(readCoverage))?.height ?? null
     } finally {
       await reader.close()
     }

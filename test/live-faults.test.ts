@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { blocksOf, kill, startLive, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
@@ -30,7 +31,7 @@ async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, 
 
 async function storedHeight(store: string): Promise<number> {
   const reader = await openStore(store).openReader()
-  const position = await reader.position()
+  const position = await reader.read(readPosition)
   await reader.close()
   return Number(position?.height ?? 0)
 }

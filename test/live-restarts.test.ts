@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readCoverage } from '../src/store/coverage-rows.ts'
 import { dial, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
@@ -106,7 +107,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
         await untilHeight(service, next)
         await stop(service)
         const reader = await openStore(store).openReader()
-        const { gaps } = (await reader.coverage())!
+        const { gaps } = (await reader.read(readCoverage))!
         await reader.close()
         const lost = gaps.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0)
         t.diagnostic(`${lost} blocks lost in ${rounds} restarts`)

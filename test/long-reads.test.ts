@@ -8,6 +8,7 @@ import { startLongReads } from '../src/api/streams/long-reads.ts'
 import { createStreamFollower } from '../src/api/streams/stream-route-follower.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { readPosition } from '../src/store/coverage-rows.ts'
 import { type Reader, StoreUnavailableError } from '../src/store/store.ts'
 import type { Follower } from '../src/stream/feed.ts'
 import { createHub } from '../src/stream/hub.ts'
@@ -70,9 +71,9 @@ for (const kind of STORE_KINDS) {
       let reads = 0
       const counting: Reader = {
         ...reader,
-        arrivals: (query) => {
-          reads++
-          return reader.arrivals(query)
+        read: (reading) => {
+          if (reading !== (readPosition as unknown)) reads++
+          return reader.read(reading)
         },
       }
       const hub = createHub({ reader: counting, turns: createReadingTurns(1), onNotice: () => {} })
@@ -109,8 +110,9 @@ for (const kind of STORE_KINDS) {
       const committed = Promise.withResolvers<void>()
       const reader: Reader = {
         ...opened,
-        arrivals: async (query) => {
-          const found = await opened.arrivals(query)
+        read: async (reading) => {
+          const found = await opened.read(reading)
+          if (reading === (readPosition as unknown)) return found
           first.resolve()
           await committed.promise
           return found
@@ -139,9 +141,9 @@ for (const kind of STORE_KINDS) {
       let looks = 0
       const reader: Reader = {
         ...opened,
-        position: () => {
-          looks++
-          return opened.position()
+        read: (reading) => {
+          if (reading === (readPosition as unknown)) looks++
+          return opened.read(reading)
         },
       }
       const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
@@ -226,7 +228,11 @@ describe('what reads for streams and exports', () => {
     const never = () => {
       throw new Error('read by the thread that answers')
     }
-    const reader: Reader = { ...opened, arrivals: never, openSnapshot: never, coverage: never }
+    const reader: Reader = {
+      ...opened,
+      read: (reading) => (reading === (readPosition as unknown) ? opened.read(reading) : never()),
+      openSnapshot: never,
+    }
     const longReads = startLongReads(store, SILENT)
     const base = await serve(t, store, { reader, longReads })
     t.after(() => longReads.close())

@@ -12,6 +12,7 @@ import { generateRecords } from '../src/generate/generate.ts'
 import { checkpoints } from '../src/resources/checkpoints.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers.ts'
+import { readHoldings } from '../src/store/holdings.ts'
 import type { PageQuery } from '../src/store/page.ts'
 import { ALL_HOLDINGS, StoreUnavailableError } from '../src/store/store.ts'
 import { send } from './fixtures/http.ts'
@@ -104,8 +105,9 @@ test('Long pages, which are read in pieces, are what they are in one', options, 
   const threads = startMakingThreads(store, SILENT)
   try {
     const here = makerOf(reader)
-    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.holdings(ALL_HOLDINGS))!
-      .fundingPeriodDataPoints[0]!
+    const { marketId, firstTimestamp, lastTimestamp, count } = (await reader.read((traits) =>
+      readHoldings(ALL_HOLDINGS, traits),
+    ))!.fundingPeriodDataPoints[0]!
     assert.ok(Number(count) > 5_500)
     const middle = (BigInt(firstTimestamp) + BigInt(lastTimestamp)) / 2n
     const whole = { marketId }
@@ -149,7 +151,8 @@ test(
     const base = await serve(t, store, { cacheBytes: 0 })
     const reader = await openStore(store).openReader()
     t.after(() => reader.close())
-    const { marketId } = (await reader.holdings(ALL_HOLDINGS))!.fundingPeriodDataPoints[0]!
+    const { marketId } = (await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits)))!
+      .fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
     const targetOf = (order: boolean, first: number) =>
       `${path}?pagination.first=${first}&pagination.newestFirst=${order}`

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { readCoverage, readPosition } from '../src/store/coverage-rows.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
@@ -161,10 +162,10 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openStore(name).openReader()
-    assert.equal((await reader.position())!.height, '905')
+    assert.equal((await reader.read(readPosition))!.height, '905')
     await reader.close()
-    await assert.rejects(reader.position())
-    await assert.rejects(reader.coverage())
+    await assert.rejects(reader.read(readPosition))
+    await assert.rejects(reader.read(readCoverage))
   })
 
   test('pages share a connection as long as it keeps up, four at most, and are asked for anew where those are cut', async (t) => {
@@ -252,11 +253,11 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     })
     const reader = await openStore(address.href).openReader()
     t.after(() => reader.close())
-    const expected = await reader.coverage()
-    await Promise.all(Array.from({ length: 6 }, () => reader.coverage()))
+    const expected = await reader.read(readCoverage)
+    await Promise.all(Array.from({ length: 6 }, () => reader.read(readCoverage)))
     assert.ok(open.size >= 5, `${open.size} connections`)
     for (const socket of open) doomed.add(socket)
-    assert.deepEqual(await reader.coverage(), expected)
+    assert.deepEqual(await reader.read(readCoverage), expected)
   })
 
   test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {

@@ -19,6 +19,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkpoints } from '../src/resources/checkpoints.ts'
+import { readPosition } from '../src/store/coverage-rows.ts'
 import { StoreError } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-stream.ts'
@@ -105,7 +106,7 @@ function replaceByAltered(store: string, sql: string): void {
 async function heightOf(store: string): Promise<string | undefined> {
   const reader = await openStore(store).openReader()
   try {
-    return (await reader.position())?.height
+    return (await reader.read(readPosition))?.height
   } finally {
     await reader.close()
   }

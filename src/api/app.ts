@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { RESOURCES } from '../resources/resources.ts'
+import { readPosition } from '../store/coverage-rows.ts'
 import type { Reader } from '../store/store.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import { createAnswers } from './answers.ts'
@@ -198,7 +199,7 @@ export function createApp(options: AppOptions): App {
   }
 
   /** Where the store stands, if it can be read and holds a block. */
-  const position = () => reader.position().catch(() => null)
+  const position = () => reader.read(readPosition).catch(() => null)
 
   const parserErrors = createParserErrors({
     reader,

@@ -14,6 +14,7 @@ import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { knowsMarket } from '../status/knows-market.ts'
+import { readPosition } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
 import { type GivenTime, parseTime } from './bound.ts'
@@ -204,7 +205,7 @@ async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promis
   if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
   const reader = await store.openReader()
   try {
-    const position = await reader.position()
+    const position = await reader.read(readPosition)
     if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to export`)
     return times(BigInt(position.timestamp))
   } finally {

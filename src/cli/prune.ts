@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { createLogger } from '../log.ts'
+import { readPosition } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
 import { type PruneReport, pruneStore } from '../store/prune-store.ts'
 import type { PruneBound } from '../store/pruner.ts'
@@ -83,7 +84,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const reader = await store.openReader()
   try {
-    const position = await reader.position()
+    const position = await reader.read(readPosition)
     if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
     const bound: PruneBound =
       given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given

@@ -3,7 +3,9 @@ import { MARKET_ID } from '../domain/ids.ts'
 import { exportRows } from '../export/export-rows.ts'
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
+import { readPlace } from '../store/arrivals.ts'
 import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
+import { readHoldings } from '../store/holdings.ts'
 import type { Reading } from '../store/page.ts'
 import { FIND_MARKET } from '../store/page-statement.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
@@ -59,7 +61,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
     await reader.close()
   }
   const { position } = snapshot
-  const holdings = await reader.holdings(ALL_HOLDINGS)
+  const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
   if (position === null || holdings === null) {
     await close()
     throw new CompareError(`${store.name}: holds no block; there is nothing to compare`)
@@ -87,9 +89,9 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
       }
     },
     blockOf: async (resource, marketId, key) =>
-      (await reader.placeOf(resource, selectionOf(marketId), key))?.height ?? null,
+      (await reader.read(() => readPlace(resource, selectionOf(marketId), key)))?.height ?? null,
     pointsBeside: async (marketId, key) => {
-      const place = await reader.placeOf(fundingPeriodDataPoints, { marketId }, key)
+      const place = await reader.read(() => readPlace(fundingPeriodDataPoints, { marketId }, key))
       return place === null ? null : reader.read(() => countBeside(marketId, key, place.height))
     },
     close,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
+import { readCoverage } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
 import { otherChain, StoreAwayError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
@@ -86,7 +87,7 @@ async function checkChain({ store: name, listen, chain }: ServeSettings): Promis
   const store = findStore(name)
   const reader = await store.openReader()
   try {
-    const held = (await reader.coverage())?.chainId ?? chain
+    const held = (await reader.read(readCoverage))?.chainId ?? chain
     if (held === chain) return
     throw otherChain(store.name, chain, held)
   } finally {

@@ -1,5 +1,6 @@
 import type { ForwardReport } from '../api/http/readiness.ts'
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
+import { readHoldings } from '../store/holdings.ts'
 import type { StoreFacts } from '../store/inspection.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 
@@ -60,7 +61,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   try {
     // They are asked of all machines.
     if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
-    const holdings = await reader.holdings(ALL_HOLDINGS)
+    const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
     if (holdings === null) return report
     const { coverage } = coverageBody(holdings)
     const height = holdings.coverage.height.toString()

@@ -1,9 +1,18 @@
-import { type Coverage, firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
+import {
+  type Coverage,
+  coverageOfResource,
+  firstGapFrom,
+  GapList,
+  type HeightRange,
+  isWithin,
+} from '../domain/coverage.ts'
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
 import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
+import { readCoverage, readPosition } from './coverage-rows.ts'
+import type { Reading } from './page.ts'
 import {
   columnList,
   fromClause,
@@ -72,15 +81,20 @@ export type Pass = {
 }
 
 /**
- * The statements that answer an {@link ArrivalQuery} in one snapshot, one after another: each is yielded and wants
- * its rows. Reading stops after rows read, not found: the next query continues from there.
- *
- * @param coverage what is held: the query's `asOf`, where it has one
+ * Reads rows by when they came; null in an empty store, or one that holds less than `asOf`: a replica that lags, or a
+ * store that has been put back. Reading stops after rows read, not found: the next query continues from there.
  */
-export function* readArrivals(
-  { resource, selection, lacks, limit, pass }: ArrivalQuery,
-  coverage: Coverage,
-): Generator<Statement, Arrivals, Row[]> {
+export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
+  const { resource, selection, lacks, limit, pass } = query
+  let coverage = query.asOf
+  if (coverage === null) {
+    const held = yield* readCoverage()
+    if (held === null) return null
+    coverage = coverageOfResource(held, resource.name)
+  } else {
+    const position = yield* readPosition()
+    if (position === null || BigInt(position.height) < coverage.height) return null
+  }
   const found: ArrivedRow[] = []
   if (limit === 0 || selectsNothing(selection)) return { coverage, rows: found, reached: null, pass: null }
   // A gap that has been filled since is not held yet: its rows come when it is.
@@ -391,7 +405,7 @@ function windowPointsStatement(
 }
 
 /** The statement that gives the place which the row of a key comes from: one row, or none. */
-export function placeStatement(
+function placeStatement(
   resource: Resource,
   { marketId }: Selection,
   key: Key,
@@ -407,11 +421,16 @@ export function placeStatement(
   }
 }
 
-/** The place that a row of {@link placeStatement} names; null where there is none. */
-export function placeOf(row: Row | undefined): Place | null {
-  return row === undefined ? null : { height: BigInt(row[0]!), index: Number(row[1]) }
+/** The event that a row comes from, by the row's key; null if there is no such row. */
+export function* readPlace(resource: Resource, selection: Selection, key: Key): Reading<Place | null> {
+  const asked = yield* askFor(resource, selection)
+  if (asked === null) return null
+  const [row] = yield placeStatement(resource, selection, key, asked.market)
+  return row === undefined ? null : placeOf(row)
 }
 
+const placeOf = ([height, index]: Row): Place => ({ height: BigInt(height!), index: Number(index) })
+
 function arrivedRow(row: Row): ArrivedRow {
-  return { row, place: placeOf(row.slice(-2))! }
+  return { row, place: placeOf(row.slice(-2)) }
 }

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { readCoverage } from './coverage-rows.ts'
 import { type Store, StoreError } from './store.ts'
 import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
 
@@ -66,7 +67,7 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
 async function coverageOf(store: Store) {
   const reader = await store.openReader()
   try {
-    return await reader.coverage()
+    return await reader.read(readCoverage)
   } finally {
     await reader.close()
   }

@@ -10,13 +10,15 @@ import {
   INSERT_RESOURCE_GAP,
   READ_GAPS,
   READ_IMPORTED,
+  READ_POSITION,
   READ_RESOURCE_GAPS,
   READ_STREAM,
 } from './statements.ts'
 
-/** What the row of READ_POSITION says (statements.ts); null where there is none. */
-export function positionOf(row: Row | null): Position | null {
-  return row === null ? null : { height: row[0] as string, timestamp: row[1] as string }
+/** The last block that the store holds; null in an empty store. */
+export function* readPosition(): Reading<Position | null> {
+  const [row] = yield { text: READ_POSITION, values: [] }
+  return row === undefined ? null : { height: row[0] as string, timestamp: row[1] as string }
 }
 
 /** The values that WRITE_STREAM takes (statements.ts). */

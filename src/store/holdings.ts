@@ -2,8 +2,16 @@ import { liquidityProviders } from '../resources/liquidity-providers.ts'
 import type { KeyValue, Resource, Row } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { coverageOf } from './coverage-rows.ts'
+import type { Reading } from './page.ts'
 import { fromClause, type Statement } from './page-statement.ts'
-import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore } from './store.ts'
+import {
+  COUNT_CURRENT_GAPS,
+  READ_CURRENT_GAPS,
+  READ_PRUNED,
+  READ_RESOURCE_GAPS,
+  READ_STREAM,
+} from './statements.ts'
+import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from './store.ts'
 
 /** More than any list has. */
 const NO_LIMIT = 9_223_372_036_854_775_807n
@@ -93,9 +101,9 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
 /** What is read of gaps, imported ranges and markets: one more of each than is asked for, which shows whether there are more. */
-export function holdingsStatements(
+function holdingsStatements(
   { marketId, fromHeight, afterMarket, limit }: HoldingsQuery,
-  spread = false,
+  spread: boolean,
 ): {
   gaps: Statement
   imported: Statement
@@ -123,50 +131,49 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
   }
 }
 
-/** What the rows of READ_STREAM, COUNT_CURRENT_GAPS and READ_CURRENT_GAPS say; null where there is none of the first. */
-export function gapSummaryOf(stream: Row | null, count: Row, first: readonly Row[]): GapSummary | null {
-  const coverage = coverageOf(stream, first, [], [])
+/** The gaps that keep a store from being current, so many of them at most; null in an empty store. */
+export function* readGaps(most: number): Reading<GapSummary | null> {
+  const [stream] = yield { text: READ_STREAM, values: [] }
+  const [count] = yield { text: COUNT_CURRENT_GAPS, values: [] }
+  const first = yield { text: READ_CURRENT_GAPS, values: [BigInt(most)] }
+  const coverage = coverageOf(stream ?? null, first, [], [])
   if (coverage === null) return null
-  return { count: Number(count[0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
+  return { count: Number(count![0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
 }
 
-/** The rows that the statements on holdings have given. */
-export type HoldingsRows = {
-  stream: Row | null
-  gaps: readonly Row[]
-  resourceGaps: readonly Row[]
-  imported: readonly Row[]
-  /** Of each resource, in the order of RESOURCES. */
-  resources: readonly (readonly Row[])[]
-  pruned: readonly Row[]
-}
+/** What there is, by resource and market; null in an empty store. */
+export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): Reading<Holdings | null> {
+  const statements = holdingsStatements(query, isSpread)
+  const [stream = null] = yield { text: READ_STREAM, values: [] }
+  const gaps = yield statements.gaps
+  const imported = yield statements.imported
+  const resourceGaps = yield { text: READ_RESOURCE_GAPS, values: [] }
+  const [pruned] = yield { text: READ_PRUNED, values: [] }
+  const resources: Row[][] = []
+  for (const { text, values } of statements.resources) resources.push(yield { text, values })
 
-/** Puts together what the statements on holdings have given; null in an empty store. */
-export function holdingsOf(query: HoldingsQuery, rows: HoldingsRows): Holdings | null {
   const limit = query.limit ?? Number.POSITIVE_INFINITY
   // Gaps and imported ranges lie apart: where a list is cut, none of the other's reaches across.
-  const fromHeight = endOfLists([rows.gaps, rows.imported], limit)
+  const fromHeight = endOfLists([gaps, imported], limit)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(
-    ...([rows.stream, rows.gaps.filter(isShownRange)] as const),
-    ...([rows.resourceGaps, rows.imported.filter(isShownRange)] as const),
+    ...([stream, gaps.filter(isShownRange), resourceGaps, imported.filter(isShownRange)] as const),
   )
   if (coverage === null) return null
-  const statements = holdingsStatements(query).resources
-  const byMarket = rows.resources.filter((_, index) => statements[index]!.isByMarket)
+  const byMarket = resources.filter((_, index) => statements.resources[index]!.isByMarket)
   const afterMarket = lastMarket(byMarket, limit)
   const isShown = ([marketId]: Row) => afterMarket === null || (marketId as string) <= afterMarket
   const held = RESOURCES.map(({ name }, index) => {
-    const { fields, isByMarket } = statements[index]!
+    const { fields, isByMarket } = statements.resources[index]!
     const named = (row: Row) => Object.fromEntries(fields.map((field, at) => [field, row[at]]))
-    const found = rows.resources[index]!
+    const found = resources[index]!
     return [name, isByMarket ? found.filter(isShown).map(named) : named(found[0]!)]
   })
   return {
     coverage,
     next: afterMarket === null && fromHeight === null ? null : { fromHeight, afterMarket },
     ...(Object.fromEntries(held) as HeldRows),
-    prunedBefore: prunedBeforeOf(rows.pruned[0]),
+    prunedBefore: prunedBeforeOf(pruned),
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { formatTime } from '../domain/time.ts'
+import { readPosition } from './coverage-rows.ts'
 import { pruneStore } from './prune-store.ts'
 import type { Store } from './store.ts'
 
@@ -45,7 +46,7 @@ export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOp
 async function lastBlockTime(store: Store): Promise<bigint | null> {
   const reader = await store.openReader()
   try {
-    const position = await reader.position()
+    const position = await reader.read(readPosition)
     return position === null ? null : BigInt(position.timestamp)
   } finally {
     await reader.close()

@@ -1,8 +1,7 @@
 import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../funding/auctions.ts'
 import { wholeSecond } from '../funding/whole-second.ts'
-import { positionOf } from './coverage-rows.ts'
+import { readPosition } from './coverage-rows.ts'
 import type { Position, Reading } from './page.ts'
-import { READ_POSITION } from './statements.ts'
 
 /** Which auctions of a market: those that overlap a range, Unix nanoseconds; null where the request leaves it open. */
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
@@ -27,8 +26,8 @@ const READ_EVENTS = `
 
 /** The statements that read a market's auctions (docs/twap.md, "Auctions"), in one snapshot. Null in an empty store. */
 export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<AuctionsAt | null> {
-  const [at] = yield { text: READ_POSITION, values: [] }
-  if (at === undefined) return null
+  const position = yield* readPosition()
+  if (position === null) return null
   const rows = yield { text: READ_EVENTS, values: [marketId] }
   const isCut = rows.length > MAX_AUCTION_EVENTS
   const state: Auctions = noAuctions()
@@ -46,5 +45,5 @@ export function* readAuctions({ marketId, start, end }: AuctionsQuery): Reading<
       (start === null || auction.end === null || auction.end > start),
   )
   const completeFrom = isCut ? wholeSecond(BigInt(rows.at(-2)![1]!)) : 0n
-  return { position: positionOf(at)!, completeFrom, auctions }
+  return { position, completeFrom, auctions }
 }

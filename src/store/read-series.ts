@@ -1,11 +1,10 @@
 import { INTERVALS, type Interval } from '../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../domain/series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
-import { positionOf } from './coverage-rows.ts'
+import { readPosition } from './coverage-rows.ts'
 import type { Position, Reading } from './page.ts'
 import { FIND_MARKET } from './page-statement.ts'
 import { READ_LAST_START } from './period-starts.ts'
-import { READ_POSITION } from './statements.ts'
 import { closingTime, LEVELS, type Level } from './write-series.ts'
 
 /** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
@@ -54,9 +53,8 @@ const READ_BUCKETS = `
  * its last points.
  */
 export function* readSeries(query: SeriesQuery): Reading<SeriesAt | null> {
-  const [at] = yield { text: READ_POSITION, values: [] }
-  if (at === undefined) return null
-  const position = positionOf(at)!
+  const position = yield* readPosition()
+  if (position === null) return null
   const none = { position, series: null, tooShort: null }
   const [number] = yield { text: FIND_MARKET, values: [query.marketId] }
   if (number === undefined) return none

@@ -1,3 +1,4 @@
+import { readPosition } from './coverage-rows.ts'
 import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } from './store.ts'
 
 /** How often every server is asked for its position, in milliseconds. */
@@ -50,7 +51,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   async function check(asked: Member): Promise<unknown> {
     try {
       asked.reader ??= await asked.store.openReader({ onNotice })
-      const position = await asked.reader.position()
+      const position = await asked.reader.read(readPosition)
       asked.height = position === null ? null : BigInt(position.height)
       return null
     } catch (error) {
@@ -123,14 +124,8 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
 
   return {
     page: (query) => ask((reader) => reader.page(query)),
-    position: () => ask((reader) => reader.position()),
     freshness: (since) => ask((reader) => reader.freshness(since), candidatesByHeight()),
-    arrivals: (query) => ask((reader) => reader.arrivals(query)),
-    placeOf: (resource, selection, key) => ask((reader) => reader.placeOf(resource, selection, key)),
     openSnapshot: () => ask((reader) => reader.openSnapshot()),
-    coverage: () => ask((reader) => reader.coverage()),
-    gaps: (most) => ask((reader) => reader.gaps(most)),
-    holdings: (query) => ask((reader) => reader.holdings(query)),
     read: (reading) => ask((reader) => reader.read(reading)),
     ...(options.primary.log === null ? {} : { log: options.primary.log }),
     clusterFaults: async () => (await primary.reader?.clusterFaults?.()) ?? null,

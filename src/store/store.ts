@@ -1,8 +1,5 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
-import type { Place } from '../domain/lacks.ts'
 import type { Batch } from '../projections/batch.ts'
-import type { Key, Resource, Selection } from '../resources/resource.ts'
-import type { ArrivalQuery, Arrivals } from './arrivals.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'
@@ -65,6 +62,12 @@ export type Holdings = HeldRows & {
  */
 export type PrunedBefore = { timestamp: string | null; height: string | null }
 
+/** What readings need to know of a store. */
+export type StoreTraits = {
+  /** Whether the tables are spread over the machines of a cluster. */
+  isSpread: boolean
+}
+
 /**
  * Reads from a store. Every call is one snapshot.
  *
@@ -72,7 +75,8 @@ export type PrunedBefore = { timestamp: string | null; height: string | null }
  */
 export type Reader = {
   page(query: PageQuery): Promise<Page>
-  position(): Promise<Position | null>
+  /** Runs the statements of a reading; the reading is made anew for each store that is tried. */
+  read<T>(reading: (traits: StoreTraits) => Reading<T>): Promise<T>
   /**
    * How the store stands, and what has changed since a version; null: anything may have. Of several servers it is the
    * one that is furthest on: a page that another one gives may be of an earlier version, which the page names.
@@ -83,26 +87,15 @@ export type Reader = {
    * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
-  /** Rows by when they came, of one snapshot; null in an empty store, or one that holds less than `asOf`. */
-  arrivals(query: ArrivalQuery): Promise<Arrivals | null>
-  /** The event that a row comes from, by the row's key; null where there is no such row. */
-  placeOf(resource: Resource, selection: Selection, key: Key): Promise<Place | null>
-  coverage(): Promise<Coverage | null>
   /** Opens one snapshot for any number of pages, on a separate connection. */
   openSnapshot(): Promise<Snapshot>
-  /** How many gaps keep the store from being current, and the lowest of them, so many at most; null in an empty store. */
-  gaps(most: number): Promise<GapSummary | null>
-  /** What there is, by resource and market; null in an empty store. */
-  holdings(query: HoldingsQuery): Promise<Holdings | null>
-  /** The store's log, where it has one. */
-  log?: StoreLog
-  /** Runs the statements of a reading in one snapshot; the reading is made anew for each store that is tried. */
-  read<T>(reading: () => Reading<T>): Promise<T>
-  /** What is wrong with the cluster that the store is spread over; null where it is spread over none. */
-  clusterFaults?(): Promise<ClusterFaults | null>
-  /** The replicas that are read from, where there are any. */
-  replicas?(): ReplicaState[]
   close(): Promise<void>
+  /** The log of a store in a file. */
+  log?: StoreLog
+  /** What is wrong with the cluster, if the store can be spread over one; null if it is not. */
+  clusterFaults?(): Promise<ClusterFaults | null>
+  /** The replicas that are read from, if there are any. */
+  replicas?(): ReplicaState[]
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { Resource, Selection } from '../resources/resource.ts'
+import { readArrivals } from '../store/arrivals.ts'
+import { readPosition } from '../store/coverage-rows.ts'
 import type { Reader } from '../store/store.ts'
 import { createArrivalFeed } from './arrival-feed.ts'
 import type { Feed, Follower, Start } from './feed.ts'
@@ -58,7 +60,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   let fault: string | null = null
 
   async function poll(afterCommit: boolean): Promise<void> {
-    const height = (await reader.position())?.height ?? null
+    const height = (await reader.read(readPosition))?.height ?? null
     const now = performance.now()
     const looksForGaps = afterCommit || now - gapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) gapsAt = now
@@ -125,7 +127,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
 
   function createFeed(resource: Resource, selection: Selection): Feed {
     return createArrivalFeed({ resource, selection }, (query, lane) =>
-      turns(lane, () => reader.arrivals(query)),
+      turns(lane, () => reader.read(() => readArrivals(query))),
     )
   }
 

@@ -7,6 +7,7 @@ import {
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createShares } from '../../shares.ts'
+import { readPosition } from '../../store/coverage-rows.ts'
 import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Answers } from '../answers.ts'
@@ -184,7 +185,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
     async function failAtPosition(error: unknown): Promise<void> {
       if (isGone()) return
-      withPosition(metadata, await reader.position().catch(() => null))
+      withPosition(metadata, await reader.read(readPosition).catch(() => null))
       fail(explainError(error, { peer: `${socket.remoteAddress}:${socket.remotePort}` }))
     }
 

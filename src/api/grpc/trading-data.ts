@@ -1,5 +1,6 @@
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
+import { readPosition } from '../../store/coverage-rows.ts'
 import { commit, VERSION } from '../../version.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
@@ -26,7 +27,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
       return info
     },
     GetVegaTime: async () => {
-      const position = await reader.position()
+      const position = await reader.read(readPosition)
       if (position === null) throw emptyStore()
       return { timestamp: position.timestamp }
     },
@@ -40,7 +41,7 @@ export function tradingDataMethods(options: GrpcOptions): [path: string, Method]
       {
         unary: async ({ metadata }) => {
           const message = await answer()
-          withPosition(metadata, await reader.position().catch(() => null))
+          withPosition(metadata, await reader.read(readPosition).catch(() => null))
           return framed(DESCRIBED[name]!.responseSerialize(message))
         },
       },

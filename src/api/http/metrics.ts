@@ -4,6 +4,7 @@ import { LEFT_OUT_REASONS } from '../../events/left-out.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import { CONNECTION_FAULTS } from '../../ingest/live/pair-socket.ts'
+import { readPosition } from '../../store/coverage-rows.ts'
 import { readLastTimes } from '../../store/last-times.ts'
 import type { Reader, ReplicaState } from '../../store/store.ts'
 import { type IngestionState, UNREADY_REASONS, unreadiness } from './readiness.ts'
@@ -338,7 +339,7 @@ function liveMetrics(
 
 async function positionOrNull(reader: Reader) {
   try {
-    return await reader.position()
+    return await reader.read(readPosition)
   } catch {
     return null
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { readPosition } from '../../store/coverage-rows.ts'
 import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
 import { countedAddress } from './client-address.ts'
@@ -57,7 +58,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
     connection.removeAllListeners('end')
     const refusal = withHeaders(counted(connection, error), { Connection: 'close' })
     if (await connections.fail(connection, refusal)) return
-    const position = await reader.position().catch(() => null)
+    const position = await reader.read(readPosition).catch(() => null)
     if (connection.writable) connection.end(answerText(refusal, position, corsOrigins))
     const timer = setTimeout(() => connection.destroy(), LINGER_MS)
     connection.once('close', () => clearTimeout(timer))

@@ -2,6 +2,7 @@ import { describeHeights } from '../../domain/coverage.ts'
 import { describeDuration } from '../../domain/duration.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
+import { readGaps } from '../../store/holdings.ts'
 import type { GapSummary, Reader } from '../../store/store.ts'
 import { COVERAGE_PATH } from '../questions/coverage-body.ts'
 
@@ -48,7 +49,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   }
   let gaps: GapSummary | null
   try {
-    gaps = await reader.gaps(MAX_GAPS_NAMED)
+    gaps = await reader.read(() => readGaps(MAX_GAPS_NAMED))
   } catch (error) {
     reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; the log says why' })
     return { reasons, gaps: 0, storeFault: (error as Error).message }

@@ -1,5 +1,6 @@
 import type { CoverageForm } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
+import { readHoldings } from '../../store/holdings.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
@@ -41,7 +42,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
   },
   make: async (query, { reader }) => {
-    const holdings = await reader.holdings(query)
+    const holdings = await reader.read((traits) => readHoldings(query, traits))
     if (holdings === null) return null
     const { height, timestamp } = holdings.coverage
     const position = { height: height.toString(), timestamp: timestamp.toString() }

@@ -1,6 +1,8 @@
 import type { Place } from '../../domain/lacks.ts'
 import { decodeCursor } from '../../resources/cursor.ts'
 import type { Resource, Selection } from '../../resources/resource.ts'
+import { readPlace } from '../../store/arrivals.ts'
+import { readPosition } from '../../store/coverage-rows.ts'
 import type { Position } from '../../store/page.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Start } from '../../stream/feed.ts'
@@ -67,7 +69,7 @@ export async function streamRequest(
     cursor === undefined || lacks !== null
       ? null
       : await placeOfRow(resource, selection, name!, cursor, reader)
-  const position = await reader.position()
+  const position = await reader.read(readPosition)
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
   if (place !== null) return { selection, start: { after: place }, position }
@@ -86,7 +88,7 @@ async function placeOfRow(
   const key = decodeCursor(resource, selection, cursor)
   const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
   if (typeof key === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
-  const place = await reader.placeOf(resource, selection, key)
+  const place = await reader.read(() => readPlace(resource, selection, key))
   if (place === null) throw invalidPagination(`${name} is the cursor of a row that is gone; ${allowed}`)
   return place
 }

@@ -7,6 +7,7 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { LeftOutReason } from '../../events/decode.ts'
 import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
+import { readCoverage } from '../../store/coverage-rows.ts'
 import {
   otherChain,
   type Store,
@@ -396,7 +397,7 @@ async function pinnedChain(
 async function coverageOf(store: Store): Promise<Coverage | null> {
   const reader = await store.openReader()
   try {
-    return await reader.coverage()
+    return await reader.read(readCoverage)
   } finally {
     await reader.close()
   }

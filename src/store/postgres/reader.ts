@@ -1,15 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'pg'
 import { countedNotice } from '../../counted-notice.ts'
-import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
-import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
 import { READ_STATE } from '../changes.ts'
-import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutRows } from '../edges.ts'
 import { readFreshness, stateOf } from '../freshness.ts'
-import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import type { Page, PageQuery, Position, Reading } from '../page.ts'
+import type { Page, PageQuery } from '../page.ts'
 import {
   columnsStatement,
   fixedValue,
@@ -19,33 +15,16 @@ import {
   rowsStatement,
   type Statement,
   spanStatement,
-  valueLists,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
-import {
-  COUNT_CURRENT_GAPS,
-  READ_CURRENT_GAPS,
-  READ_GAPS,
-  READ_IMPORTED,
-  READ_POSITION,
-  READ_PRUNED,
-  READ_RESOURCE_GAPS,
-  READ_STREAM,
-} from '../statements.ts'
-import {
-  asUnavailable,
-  type GapSummary,
-  type Holdings,
-  type HoldingsQuery,
-  type Reader,
-  type ReaderOptions,
-} from '../store.ts'
+import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
 import { createReaderConnections } from './reader-connections.ts'
+import { runReading } from './run-steps.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 
 /** Connections of one process at most; more would only wait for the same processors. */
@@ -117,25 +96,13 @@ export async function openPostgresReader(
       const read = (client: Queryable) => readPageWithin(client, query, markets)
       return query.limit > MAX_SHARING_ROWS ? ask(read) : askShared(read)
     },
-    position: () => askShared(readPosition),
+    read: (reading) =>
+      ask((client) => snapshot(client, () => runReading(client, reading({ isSpread: spread })))),
     freshness: (since) => askShared((client) => runReading(client, readFreshness(since))),
-    arrivals: (query) => ask((client) => snapshot(client, () => arrivalsOf(client, query))),
-    placeOf: (resource, selection, key) =>
-      ask(async (client) => {
-        const market = await marketOf(client, resource, selection, markets)
-        if (market === undefined) return null
-        return placeOf((await rows(client, placeStatement(resource, selection, key, market)))[0])
-      }),
     openSnapshot: () =>
       openPostgresSnapshot(address, config, {
         page: (client, query) => readPageWithin(client, query, markets),
-        position: readPosition,
-        run: runReading,
       }),
-    coverage: () => ask((client) => snapshot(client, () => readCoverage(client))),
-    gaps: (most) => ask((client) => snapshot(client, () => readGaps(client, most))),
-    holdings: (query) => ask((client) => snapshot(client, () => readHoldings(client, query, spread))),
-    read: (reading) => ask((client) => snapshot(client, () => runReading(client, reading()))),
     ...(spread && { clusterFaults: () => ask((client) => readClusterFaults(client, address.schema)) }),
     close: async () => {
       await connections.close()
@@ -318,75 +285,7 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
-async function arrivalsOf(client: Queryable, query: ArrivalQuery): Promise<Arrivals | null> {
-  const coverage = query.asOf ?? (await readCoverageOf(client, query.resource))
-  if (coverage === null || (await holdsLess(client, coverage))) return null
-  return runReading(client, readArrivals(query, coverage))
-}
-
-async function readCoverageOf(client: Queryable, { name }: Resource): Promise<Coverage | null> {
-  const coverage = await readCoverage(client)
-  return coverage === null ? null : coverageOfResource(coverage, name)
-}
-
-/** Whether the snapshot holds less than what is taken to be held: that of a replica that lags. */
-async function holdsLess(client: Queryable, { height }: Coverage): Promise<boolean> {
-  const position = await readPosition(client)
-  return position === null || BigInt(position.height) < height
-}
-
-/** Runs a reading's statements one after another. */
-async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
-  let step = reading.next()
-  while (!step.done) {
-    const { text } = step.value
-    const sent = valueLists(step.value).map((values) => rowsOf(client, text, values))
-    step = reading.next((await Promise.all(sent)).flat())
-  }
-  return step.value
-}
-
-async function readGaps(client: Queryable, most: number): Promise<GapSummary | null> {
-  const [stream] = await rowsOf(client, READ_STREAM)
-  const [count] = await rowsOf(client, COUNT_CURRENT_GAPS)
-  const first = await rowsOf(client, READ_CURRENT_GAPS, [BigInt(most)])
-  return gapSummaryOf(stream ?? null, count!, first)
-}
-
-async function readHoldings(
-  client: Queryable,
-  query: HoldingsQuery,
-  spread: boolean,
-): Promise<Holdings | null> {
-  const statements = holdingsStatements(query, spread)
-  const [stream] = await rowsOf(client, READ_STREAM)
-  const gaps = await rows(client, statements.gaps)
-  const imported = await rows(client, statements.imported)
-  const resourceGaps = await rowsOf(client, READ_RESOURCE_GAPS)
-  const pruned = await rowsOf(client, READ_PRUNED)
-  const resources: Row[][] = []
-  for (const statement of statements.resources) resources.push(await rows(client, statement))
-  return holdingsOf(query, { stream: stream ?? null, gaps, resourceGaps, imported, pruned, resources })
-}
-
 async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
   const [row] = await rowsOf(client, READ_STATE)
   return stateOf(row!)
-}
-
-/** Each of the statements is a snapshot by itself. */
-async function readPosition(client: Queryable): Promise<Position | null> {
-  const [row] = await rowsOf(client, READ_POSITION)
-  return positionOf(row ?? null)
-}
-
-/** What the store holds, within the caller's transaction. */
-export async function readCoverage(client: Queryable): Promise<Coverage | null> {
-  const [[stream], gaps, resourceGaps, imported] = await Promise.all([
-    rowsOf(client, READ_STREAM),
-    rowsOf(client, READ_GAPS),
-    rowsOf(client, READ_RESOURCE_GAPS),
-    rowsOf(client, READ_IMPORTED),
-  ])
-  return coverageOf(stream ?? null, gaps, resourceGaps, imported)
 }

@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchCell, BatchRow } from '../../projections/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Reading } from '../page.ts'
+import { valueLists } from '../page-statement.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { type ColumnType, onConflict, POINT, type Table } from '../tables.ts'
 import { countPairs, mergeRows } from '../write-batch.ts'
@@ -77,6 +79,17 @@ async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): P
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
   if (inserted < rows.length) await upsert(client, insert, table, besideImports)
   return [counts]
+}
+
+/** Runs a reading's statements one after another, within the caller's transaction if it has one. */
+export async function runReading<T>(client: Queryable, reading: Reading<T>): Promise<T> {
+  let step = reading.next()
+  while (!step.done) {
+    const { text } = step.value
+    const sent = valueLists(step.value).map((values) => rowsOf(client, text, values))
+    step = reading.next((await Promise.all(sent)).flat())
+  }
+  return step.value
 }
 
 /** What PostgreSQL calls the types of columns. */

@@ -1,9 +1,11 @@
 import type { ClientConfig } from 'pg'
-import type { Page, PageQuery, Position, Reading } from '../page.ts'
+import { readPosition } from '../coverage-rows.ts'
+import type { Page, PageQuery } from '../page.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable } from './connection.ts'
 import { explainPostgresError } from './errors.ts'
+import { runReading } from './run-steps.ts'
 
 /** One moment for all that follows. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
@@ -11,8 +13,6 @@ export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
   page(client: Queryable, query: PageQuery): Promise<Page>
-  position(client: Queryable): Promise<Position | null>
-  run<T>(client: Queryable, reading: Reading<T>): Promise<T>
 }
 
 /** Opens a transaction of repeatable reads on a separate connection, which lasts until it is closed. */
@@ -40,12 +40,12 @@ export async function openPostgresSnapshot(
   try {
     const position = await reading(async () => {
       await client.query(BEGIN_SNAPSHOT)
-      return read.position(client)
+      return runReading(client, readPosition())
     })
     return {
       position,
       page: (query) => reading(() => read.page(client, query)),
-      read: (several) => reading(() => read.run(client, several)),
+      read: (several) => reading(() => runReading(client, several)),
       close,
     }
   } catch (error) {

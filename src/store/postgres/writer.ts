@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
+import { readCoverage } from '../coverage-rows.ts'
 import { StoreError, StoreRefusedError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import type { PostgresAddress } from './address.ts'
@@ -9,8 +10,7 @@ import { commitEverywhere, isSpread, settle } from './cluster.ts'
 import { connect, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionLost, isPassing, withFreshConnections } from './errors.ts'
 import { keepUnpublished, publicationOf, publish, publishKept, unpublishedSession } from './publication.ts'
-import { readCoverage } from './reader.ts'
-import { runSteps } from './run-steps.ts'
+import { runReading, runSteps } from './run-steps.ts'
 
 /** How often a standby looks whether the writer before it is gone. */
 const STANDBY_INTERVAL_MS = 500
@@ -117,7 +117,7 @@ export async function openPostgresWriter(
 
   async function commit(batch: Batch, coverage: Coverage): Promise<void> {
     await persist(async (locked) => {
-      const begun = Promise.all([locked.query('begin'), readCoverage(locked)])
+      const begun = Promise.all([locked.query('begin'), runReading(locked, readCoverage())])
       begun.catch(() => {})
       const sent: Promise<unknown>[] = [begun]
       const steps = writeSteps(batch, { before: known ?? null, after: coverage }, markets)
@@ -150,7 +150,7 @@ export async function openPostgresWriter(
   }
   return {
     coverage: async () => {
-      known = await persist(readCoverage)
+      known = await persist((client) => runReading(client, readCoverage()))
       return known
     },
     commit,

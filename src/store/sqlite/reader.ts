@@ -1,10 +1,6 @@
-import { type Coverage, coverageOfResource } from '../../domain/coverage.ts'
 import type { Resource, Selection } from '../../resources/resource.ts'
-import { type ArrivalQuery, type Arrivals, placeOf, placeStatement, readArrivals } from '../arrivals.ts'
-import { coverageOf, positionOf } from '../coverage-rows.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
-import { gapSummaryOf, holdingsOf, holdingsStatements } from '../holdings.ts'
-import type { Lines, LinesQuery, Page, PageQuery, Position } from '../page.ts'
+import type { Lines, LinesQuery, Page, PageQuery } from '../page.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -15,25 +11,7 @@ import {
   spanStatement,
 } from '../page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../scan.ts'
-import {
-  COUNT_CURRENT_GAPS,
-  READ_CURRENT_GAPS,
-  READ_GAPS,
-  READ_IMPORTED,
-  READ_POSITION,
-  READ_PRUNED,
-  READ_RESOURCE_GAPS,
-  READ_STREAM,
-} from '../statements.ts'
-import {
-  asUnavailable,
-  type GapSummary,
-  type Holdings,
-  type HoldingsQuery,
-  type Reader,
-  type ReaderOptions,
-  StoreError,
-} from '../store.ts'
+import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
@@ -86,23 +64,10 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
 
   return {
     page: (query) => snapshot((from) => readPage(from, query, rests), query.askedAt),
-    position: () => snapshot(readPosition),
+    read: (reading) => snapshot((from) => runReading(from, reading({ isSpread: false }))),
     freshness: (since) => attempt((from) => looks.take(from, since)),
     recentFreshness: (since) => looks.recent(since),
-    arrivals: (query) => snapshot((from) => arrivalsOf(from, query)),
-    placeOf: (resource, selection, key) =>
-      snapshot((from) => {
-        const market = readMarket(from, resource, selection)
-        if (market === undefined) return null
-        const { text, values } = placeStatement(resource, selection, key, market)
-        return placeOf(from.row(text, values) ?? undefined)
-      }),
-    openSnapshot: async () =>
-      openSqliteSnapshot(path, { page: readPage, lines: readLines, position: readPosition, run: runReading }),
-    coverage: () => snapshot(readCoverage),
-    gaps: (most) => snapshot((from) => readGaps(from, most)),
-    holdings: (query) => snapshot((from) => readHoldings(from, query)),
-    read: (reading) => snapshot((from) => runReading(from, reading())),
+    openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, lines: readLines }),
     log: sqliteLog(path),
     close: async () => close(),
   }
@@ -187,53 +152,4 @@ function readRows(
 function exists(connection: Connection, scan: Scan): boolean {
   const { text, values } = existsStatement(scan)
   return connection.row(text, values)![0] === 1
-}
-
-function arrivalsOf(connection: Connection, query: ArrivalQuery): Arrivals | null {
-  const coverage = query.asOf ?? readCoverageOf(connection, query.resource)
-  if (coverage === null || holdsLess(connection, coverage)) return null
-  return runReading(connection, readArrivals(query, coverage))
-}
-
-/** Runs a reading's statements one after another. */
-function readCoverageOf(connection: Connection, { name }: Resource): Coverage | null {
-  const coverage = readCoverage(connection)
-  return coverage === null ? null : coverageOfResource(coverage, name)
-}
-
-/** Whether the snapshot holds less than what is taken to be held: that of a store that has been put back. */
-function holdsLess(connection: Connection, { height }: Coverage): boolean {
-  const position = readPosition(connection)
-  return position === null || BigInt(position.height) < height
-}
-
-function readGaps(connection: Connection, most: number): GapSummary | null {
-  const first = connection.rows(READ_CURRENT_GAPS, [BigInt(most)])
-  return gapSummaryOf(connection.row(READ_STREAM), connection.row(COUNT_CURRENT_GAPS)!, first)
-}
-
-function readHoldings(connection: Connection, query: HoldingsQuery): Holdings | null {
-  const { gaps, imported, resources } = holdingsStatements(query)
-  return holdingsOf(query, {
-    stream: connection.row(READ_STREAM),
-    gaps: connection.rows(gaps.text, gaps.values),
-    resourceGaps: connection.rows(READ_RESOURCE_GAPS),
-    imported: connection.rows(imported.text, imported.values),
-    resources: resources.map(({ text, values }) => connection.rows(text, values)),
-    pruned: connection.rows(READ_PRUNED),
-  })
-}
-
-function readPosition(connection: Connection): Position | null {
-  return positionOf(connection.row(READ_POSITION))
-}
-
-/** What the store holds, within the caller's transaction. */
-export function readCoverage(connection: Connection): Coverage | null {
-  return coverageOf(
-    connection.row(READ_STREAM),
-    connection.rows(READ_GAPS),
-    connection.rows(READ_RESOURCE_GAPS),
-    connection.rows(READ_IMPORTED),
-  )
 }

@@ -1,6 +1,8 @@
-import type { Lines, LinesQuery, Page, PageQuery, Position, Reading } from '../page.ts'
+import { readPosition } from '../coverage-rows.ts'
+import type { Lines, LinesQuery, Page, PageQuery } from '../page.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
+import { runReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Memory for pages of the file: who reads to the end comes back to few of them. */
@@ -10,8 +12,6 @@ const CACHE_KIB = 4 * 1024
 export type SnapshotReads = {
   page(connection: Connection, query: PageQuery): Page
   lines(connection: Connection, query: LinesQuery): Lines
-  position(connection: Connection): Position | null
-  run<T>(connection: Connection, reading: Reading<T>): T
 }
 
 /** Opens a read transaction on a separate connection, which lasts until it is closed. */
@@ -30,13 +30,13 @@ export function openSqliteSnapshot(path: string, read: SnapshotReads): Snapshot 
     // The first read decides on the moment.
     const position = reading(() => {
       connection.begin('deferred')
-      return read.position(connection)
+      return runReading(connection, readPosition())
     })
     return {
       position,
       page: async (query) => reading(() => read.page(connection, query)),
       lines: async (query) => reading(() => read.lines(connection, query)),
-      read: async (several) => reading(() => read.run(connection, several)),
+      read: async (several) => reading(() => runReading(connection, several)),
       close: async () => {
         connection.close()
         shortenLog(path)

@@ -1,14 +1,13 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../projections/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
-import { RANGES, type RangesName, streamValues } from '../coverage-rows.ts'
+import { RANGES, type RangesName, readCoverage, streamValues } from '../coverage-rows.ts'
 import { WRITE_STREAM } from '../statements.ts'
 import { StoreError, type Writer, type WriterOptions } from '../store.ts'
 import { type MarketNumbers, writeSteps } from '../write-batch.ts'
 import { Connection, explained, refuseReadOnly } from './connection.ts'
 import { logBytes } from './log-check.ts'
-import { readCoverage } from './reader.ts'
-import { runSteps } from './run-steps.ts'
+import { runReading, runSteps } from './run-steps.ts'
 
 const READ_COMMITS = `
   select cast(commits as text), cast(log_from as text), cast(upkeep_commits as text) from store_file`
@@ -69,7 +68,7 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
       // Read after the count, which upkeep may raise at any time: what is counted stands in the file then.
       const isLogEmpty = logBytes(path) === 0
       return {
-        coverage: readCoverage(connection),
+        coverage: runReading(connection, readCoverage()),
         commits: BigInt(commits),
         upkeepCommits: BigInt(upkeepCommits),
         logFrom: BigInt(isLogEmpty ? commits : logFrom),

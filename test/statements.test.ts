@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { keyOf } from '../src/resources/resource.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+import { HEAD_ROOM } from '../src/store/edges.ts'
+import {
+  columnsStatement,
+  edgesStatement,
+  isReadAsColumns,
+  marketStatement,
+  rowsStatement,
+  type Statement,
+} from '../src/store/page-statement.ts'
+import { pageScans } from '../src/store/scan.ts'
+import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
+
+/*
+ * The SQL of one page of each resource on each engine stands in test/statements, for people to read: 100 rows after a
+ * cursor, newest first. With LYRA_WRITE_STATEMENTS=1 the files are written anew.
+ */
+
+const FOLDER = join(import.meta.dirname, 'statements')
+const LIMIT = 100
+
+/** A statement as it is read: a clause a line, with its values. */
+function sqlOf({ text, values }: Statement): string {
+  const lines = text
+    .replaceAll(/ (from|where|order by|union all|cross join|left join|limit|select) /g, '\n$1 ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  return `${lines.join('\n')}\n\n-- values: ${values.join(', ')}\n`
+}
+
+for (const { resource, selection, rows } of RESOURCE_ROWS.filter(({ resource }) =>
+  RESOURCES.includes(resource),
+)) {
+  const market = marketStatement(resource, selection) === null ? null : 1n
+  const query = { resource, selection, descending: true, cursor: keyOf(resource, rows[0]!), limit: LIMIT }
+  const scans = pageScans(query, null, market)
+  const ofPostgres = isReadAsColumns(resource, false) ? columnsStatement : rowsStatement
+  const statements: Record<string, Statement> = {
+    sqlite: edgesStatement(scans.page, LIMIT + 1, false, HEAD_ROOM),
+    postgres: ofPostgres(scans, { limit: LIMIT + 1, withState: true }),
+  }
+  for (const [engine, statement] of Object.entries(statements)) {
+    const file = join(FOLDER, `${resource.kebabName}.${engine}.sql`)
+    test(`a page of ${resource.kebabName} is read from ${engine} by the statement that is checked in`, () => {
+      if (process.env.LYRA_WRITE_STATEMENTS === '1') {
+        mkdirSync(FOLDER, { recursive: true })
+        writeFileSync(file, sqlOf(statement))
+      }
+      const isKnown = existsSync(file)
+      assert.ok(isKnown, `${file} is missing: run this test with LYRA_WRITE_STATEMENTS=1, and read it`)
+      assert.equal(sqlOf(statement), readFileSync(file, 'utf8'))
+    })
+  }
+}
