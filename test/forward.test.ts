@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describeStatus } from '../src/cli/describe-status.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
 import type { ForwardState } from '../src/ingest/forward/forward-state.ts'
+import { fileName } from '../src/ingest/live/event-buffer.ts'
 import { type LiveState, startLiveIngestion } from '../src/ingest/live/live-ingestion.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { busEvent, message } from './fixtures/event-stream.ts'
+import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { blocksOf, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
@@ -43,8 +45,17 @@ async function startSender(
     port,
     limitBytes = 64 * MB,
     buffer = join(folder, 'buffer'),
-  }: { folder: string; port: number; limitBytes?: number; buffer?: string },
+    core = null,
+  }: {
+    folder: string
+    port: number
+    limitBytes?: number
+    buffer?: string
+    /** A core that dials until somebody listens on its port, and what it sends at once. */
+    core?: { port: number; messages: readonly Buffer[] } | null
+  },
 ): Promise<Sender> {
+  const dialling = core === null ? null : dialAndSend(core.port, core.messages)
   const abort = new AbortController()
   const sender = { live: {}, forward: {} } as Sender
   const store = openStore(join(folder, 'lyra.db'))
@@ -52,7 +63,7 @@ async function startSender(
   const ingestion = await startLiveIngestion({
     store,
     host: '127.0.0.1',
-    port: 0,
+    port: core?.port ?? 0,
     from: [],
     chain: null,
     buffer,
@@ -71,7 +82,7 @@ async function startSender(
     onLeftOut: () => {},
   })
   const running = ingestion.run()
-  sender.core = await dial(ingestion.port)
+  sender.core = await (dialling ?? dial(ingestion.port))
   sender.stop = async () => {
     sender.core.socket.destroy()
     abort.abort()
@@ -79,6 +90,19 @@ async function startSender(
   }
   t.after(() => sender.stop())
   return sender
+}
+
+/** Dials again at once until it is taken, as a core on the same machine does, and sends. */
+async function dialAndSend(port: number, messages: readonly Buffer[]): Promise<TestCore> {
+  for (;;) {
+    try {
+      const core = await dial(port)
+      await core.send(messages)
+      return core
+    } catch {
+      await nextTurn()
+    }
+  }
 }
 
 /** The receiver has what is expected last. */
@@ -324,6 +348,22 @@ describe('a receiver that events are forwarded to', () => {
     await untilLast(receiver, blocks[299]!.at(-1)!)
     assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 300).flat()))
     await until(() => second.forward.failure === null && second.forward.lagBlocks === 0, 'no fault')
+  })
+
+  test('gets all in order if the core dials before Lyra has looked at what an earlier process kept', async (t) => {
+    const folder = temporaryFolder(t)
+    const buffer = join(folder, 'buffer')
+    mkdirSync(buffer)
+    let sequence = 1n
+    for (const [index, events] of blocks.slice(0, 400).entries()) {
+      writeFileSync(join(buffer, fileName(index + 1)), frame(events, sequence))
+      sequence += BigInt(events.length)
+    }
+    const receiver = await startReceiver(t)
+    const core = { port: await freePort(t), messages: blocks.slice(350, 500).flat() }
+    await startSender(t, { folder, buffer, port: receiver.port, core })
+    await untilLast(receiver, blocks[499]!.at(-1)!)
+    assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 500).flat()))
   })
 
   test('that stays while Lyra is stopped and started gets nothing again', async (t) => {

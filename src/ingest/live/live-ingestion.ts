@@ -172,6 +172,11 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
       report()
     },
   }
+  for (const path of buffer.paths) {
+    const cut = await repairBufferFile(path)
+    if (cut > 0) log.warn(`${path}: ${cut} bytes after the last whole event removed`)
+  }
+  buffer.refresh()
   const socket = await listenPair(
     { host: options.host, port: options.port, allowed: createAllowList(options.from) },
     listener,
@@ -191,11 +196,6 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     report()
   }, 1_000)
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
-  for (const path of buffer.paths) {
-    const cut = await repairBufferFile(path)
-    if (cut > 0) log.warn(`${path}: ${cut} bytes after the last whole event removed`)
-  }
-  buffer.refresh()
   forwarding?.start()
 
   function fail(message: string): void {
