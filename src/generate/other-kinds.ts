@@ -24,9 +24,9 @@ const time: Make = (body, field, random) =>
 
 /**
  * Kinds whose messages hold no others, each with all the fields that a reader of the published messages may ask of
- * it: the reference ends at an id, a number or an epoch that is empty, and at scores and rankings of a validator that no
- * event has announced, which are left out. Shares as counted in a whole test network's stream, without its kinds of
- * nested messages.
+ * it. The reference stops at an id, a number or an epoch that is empty. It also stops at a second snapshot of one block,
+ * and at scores and rankings of a validator that no event has announced: these kinds are left out. Shares as counted in a
+ * whole test network's stream, without its kinds of nested messages.
  */
 const OTHER_KINDS: readonly OtherKind[] = [
   // MarketTick: market, time.
@@ -166,17 +166,6 @@ const OTHER_KINDS: readonly OtherKind[] = [
       [5, amount],
       [6, fraction],
       [7, fraction],
-    ],
-  },
-  // CoreSnapshotData: height, block hash, version of the core.
-  {
-    kind: 153,
-    type: 54,
-    share: 106,
-    fields: [
-      [1, 1000],
-      [2, id],
-      [3, 'v0.79.0'],
     ],
   },
   // Deposit: id, status (finalised), party, asset, amount, transaction, credited, created.
