@@ -2,7 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type Coverage, describeHeights, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
+import { sideBySide } from '../compare/side-by-side.ts'
+import {
+  describeHeights,
+  type HeightRange,
+  intersection,
+  isWithin,
+  type ResourceGap,
+  without,
+} from '../domain/coverage.ts'
 import { MAX_INT64, nearestInt64 } from '../domain/integers.ts'
 import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
@@ -13,16 +21,10 @@ import { findStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
-import {
-  compareKeys,
-  describeRow,
-  type NamedRow,
-  namedRow,
-  RowQueue,
-  walkTable,
-} from '../store/walk-table.ts'
+import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import type { StoreCheck } from './check-store.ts'
 import type { Problems } from './problems.ts'
+import { isUnplaced } from './row-rules.ts'
 
 export type FilesCheckOptions = {
   log: Logger
@@ -37,8 +39,15 @@ export type FilesComparison = { heights: { from: string; to: string }[]; rows: R
 type Side = {
   name: string
   reader: TableReader
-  coverage: Coverage
-  gaps: GapList
+  chainId: string
+  /** The last block, and its time. */
+  height: bigint
+  timestamp: bigint
+  /** Heights of the blocks that are held whole; of these, the imported ones, and those with all of their events. */
+  whole: readonly HeightRange[]
+  imported: readonly HeightRange[]
+  fromEvents: readonly HeightRange[]
+  resourceGaps: readonly ResourceGap[]
   /** The number of a market, by its id. */
   markets: ReadonlyMap<string, string>
 }
@@ -119,26 +128,24 @@ async function compareStores(
       problems.add('event files', `nothing to compare: ${(ofStore ?? store).name} holds no block`)
       return null
     }
-    const { chainId } = ofStore.coverage
-    if (ofFiles.coverage.chainId !== chainId) {
+    if (ofFiles.chainId !== ofStore.chainId) {
       problems.add(
         'event files',
-        `they are of chain ${ofFiles.coverage.chainId}, and the store of ${chainId}: nothing to compare`,
+        `they are of chain ${ofFiles.chainId}, and the store of ${ofStore.chainId}: nothing to compare`,
       )
       return null
     }
-    const heights = heightsOf([ofStore, ofFiles], [])
+    const heights = intersection(ofStore.whole, ofFiles.whole)
     if (heights.length === 0) {
       problems.add('event files', 'nothing to compare: no block is held whole by the files and the store')
       return null
     }
-    const lacking = heightsOf([ofFiles], [ofStore])
-    for (const { from, to } of lacking.slice(0, 20)) {
+    for (const { from, to } of without(ofFiles.whole, ofStore.whole).slice(0, 20)) {
       notes.push(
         `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest adds them`,
       )
     }
-    for (const { from, to } of ofStore.coverage.imported.slice(0, 20)) {
+    for (const { from, to } of ofStore.imported.slice(0, 20)) {
       notes.push(
         `${describeHeights(from, to)} are imported: rows of the files that an import does not have may lack there, and ` +
           'places in the block and times below a microsecond are not compared',
@@ -174,75 +181,28 @@ async function compareStores(
 /** One snapshot of a store; null where it holds no block. */
 async function openSide(name: string, store: Store): Promise<Side | null> {
   const reader = await store.openTableReader()
-  const all = { after: null, upTo: null }
-  const [stream] = await reader.read(tableOf('stream'), all, 1)
+  const rowsOf = async (table: Table) =>
+    (await reader.read(table, { after: null, upTo: null }, Number.MAX_SAFE_INTEGER)).map((row) =>
+      namedRow(table, row),
+    )
+  const [stream] = await rowsOf(tableOf('stream'))
   if (stream === undefined) {
     await reader.close()
     return null
   }
-  const { chain_id, first_height, began_height, height, timestamp } = namedRow(tableOf('stream'), stream)
-  const gaps = (await reader.read(tableOf('gaps'), all, Number.MAX_SAFE_INTEGER)).map(([from, to]) => ({
-    from: BigInt(from!),
-    to: BigInt(to!),
-    kind: 'missing' as const,
-  }))
-  const imported = (await reader.read(tableOf('imported'), all, Number.MAX_SAFE_INTEGER)).map(
-    ([from, to]): HeightRange => ({ from: BigInt(from!), to: BigInt(to!) }),
-  )
-  const resourceGaps = (await reader.read(tableOf('kept_from'), all, Number.MAX_SAFE_INTEGER)).map(
-    ([resource, from, height]) => ({ resource: resource!, from: BigInt(from!), to: BigInt(height!) - 1n }),
-  )
-  const markets = new Map<string, string>()
-  for await (const chunk of walkTable(reader, tableOf('markets'))) {
-    for (const [number, id] of chunk) markets.set(id!, number!)
+  const range = ({ from_height: from, to_height: to }: NamedRow) => ({ from: BigInt(from!), to: BigInt(to!) })
+  const gaps = (await rowsOf(tableOf('gaps'))).map(range)
+  const imported = (await rowsOf(tableOf('imported'))).map(range)
+  const height = BigInt(stream.height!)
+  const whole = without([{ from: BigInt(stream.first_height!), to: height }], gaps)
+  return {
+    ...{ name, reader, chainId: stream.chain_id!, height, timestamp: BigInt(stream.timestamp!) },
+    ...{ whole, imported, fromEvents: without(whole, imported) },
+    resourceGaps: (await rowsOf(tableOf('kept_from'))).map(({ resource, missing_from, height }) => ({
+      ...{ resource: resource!, from: BigInt(missing_from!), to: BigInt(height!) - 1n },
+    })),
+    markets: new Map((await rowsOf(tableOf('markets'))).map((row) => [row.market_id!, row.market!])),
   }
-  const coverage: Coverage = {
-    chainId: chain_id!,
-    first: BigInt(first_height!),
-    began: BigInt(began_height!),
-    blockOne: null,
-    resourceGaps,
-    imported,
-    height: BigInt(height!),
-    timestamp: BigInt(timestamp!),
-    gaps,
-  }
-  return { name, reader, coverage, gaps: new GapList(gaps), markets }
-}
-
-/** Heights that all of some sides hold whole, and none of others. */
-function heightsOf(all: readonly Side[], none: readonly Side[]): { from: bigint; to: bigint }[] {
-  // Where one side's blocks begin or end to be whole, and so the answer may change.
-  const edges = [...all, ...none].flatMap(({ coverage: { first, height, gaps } }) => [
-    first,
-    height + 1n,
-    ...gaps.flatMap(({ from, to }) => [from, to + 1n]),
-  ])
-  const sorted = [...new Set(edges)].sort((a, b) => (a < b ? -1 : 1))
-  const ranges: { from: bigint; to: bigint }[] = []
-  for (const [index, from] of sorted.entries()) {
-    const end = sorted[index + 1]
-    if (
-      end === undefined ||
-      !all.every((side) => holdsWhole(side, from)) ||
-      none.some((side) => holdsWhole(side, from))
-    )
-      continue
-    const last = ranges.at(-1)
-    if (last !== undefined && last.to + 1n === from) last.to = end - 1n
-    else ranges.push({ from, to: end - 1n })
-  }
-  return ranges
-}
-
-/** Whether a side holds a block whole, from events or from an import. */
-function holdsWhole({ coverage, gaps }: Side, height: bigint): boolean {
-  return height >= coverage.first && height <= coverage.height && !gaps.has(height)
-}
-
-/** Whether a side holds all events of a block. */
-function holds(side: Side, height: bigint): boolean {
-  return holdsWhole(side, height) && !isWithin(side.coverage.imported, height)
 }
 
 /** The resources whose rows blocks that are held may lack, by table. */
@@ -254,7 +214,7 @@ const RESOURCE_OF: Record<string, string> = {
 }
 
 /** Whether a block is held without the events of a table's rows. */
-function lacks({ coverage: { resourceGaps } }: Side, { name }: Table, height: bigint): boolean {
+function lacks({ resourceGaps }: Side, { name }: Table, height: bigint): boolean {
   return resourceGaps.some(
     ({ resource, from, to }) => resource === RESOURCE_OF[name] && from <= height && height <= to,
   )
@@ -277,32 +237,25 @@ async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> 
 }
 
 function compareLastBlock({ store, files, problems }: Comparison): void {
-  if (store.coverage.height !== files.coverage.height) return
-  const { timestamp } = files.coverage
-  const isImported = isWithin(store.coverage.imported, store.coverage.height)
-  if (store.coverage.timestamp === (isImported ? cutToMicrosecond(timestamp) : timestamp)) return
-  problems.add('stream', `the last block is of ${store.coverage.timestamp}, and in the files of ${timestamp}`)
+  if (store.height !== files.height) return
+  const expected = isWithin(store.imported, store.height)
+    ? cutToMicrosecond(files.timestamp)
+    : files.timestamp
+  if (store.timestamp === expected) return
+  problems.add('stream', `the last block is of ${store.timestamp}, and in the files of ${files.timestamp}`)
 }
 
-/** Walks a table of both sides, or a range of it, key by key: what each side has under it, null for nothing. */
-async function eachKey(
+/** What store and files have under each key of a table, or of a range of it. */
+function pairsOf(
   { store, files, signal }: Comparison,
   table: Table,
-  ranges: { store?: RowRange; files?: RowRange },
-  visit: (ours: readonly Cell[] | null, theirs: readonly Cell[] | null) => void | Promise<void>,
-): Promise<void> {
-  const ofStore = new RowQueue(walkTable(store.reader, table, ranges.store, signal))
-  const ofFiles = new RowQueue(walkTable(files.reader, table, ranges.files, signal))
-  for (;;) {
-    const ours = ofStore.head ?? (await ofStore.next())
-    const theirs = ofFiles.head ?? (await ofFiles.next())
-    if (ours === null && theirs === null) return
-    const order = ours === null ? 1 : theirs === null ? -1 : compareRowKeys(table, ours, theirs)
-    if (order <= 0) ofStore.drop()
-    if (order >= 0) ofFiles.drop()
-    const visited = visit(order <= 0 ? ours : null, order >= 0 ? theirs : null)
-    if (visited !== undefined) await visited
-  }
+  ranges: { store?: RowRange; files?: RowRange } = {},
+) {
+  return sideBySide(
+    walkTable(store.reader, table, ranges.store, signal),
+    walkTable(files.reader, table, ranges.files, signal),
+    (a, b) => compareRowKeys(table, a, b),
+  )
 }
 
 /** Compares a table's rows, or those of a range of each side; returns how many were the same. */
@@ -312,31 +265,28 @@ async function compareTable(
   ranges: { store?: RowRange; files?: RowRange } = {},
 ): Promise<number> {
   let same = 0
-  await eachKey(comparison, table, ranges, (ours, theirs) => {
-    const problem = problemOf(comparison, table, ours, theirs)
-    if (problem === null) {
-      if (ours !== null && theirs !== null) same++
-      return undefined
+  for await (const [ours, theirs] of pairsOf(comparison, table, ranges)) {
+    let problem = problemOf(comparison, table, ours, theirs)
+    let isInBoth = ours !== null && theirs !== null
+    if (problem !== null && ours !== null && isImportedPoint(comparison, table, ours)) {
+      const event = await eventOfPoint(comparison, table, ours)
+      if (event !== null) {
+        // A point that has come again in a later block has no row of this one in the files.
+        if (namedRow(table, event).height !== namedRow(table, ours).height) continue
+        problem = problemOf(comparison, table, ours, event)
+        isInBoth = true
+      }
     }
-    const add = (what: string) => comparison.problems.add(describeRow(table, (ours ?? theirs)!), what)
-    if (ours === null || !isImportedPoint(comparison, table, ours)) return add(problem)
-    return eventOfPoint(comparison, table, ours).then((event) => {
-      if (event === null) return add(problem)
-      // A point that has come again in a later block has no row of this one in the files.
-      if (namedRow(table, event).height !== namedRow(table, ours).height) return
-      const other = problemOf(comparison, table, ours, event)
-      if (other === null) same++
-      else add(other)
-    })
-  })
+    if (problem !== null) comparison.problems.add(describeRow(table, (ours ?? theirs)!), problem)
+    else if (isInBoth) same++
+  }
   return same
 }
 
 /** Whether a row of the store is an imported point: it may stand under another key than the event that it comes from. */
 function isImportedPoint({ store }: Comparison, table: Table, ours: readonly Cell[]): boolean {
-  const { imported } = store.coverage
-  if (imported.length === 0 || table.name !== 'funding_period_data_points') return false
-  return isWithin(imported, BigInt(namedRow(table, ours).height!))
+  if (store.imported.length === 0 || table.name !== 'funding_period_data_points') return false
+  return isWithin(store.imported, BigInt(namedRow(table, ours).height!))
 }
 
 /** The row of the files for the event that an imported point comes from: its time becomes the point's where it is cut. */
@@ -385,18 +335,18 @@ function problemOf(
 ): string | null {
   const our = ours === null ? null : namedRow(table, ours)
   const their = theirs === null ? null : namedRow(table, theirs)
-  const isImported = our !== null && isWithin(store.coverage.imported, BigInt(our.height!))
+  const isImported = our !== null && isWithin(store.imported, BigInt(our.height!))
   const newer = isImported && our.height === their?.height ? 0 : comparePlaces(our, their)
   if (newer > 0) {
-    if (!holds(files, BigInt(our!.height!)) || isUnplaced(our!)) return null
+    if (!isWithin(files.fromEvents, BigInt(our!.height!)) || isUnplaced(our!)) return null
     return their === null
       ? `no event of the files says so, and they hold block ${our!.height}`
       : `it is said to come from ${describePlace(our!)}, and in the files it comes from ${describePlace(their)}`
   }
   if (newer < 0) {
     const height = BigInt(their!.height!)
-    if (!holds(store, height) || lacks(store, table, height) || (our === null && isPruned(table, their!)))
-      return null
+    if (!isWithin(store.fromEvents, height) || lacks(store, table, height)) return null
+    if (our === null && isPruned(table, their!)) return null
     return our === null
       ? `missing; the files have it in ${describePlace(their!)}`
       : `it comes from ${describePlace(our)}, and the files have a later one in ${describePlace(their!)}`
@@ -410,11 +360,6 @@ function problemOf(
   return null
 }
 
-/** Whether an import does not know the block that a row comes from. */
-function isUnplaced({ height, event_index: index }: NamedRow): boolean {
-  return height === '0' && index === '0'
-}
-
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
 function isCutTime(name: string, ours: Cell, theirs: Cell): boolean {
@@ -425,7 +370,10 @@ function isCutTime(name: string, ours: Cell, theirs: Cell): boolean {
 /** Whether each side holds the block of the earliest event that the other one knows of a row. */
 function holdBothStarts(store: Side, files: Side, our: NamedRow, their: NamedRow): boolean {
   if (our.start_height == null || their.start_height == null) return true
-  return holds(files, BigInt(our.start_height)) && holds(store, BigInt(their.start_height))
+  return (
+    isWithin(files.fromEvents, BigInt(our.start_height)) &&
+    isWithin(store.fromEvents, BigInt(their.start_height))
+  )
 }
 
 function describePlace({ height, event_index: index }: NamedRow): string {
@@ -468,21 +416,21 @@ const isPlace = (name: string) => name === 'height' || name === 'event_index'
 async function compareProviders(comparison: Comparison): Promise<number> {
   const { problems } = comparison
   const sameLists = new Set<Cell>()
-  await eachKey(comparison, tableOf('liquidity_provider_lists'), {}, (ours, theirs) => {
+  for await (const [ours, theirs] of pairsOf(comparison, tableOf('liquidity_provider_lists'))) {
     if (JSON.stringify(ours) === JSON.stringify(theirs)) sameLists.add(ours![0]!)
-  })
+  }
   const table = tableOf('liquidity_providers')
   // Where a row last changed depends on the order in which blocks came.
   const values = table.columns.flatMap(({ name }, index) => (isPlace(name) ? [] : [index]))
   const valuesOf = (row: readonly Cell[]) => JSON.stringify(values.map((index) => row[index]))
   let same = 0
-  await eachKey(comparison, table, {}, (ours, theirs) => {
+  for await (const [ours, theirs] of pairsOf(comparison, table)) {
     const row = (ours ?? theirs)!
-    if (!sameLists.has(row[0]!)) return
+    if (!sameLists.has(row[0]!)) continue
     if (ours === null) problems.add(describeRow(table, row), 'missing; the files have it')
     else if (theirs === null) problems.add(describeRow(table, row), 'the files have no such provider')
     else if (valuesOf(ours) === valuesOf(theirs)) same++
     else problems.add(describeRow(table, row), 'its fee share or SLA is another one in the files')
-  })
+  }
   return same
 }

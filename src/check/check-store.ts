@@ -15,7 +15,7 @@ import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '..
 import { BlockSpanCheck } from './check-block-spans.ts'
 import { SeriesCheck } from './check-series.ts'
 import { Problems } from './problems.ts'
-import { faultsOf } from './row-rules.ts'
+import { faultsOf, isUnplaced } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
@@ -227,11 +227,6 @@ async function checkImported(
 function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
   const range = imported[firstGapFrom(imported, run * BLOCKS_OF_SPAN)]
   return range !== undefined && range.from < (run + 1n) * BLOCKS_OF_SPAN
-}
-
-/** Whether a row comes from a block that an import does not know: one before those that it has brought. */
-function isUnplaced({ height, event_index: index }: NamedRow): boolean {
-  return height === '0' && index === '0'
 }
 
 /** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */

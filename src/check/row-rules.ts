@@ -57,6 +57,11 @@ export function faultsOf(table: Table, row: NamedRow): string[] {
   return faults
 }
 
+/** Whether a row comes from a block that an import does not know: one before those that it has brought. */
+export function isUnplaced({ height, event_index: index }: NamedRow): boolean {
+  return height === '0' && index === '0'
+}
+
 /** A provider's fee share and SLA are kept as the JSON that is answered. */
 function providerFaults({ party_id: party, fee_share: feeShare, sla }: NamedRow): string[] {
   return (

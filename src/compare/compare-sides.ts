@@ -7,6 +7,7 @@ import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { CompareError } from './compare-error.ts'
 import { type ComparedRow, compareKeys, HeightMovedError, isByMarket, type Side } from './side.ts'
+import { sideBySide } from './side-by-side.ts'
 
 /** A place where two sides differ; null stands for no row. */
 export type Difference = {
@@ -184,47 +185,31 @@ async function compareRows(compared: RowsCompared): Promise<Part> {
   const { a, b, resource, marketId, atHeight, signal } = compared
   const part: Part = { same: 0, notCovered: 0, lost: 0, difference: null }
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
-  const [groupsA, groupsB] = [a, b].map((side) =>
-    groupsOf(cut(side.rows(resource, marketId, atHeight), compared), side.name),
+  const [rowsA, rowsB] = [a, b].map((side) =>
+    inOrder(cut(side.rows(resource, marketId, atHeight), compared), side.name),
   )
   /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
   const seen = { a: false, b: false }
-  try {
-    let [ofA, ofB] = [await groupsA!.next(), await groupsB!.next()]
-    while (!(ofA.done && ofB.done)) {
-      signal.throwIfAborted()
-      const order = ofA.done
-        ? 1
-        : ofB.done
-          ? -1
-          : compareKeys([ofA.value![0]!.key[0]!], [ofB.value![0]!.key[0]!])
-      const rowsA = order <= 0 ? (ofA.value as ComparedRow[]) : []
-      const rowsB = order >= 0 ? (ofB.value as ComparedRow[]) : []
-      seen.a ||= rowsA.length > 0
-      seen.b ||= rowsB.length > 0
-      for (const [left, right] of pairsOf(rowsA, rowsB)) {
-        const fields =
-          left === null || right === null
-            ? []
-            : differingFields(resource.fields, left.node, right.node, cutsTimes)
-        if (left !== null && right !== null && fields.length === 0) {
-          part.same++
-        } else if (await isLost(compared, left, right)) {
-          part.lost++
-        } else if (await isCovered(compared, left, right, seen)) {
-          part.difference = differenceOf(resource, marketId, left, right, fields)
-          return part
-        } else {
-          part.notCovered++
-        }
-      }
-      if (order <= 0) ofA = await groupsA!.next()
-      if (order >= 0) ofB = await groupsB!.next()
+  for await (const [left, right] of sideBySide(rowsA!, rowsB!, (x, y) => compareKeys(x.key, y.key))) {
+    signal.throwIfAborted()
+    seen.a ||= left !== null
+    seen.b ||= right !== null
+    const fields =
+      left === null || right === null
+        ? []
+        : differingFields(resource.fields, left.node, right.node, cutsTimes)
+    if (left !== null && right !== null && fields.length === 0) {
+      part.same++
+    } else if (await isLost(compared, left, right)) {
+      part.lost++
+    } else if (await isCovered(compared, left, right, seen)) {
+      part.difference = differenceOf(resource, marketId, left, right, fields)
+      return part
+    } else {
+      part.notCovered++
     }
-    return part
-  } finally {
-    await Promise.all([groupsA!.return(), groupsB!.return()])
   }
+  return part
 }
 
 /** Rows with their times cut to the microsecond, if one side is a data node of the reference: it keeps no more digits. */
@@ -256,8 +241,8 @@ async function isLost(
   return beside === null || beside > 1n
 }
 
-/** The rows under each value of the key's first column, sorted, each once. */
-async function* groupsOf(
+/** Rows in the order of their whole key, each once; those under one value of its first column at a time. */
+async function* inOrder(
   chunks: AsyncIterable<readonly ComparedRow[]>,
   name: string,
 ): AsyncGenerator<ComparedRow[], void, undefined> {
@@ -290,17 +275,6 @@ async function* groupsOf(
     }
   }
   if (group.length > 0) yield whole()
-}
-
-/** The rows of two groups side by side, in the order of their keys. */
-function* pairsOf(
-  a: readonly ComparedRow[],
-  b: readonly ComparedRow[],
-): Generator<[ComparedRow | null, ComparedRow | null]> {
-  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
-    const order = i === a.length ? 1 : j === b.length ? -1 : compareKeys(a[i]!.key, b[j]!.key)
-    yield [order <= 0 ? a[i++]! : null, order >= 0 ? b[j++]! : null]
-  }
 }
 
 /** Whether a row that differs, or that one side lacks, is of a block that both sides cover. */

@@ -188,7 +188,7 @@ export function coverageOfResource(coverage: Coverage, resource: string): Covera
 }
 
 /** The parts of ranges that lie in none of others; both ascending and without overlap. */
-function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
+export function without(ranges: readonly HeightRange[], others: readonly HeightRange[]): HeightRange[] {
   return ranges.flatMap(({ from, to }) => {
     const rest: HeightRange[] = []
     let start = from

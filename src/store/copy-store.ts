@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { readCoverage } from './coverage-rows.ts'
 import { type Store, StoreError } from './store.ts'
 import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
+import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */
 const CHUNK_ROWS = 10_000
@@ -104,15 +105,12 @@ async function copyTable(
 /** Count and digest of all rows of a table, in the order of the key. */
 export async function digestTable(table: Table, reader: TableReader): Promise<TableDigest> {
   const hash = createHash('sha256')
-  let after: readonly Cell[] | null = null
   let rows = 0
-  for (;;) {
-    const chunk = await reader.read(table, { after, upTo: null }, CHUNK_ROWS)
+  for await (const chunk of walkTable(reader, table)) {
     addRows(hash, chunk)
     rows += chunk.length
-    if (chunk.length < CHUNK_ROWS) return { table: table.name, rows, sha256: hash.digest('hex') }
-    after = keyOf(table, chunk.at(-1)!)
   }
+  return { table: table.name, rows, sha256: hash.digest('hex') }
 }
 
 function addRows(hash: Hash, rows: readonly (readonly Cell[])[]): void {

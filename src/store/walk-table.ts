@@ -47,22 +47,22 @@ export function describeRow(table: Table, row: readonly Cell[]): string {
 }
 
 /** Rows that come many at a time, taken one by one. */
-export class RowQueue {
-  readonly #chunks: AsyncGenerator<Cell[][], void, undefined>
-  #rows: Cell[][] = []
+export class RowQueue<Row = Cell[]> {
+  readonly #chunks: AsyncGenerator<readonly Row[]>
+  #rows: readonly Row[] = []
   #at = 0
 
-  constructor(chunks: AsyncGenerator<Cell[][], void, undefined>) {
+  constructor(chunks: AsyncGenerator<readonly Row[]>) {
     this.#chunks = chunks
   }
 
   /** The next row; null where it has not come yet. */
-  get head(): Cell[] | null {
+  get head(): Row | null {
     return this.#rows[this.#at] ?? null
   }
 
   /** Waits for the next row; null where none follows. */
-  async next(): Promise<Cell[] | null> {
+  async next(): Promise<Row | null> {
     while (this.head === null) {
       const { done, value } = await this.#chunks.next()
       if (done) return null
