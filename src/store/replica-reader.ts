@@ -1,3 +1,4 @@
+import { sharedRuns } from '../shared-runs.ts'
 import { readPosition } from './coverage-rows.ts'
 import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } from './store.ts'
 
@@ -113,13 +114,9 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   const faults = await checkAll()
   const mayWait = waits && !faults.some((fault) => fault instanceof StoreRefusedError)
   if (!mayWait && faults.every((fault) => fault !== null)) throw faults.at(-1)
-  let checking: Promise<unknown> | null = null
-  const timer = setInterval(() => {
-    // One round at a time: a server that does not answer must not gather questions.
-    checking ??= checkAll().finally(() => {
-      checking = null
-    })
-  }, CHECK_INTERVAL_MS)
+  // One round at a time: a server that does not answer must not gather questions.
+  const checks = sharedRuns(checkAll)
+  const timer = setInterval(() => void checks.current(), CHECK_INTERVAL_MS)
   timer.unref()
 
   return {
@@ -137,7 +134,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
       })),
     close: async () => {
       clearInterval(timer)
-      await checking
+      await checks.settled()
       await Promise.all(members.map(({ reader }) => reader?.close()))
     },
   }

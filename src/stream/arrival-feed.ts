@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Coverage, isWithin } from '../domain/coverage.ts'
 import {
   advance,
@@ -9,10 +10,10 @@ import {
   type Place,
 } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
+import { sharedRuns } from '../shared-runs.ts'
 import type { ArrivalQuery, Arrivals, Pass } from '../store/arrivals.ts'
 import {
   allDrained,
-  createPulls,
   eventText,
   type Feed,
   type Follower,
@@ -28,6 +29,9 @@ const CHUNK_ROWS = 500
 
 /** How often a follower without a row for a while is sent its cursor, milliseconds. */
 const CURSOR_INTERVAL_MS = 5_000
+
+/** How long a feed waits for a replica that lags, or for the first block of a store, milliseconds. */
+const LAG_WAIT_MS = 500
 
 export type FeedOptions = {
   resource: Resource
@@ -55,7 +59,9 @@ type Level = { lacks: Lacks; coverage: Coverage }
 export function createArrivalFeed({ resource, selection }: FeedOptions, read: ReadArrivals): Feed {
   const followers = new Set<Follower>()
   let level: Level | null = null
-  const pulls = createPulls(pullAll)
+  /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
+  const pulls = sharedRuns(pullAll)
+  const laterPulls = sharedRuns(() => sleep(LAG_WAIT_MS).then(pulls.fresh))
   /** Rows of the present length that make a piece. */
   let limit = CHUNK_ROWS
   /** Those who have had more than the store here holds wait for the feed to advance: one look at the store for all. */
@@ -145,7 +151,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
         const chunk = await readChunk('catching up', lacks, asOf, pass)
         if (chunk === null) {
           pass = null
-          await pulls.pullLater()
+          await laterPulls.current()
           continue
         }
         lacks = chunk.lacks
@@ -159,7 +165,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
           continue
         }
       } else lacks = advance(lacks, asOf, null)
-      if (pulls.isUnderWay || level!.coverage !== asOf) continue
+      if (pulls.isRunning || level!.coverage !== asOf) continue
       if (!isBefore(level!.lacks.tail, lacks.tail)) return lacks
       // It has had more than there is here: from another service over the same stream.
       await new Promise<void>((resolve) => waiting.set(follower, resolve))
@@ -168,10 +174,10 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
   }
 
   return {
-    pull: pulls.pull,
+    pull: pulls.fresh,
     join: async (follower, start) => {
-      await pulls.pull()
-      while (level === null && !follower.isClosed) await pulls.pullLater()
+      await pulls.fresh()
+      while (level === null && !follower.isClosed) await laterPulls.current()
       if (follower.isClosed) return
       await pulls.settled()
       if (start !== 'now') {

@@ -1,4 +1,5 @@
 import type { Resource, Selection } from '../resources/resource.ts'
+import { type SharedRuns, sharedRuns } from '../shared-runs.ts'
 import { readArrivals } from '../store/arrivals.ts'
 import { readPosition } from '../store/coverage-rows.ts'
 import type { Reader } from '../store/store.ts'
@@ -38,10 +39,10 @@ export type Hub = {
 
 type Entry = {
   feed: Feed
+  pulls: SharedRuns<void>
   followers: Set<Follower>
   /** The position of the store when the feed was last read. */
   height: string | null
-  isPulling: boolean
   isFailing: boolean
 }
 
@@ -49,46 +50,45 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
   const entries = new Map<string, Entry>()
   const entryOf = new Map<Follower, string>()
   let timer: NodeJS.Timeout | null = null
-  let polling = false
   /** When a commit was last reported, and when the store was last asked. */
   let reportedAt = Number.NEGATIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
+  /** The position of the store when it was last asked. */
+  let height: string | null = null
   /** Whether a commit was reported that the reading in progress may not have seen. */
   let hasUnreadCommit = false
   let gapsAt = 0
   let keptAliveAt = performance.now()
   let fault: string | null = null
 
-  async function poll(afterCommit: boolean): Promise<void> {
-    const height = (await reader.read(readPosition))?.height ?? null
+  const polls = sharedRuns(() => poll().catch(reportFault))
+
+  async function poll(): Promise<void> {
+    polledAt = performance.now()
+    const afterCommit = hasUnreadCommit
+    hasUnreadCommit = false
+    height = (await reader.read(readPosition))?.height ?? null
     const now = performance.now()
     const looksForGaps = afterCommit || now - gapsAt >= GAP_INTERVAL_MS
     if (looksForGaps) gapsAt = now
     for (const entry of entries.values()) {
       const hasMoved = height !== null && height !== entry.height
-      if (entry.isPulling || !(hasMoved || (looksForGaps && entry.feed.awaitsGaps))) continue
-      void pull(entry, height)
+      if (hasMoved || (looksForGaps && entry.feed.awaitsGaps)) void entry.pulls.fresh()
     }
   }
 
   /** No feed waits for another one. What has failed is read again at the next poll. */
-  async function pull(entry: Entry, height: string | null): Promise<void> {
-    const startedAt = performance.now()
-    entry.isPulling = true
+  async function pull(entry: Entry): Promise<void> {
+    const position = height
     try {
       await entry.feed.pull()
-      entry.height = height
+      entry.height = position
       entry.isFailing = false
       if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
     } catch (error) {
       entry.isFailing = true
       reportFault(error as Error)
-    } finally {
-      entry.isPulling = false
     }
-    if (reportedAt < startedAt) return
-    hasUnreadCommit = true
-    look()
   }
 
   function reportFault({ message }: Error): void {
@@ -108,21 +108,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     keepAlive()
     const now = performance.now()
     const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    if (hasUnreadCommit || now - polledAt >= interval) look()
-  }
-
-  function look(): void {
-    if (polling) return
-    polling = true
-    polledAt = performance.now()
-    const afterCommit = hasUnreadCommit
-    hasUnreadCommit = false
-    poll(afterCommit)
-      .catch(reportFault)
-      .finally(() => {
-        polling = false
-        if (hasUnreadCommit) look()
-      })
+    if (!polls.isRunning && (hasUnreadCommit || now - polledAt >= interval)) void polls.fresh()
   }
 
   function createFeed(resource: Resource, selection: Selection): Feed {
@@ -149,13 +135,14 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
       const key = selectionKey(resource, selection)
       let entry = entries.get(key)
       if (entry === undefined) {
-        entry = {
+        const added: Entry = {
           feed: createFeed(resource, selection),
+          pulls: sharedRuns(() => pull(added)),
           followers: new Set(),
           height: null,
-          isPulling: false,
           isFailing: false,
         }
+        entry = added
         entries.set(key, entry)
       }
       entry.followers.add(follower)
@@ -170,7 +157,7 @@ export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
     committed: () => {
       reportedAt = performance.now()
       hasUnreadCommit = true
-      if (entries.size > 0) look()
+      if (entries.size > 0) void polls.fresh()
     },
 
     close: () => {
