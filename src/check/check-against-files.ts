@@ -22,6 +22,7 @@ import type { Store } from '../store/store.ts'
 import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import { withOpen } from '../with-open.ts'
 import type { StoreCheck } from './check-store.ts'
 import type { Problems } from './problems.ts'
 import { isUnplaced } from './row-rules.ts'
@@ -97,8 +98,7 @@ async function takeFilesIn(
   { log, signal, onStep }: FilesCheckOptions,
 ): Promise<void> {
   onStep?.('the event files')
-  const writer = await files.openWriter()
-  try {
+  await withOpen(files.openWriter(), async (writer) => {
     const { report, failure: stopped } = await ingestFiles({
       input,
       writer,
@@ -110,9 +110,7 @@ async function takeFilesIn(
     const failure = stopped ?? noEventsError(input.files, report)
     if (failure !== null) problems.add('event files', failure.message)
     notes.push(...report.cutOff.map(describeCutOff))
-  } finally {
-    await writer.close()
-  }
+  })
 }
 
 async function compareStores(

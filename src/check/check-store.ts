@@ -1,6 +1,7 @@
 import { firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
 import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
+import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import {
   type Cell,
@@ -12,6 +13,7 @@ import {
   tableOf,
 } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import { withOpen } from '../with-open.ts'
 import { BlockSpanCheck } from './check-block-spans.ts'
 import { SeriesCheck } from './check-series.ts'
 import { Problems } from './problems.ts'
@@ -56,24 +58,14 @@ export async function checkStore(
   store: Store,
   { signal, onStep = () => {} }: CheckOptions = {},
 ): Promise<StoreCheck> {
-  const { schemaVersion, programSchemaVersion } = await store.inspect()
-  if (schemaVersion !== programSchemaVersion) {
-    throw new StoreError(
-      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
-    )
-  }
+  await refuseOldSchema(store)
   const check: StoreCheck = { problems: new Problems(), notes: [], rows: {}, isReadable: true }
   try {
     onStep(`${store.name}: the database`)
     const database = await store.checkDatabase()
     for (const problem of database.problems) check.problems.add('database', problem)
     check.notes.push(...database.notes)
-    const reader = await store.openTableReader()
-    try {
-      await checkTables(reader, check, onStep, signal)
-    } finally {
-      await reader.close()
-    }
+    await withOpen(store.openTableReader(), (reader) => checkTables(reader, check, onStep, signal))
   } catch (error) {
     // Damage that keeps the tables from being read.
     if (!(error instanceof StoreError)) throw error

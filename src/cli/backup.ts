@@ -1,12 +1,10 @@
 import { Command } from 'commander'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
-import { EXIT } from './exit.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { progressLines } from './progress.ts'
 import { watchingLog } from './watch-log.ts'
-
-const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
 The store may be in use: the copy is as of the moment it begins, and gets its name once it is complete.
@@ -30,26 +28,18 @@ export function backupCommand(): Command {
 async function backup(file: string, { store: name, force, logLevel }: BackupCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
   const store = findStore(name)
-  const signal = stopOnSignals()
-  let shownAt = performance.now()
-  try {
-    await watchingLog(store, log, () =>
-      store.backup(file, {
+  const copied = await interruptible(log, 'interrupted; the unfinished copy was removed', (signal) =>
+    watchingLog(store, log, async () => {
+      await store.backup(file, {
         force,
         signal,
-        onProgress: ({ donePages, totalPages }) => {
-          const now = performance.now()
-          if (now - shownAt < PROGRESS_INTERVAL_MS) return
-          shownAt = now
-          log.info(`${Math.floor((100 * donePages) / totalPages)} % copied`)
-        },
-      }),
-    )
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log.info('interrupted; the unfinished copy was removed')
-    process.exitCode = EXIT.interrupted
-    return
-  }
-  console.log(`Copied ${store.name} to ${file}. To check it: lyra check --store ${file}`)
+        onProgress: progressLines(
+          log,
+          ({ donePages, totalPages }) => `${Math.floor((100 * donePages) / totalPages)} % copied`,
+        ),
+      })
+      return true
+    }),
+  )
+  if (copied) console.log(`Copied ${store.name} to ${file}. To check it: lyra check --store ${file}`)
 }

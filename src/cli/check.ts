@@ -7,7 +7,7 @@ import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { findStore } from '../store/open-store.ts'
 import { EXIT } from './exit.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 import { watchingLog } from './watch-log.ts'
 
@@ -42,22 +42,17 @@ async function check(paths: string[], { store: name, json, logLevel }: CheckComm
   const input = findEventFiles(paths)
   for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
   const store = findStore(name)
-  const signal = stopOnSignals()
   const onStep = (what: string) => log.info(`checking ${what}`)
-  let result: StoreCheck
-  let compared: FilesComparison | null = null
-  try {
-    result = await watchingLog(store, log, () => checkStore(store, { signal, onStep }))
-    if (paths.length > 0 && result.isReadable)
-      compared = await watchingLog(store, log, () =>
-        checkAgainstFiles(store, input, result, { log, signal, onStep }),
-      )
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log.info('interrupted')
-    process.exitCode = EXIT.interrupted
-    return
-  }
+  const checked = await interruptible(log, 'interrupted', (signal) =>
+    watchingLog(store, log, async () => {
+      const result = await checkStore(store, { signal, onStep })
+      const isCompared = paths.length > 0 && result.isReadable
+      const options = { log, signal, onStep }
+      return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
+    }),
+  )
+  if (checked === null) return
+  const { result, compared } = checked
   const { problems, notes, rows } = result
   if (json) {
     const { count, reported } = problems

@@ -14,8 +14,9 @@ import { createLogger } from '../log.ts'
 import { wordsOf } from '../resources/resource.ts'
 import { resourceNamed } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
+import { withOpen } from '../with-open.ts'
 import { EXIT } from './exit.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption } from './options.ts'
 import { watchingLog } from './watch-log.ts'
 
@@ -51,27 +52,17 @@ async function compare(
   { json, logLevel }: CompareCommandOptions,
 ): Promise<void> {
   const log = createLogger(logLevel)
-  const signal = stopOnSignals()
-  const sides: Side[] = []
-  let result: Comparison
-  try {
-    for (const name of [nameA, nameB]) sides.push(await openSide(name, signal))
-    const [a, b] = sides as [Side, Side]
-    const run = () =>
-      compareSides(a, b, {
-        signal,
-        onStep: (resource) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`),
-      })
-    const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
-    result = await stores.reduce((inner, store) => () => watchingLog(store, log, inner), run)()
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log.info('interrupted')
-    process.exitCode = EXIT.interrupted
-    return
-  } finally {
-    for (const side of sides) await side.close()
-  }
+  const compareNamed = (signal: AbortSignal) =>
+    withOpen(openSide(nameA, signal), (a) =>
+      withOpen(openSide(nameB, signal), (b) => {
+        const onStep = (resource: string) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`)
+        const run = () => compareSides(a, b, { signal, onStep })
+        const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
+        return stores.reduce((inner, store) => () => watchingLog(store, log, inner), run)()
+      }),
+    )
+  const result = await interruptible(log, 'interrupted', compareNamed)
+  if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
   if (json) console.log(JSON.stringify({ same: !differs, ...result }, null, 2))
   else console.log(describe(result))

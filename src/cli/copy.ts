@@ -2,11 +2,10 @@ import { Command, Option } from 'commander'
 import { createLogger } from '../log.ts'
 import { copyStore } from '../store/copy-store.ts'
 import { findStore } from '../store/open-store.ts'
-import { EXIT } from './exit.ts'
+import { interruptible } from './interrupt.ts'
 import { flagOption, logLevelOption } from './options.ts'
+import { progressLines } from './progress.ts'
 import { watchingLog } from './watch-log.ts'
-
-const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
 Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted resumes where it stopped;
@@ -29,35 +28,27 @@ export function copyCommand(): Command {
 
 async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
-  const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
-  process.once('SIGTERM', () => stop.abort())
-  let shownAt = performance.now()
-  try {
-    const source = findStore(from)
-    const copying = copyStore(source, findStore(to), {
-      signal: stop.signal,
-      onNotice: (message) => log.warn(message),
-      onProgress: ({ table, rows, written }) => {
-        const now = performance.now()
-        if (now - shownAt < PROGRESS_INTERVAL_MS) return
-        shownAt = now
-        log.info(
-          `${table}: ${rows.toLocaleString('en')} rows compared, ${written.toLocaleString('en')} written`,
-        )
-      },
-    })
-    const digests = await watchingLog(source, log, () => copying)
-    if (json) console.log(JSON.stringify(digests))
-    else {
-      console.log('Copied; both stores hold the same:')
-      for (const { table, rows, sha256 } of digests) {
-        console.log(`  ${table}: ${rows.toLocaleString('en')} rows, sha256 ${sha256}`)
-      }
-    }
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-    log.info('interrupted; run the same command again to resume')
-    process.exitCode = EXIT.interrupted
+  const source = findStore(from)
+  const digests = await interruptible(log, 'interrupted; run the same command again to resume', (signal) =>
+    watchingLog(source, log, () =>
+      copyStore(source, findStore(to), {
+        signal,
+        onNotice: (message) => log.warn(message),
+        onProgress: progressLines(
+          log,
+          ({ table, rows, written }) =>
+            `${table}: ${rows.toLocaleString('en')} rows compared, ${written.toLocaleString('en')} written`,
+        ),
+      }),
+    ),
+  )
+  if (digests === null) return
+  if (json) {
+    console.log(JSON.stringify(digests))
+    return
+  }
+  console.log('Copied; both stores hold the same:')
+  for (const { table, rows, sha256 } of digests) {
+    console.log(`  ${table}: ${rows.toLocaleString('en')} rows, sha256 ${sha256}`)
   }
 }

@@ -16,11 +16,12 @@ import { RESOURCES } from '../resources/resources.ts'
 import { knowsMarket } from '../status/knows-market.ts'
 import { readPosition } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
+import { readStore } from '../store/read-store.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
+import { withOpen } from '../with-open.ts'
 import { type GivenTime, parseTime } from './bound.ts'
-import { EXIT } from './exit.ts'
 import { exportAll } from './export-all.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { interruptible } from './interrupt.ts'
 import {
   type CommonOptions,
   flagOption,
@@ -30,10 +31,9 @@ import {
   storeOption,
 } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
+import { rowProgress } from './progress.ts'
 import { watchingLog } from './watch-log.ts'
 import { wholeId } from './whole-id.ts'
-
-const PROGRESS_INTERVAL_MS = 2_000
 
 const NOTES = `
 The rows are those of one moment, whatever is written meanwhile: of one market newest first, of all markets by market
@@ -161,37 +161,22 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: already exists; name another file, or replace it with --force`)
   }
-  const signal = stopOnSignals()
-  const reader = await store.openReader()
-  let rows = 0
-  try {
-    const snapshot = await reader.openSnapshot()
-    let shownAt = performance.now()
-    const onRows = (count: number) => {
-      rows += count
-      const now = performance.now()
-      if (now - shownAt < PROGRESS_INTERVAL_MS) return
-      shownAt = now
-      log.info(`${rows.toLocaleString('en')} rows`)
-    }
-    async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
-      yield* bytesOf(query, options, { snapshot, signal, onRows })
-      if (rows === 0) log.warn(await reasonForNoRows(store, query, signal))
-    }
-    try {
-      await watchingLog(store, log, () => write(out, all()))
-    } finally {
-      await snapshot.close()
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log.info('interrupted; the output is incomplete')
-    process.exitCode = EXIT.interrupted
-    return
-  } finally {
-    await reader.close()
+  const progress = rowProgress(log)
+  const exported = await interruptible(log, 'interrupted; the output is incomplete', (signal) =>
+    withOpen(store.openReader(), (reader) =>
+      withOpen(reader.openSnapshot(), async (snapshot) => {
+        async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
+          yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
+          if (progress.rows === 0) log.warn(await reasonForNoRows(store, query, signal))
+        }
+        await watchingLog(store, log, () => write(out, all()))
+        return true
+      }),
+    ),
+  )
+  if (exported && out !== undefined) {
+    console.log(`${progress.rows.toLocaleString('en')} rows written to ${out}.`)
   }
-  if (out !== undefined) console.log(`${rows.toLocaleString('en')} rows written to ${out}.`)
 }
 
 type Times = { from: bigint | undefined; to: bigint | undefined }
@@ -203,14 +188,9 @@ async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promis
     return { from: of(from), to: of(to) }
   }
   if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
-  const reader = await store.openReader()
-  try {
-    const position = await reader.read(readPosition)
-    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to export`)
-    return times(BigInt(position.timestamp))
-  } finally {
-    await reader.close()
-  }
+  const position = await readStore(store, readPosition)
+  if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to export`)
+  return times(BigInt(position.timestamp))
 }
 
 /** The options that restrict the rows and are given. */

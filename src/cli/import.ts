@@ -4,9 +4,10 @@ import type { ImportReport } from '../import/import-report.ts'
 import { openSource } from '../import/open-source.ts'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
+import { withOpen } from '../with-open.ts'
 import { describeImport } from './describe-import.ts'
 import { EXIT } from './exit.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { stopAfterBatch } from './interrupt.ts'
 import { allowGapOption, type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
@@ -44,19 +45,15 @@ export function importCommand(): Command {
 
 async function importSources(sources: string[], options: ImportCommandOptions): Promise<void> {
   const log = createLogger(options.logLevel)
-  const signal = stopOnSignals()
-  signal.addEventListener('abort', () => log.info('stopping: the running batch is committed first'))
+  const signal = stopAfterBatch(log)
   const { force } = options
   try {
     const { source, foreign } = await openSource(sources, { force, signal })
     for (const path of foreign) log.warn(`${path}: ignored, its name is not that of a segment`)
     try {
-      const writer = await findStore(options.store).openWriter({
-        signal,
-        onNotice: (message) => log.warn(message),
-      })
       const view = createProgressView(log, options.json, 'rows')
-      try {
+      const onNotice = (message: string) => log.warn(message)
+      await withOpen(findStore(options.store).openWriter({ signal, onNotice }), async (writer) => {
         const { report, failure } = await importHistory({
           source,
           writer,
@@ -68,9 +65,7 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
         const whole: ImportReport = { ...report, foreignFiles: foreign }
         showReport(whole, failure, { json: options.json, describe: describeImport })
         showFailure(failure, report)
-      } finally {
-        await writer.close()
-      }
+      })
     } finally {
       await source.close().catch(() => {})
     }

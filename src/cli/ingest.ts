@@ -9,6 +9,7 @@ import { findStore } from '../store/open-store.ts'
 import type { Writer } from '../store/store.ts'
 import { describeReport } from './describe-report.ts'
 import { EXIT } from './exit.ts'
+import { stopAfterBatch } from './interrupt.ts'
 import {
   allowGapOption,
   type CommonOptions,
@@ -68,22 +69,15 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
   const nodes = options.instruments === undefined ? null : readInstruments(options.instruments)
   const input = findEventFiles(paths)
   for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
-  const stop = new AbortController()
-  const interrupt = () => {
-    if (stop.signal.aborted) process.exit(EXIT.interrupted)
-    log.info('stopping: the running batch is committed first')
-    stop.abort()
-  }
-  process.on('SIGINT', interrupt)
-  process.on('SIGTERM', interrupt)
+  const signal = stopAfterBatch(log)
   let writer: Writer
   try {
     writer = await findStore(options.store).openWriter({
-      signal: stop.signal,
+      signal,
       onNotice: (message) => log.warn(message),
     })
   } catch (error) {
-    if (!stop.signal.aborted) throw error
+    if (!signal.aborted) throw error
     process.exitCode = EXIT.interrupted
     return
   }
@@ -100,20 +94,18 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
       log,
       allowGap: options.allowGap,
       strict: options.strict,
-      signal: stop.signal,
+      signal,
       onProgress: view.show,
     })
     view.end()
     const failure = stopped ?? noEventsError(input.files, report)
-    const isWritten = nodes !== null && report.height !== null && !stop.signal.aborted
+    const isWritten = nodes !== null && report.height !== null && !signal.aborted
     if (isWritten) await writeInstruments(writer, nodes)
     showReport(report, failure, { json: options.json, describe: describeReport })
     if (isWritten) showInstruments(nodes, options.json)
     showFailure(failure, report)
   } finally {
     await writer.close()
-    process.off('SIGINT', interrupt)
-    process.off('SIGTERM', interrupt)
   }
 }
 

@@ -1,6 +1,37 @@
+import type { Logger } from 'pino'
+import { EXIT } from './exit.ts'
+
 /** A signal that is aborted by the first SIGINT or SIGTERM; the second one ends the program as always. */
 export function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())
   return stop.signal
+}
+
+/** The same for a command that writes: the log says what is still done. */
+export function stopAfterBatch(log: Logger): AbortSignal {
+  const signal = stopOnSignals()
+  signal.addEventListener('abort', () => log.info('stopping: the running batch is committed first'))
+  return signal
+}
+
+/**
+ * Runs work that SIGINT and SIGTERM interrupt. If they do, null: the exit status is set, and the log says what is left.
+ *
+ * @param message what the log says then
+ */
+export async function interruptible<T>(
+  log: Logger,
+  message: string,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const signal = stopOnSignals()
+  try {
+    return await run(signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    log.info(message)
+    process.exitCode = EXIT.interrupted
+    return null
+  }
 }

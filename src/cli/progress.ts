@@ -4,7 +4,36 @@ import { describeDuration } from '../domain/duration.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
+const COUNT_INTERVAL_MS = 2_000
 const BAR_CELLS = 20
+
+/** Shows something at once only if it was shown last, or this was called, at least so many milliseconds ago. */
+function seldom<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
+  let shownAt = performance.now()
+  return (...shown: Shown) => {
+    const now = performance.now()
+    if (now - shownAt < intervalMs) return
+    shownAt = now
+    show(...shown)
+  }
+}
+
+/** Logs how far a command is, every two seconds at most: `describe` makes the line of what the caller is given. */
+export function progressLines<Given extends unknown[]>(log: Logger, describe: (...given: Given) => string) {
+  return seldom(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
+}
+
+/** The same for rows, which are counted as they come. */
+export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
+  const show = progressLines(log, (rows: number) => `${rows.toLocaleString('en')} rows`)
+  return {
+    rows: 0,
+    add(count) {
+      this.rows += count
+      show(this.rows)
+    },
+  }
+}
 
 /** How far an ingestion or an import has come. */
 export type Progress = {
@@ -30,22 +59,20 @@ export type ProgressView = { show(progress: Progress): void; end(): void }
  */
 export function createProgressView(log: Logger, json: boolean, noun = 'events'): ProgressView {
   const startedAt = performance.now()
-  let shownAt = startedAt
+  let hasShown = false
   const terminal = process.stderr.isTTY && !json
   const interval = terminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
   return {
-    show(progress) {
-      const now = performance.now()
-      if (now - shownAt < interval) return
-      shownAt = now
-      const seconds = (now - startedAt) / 1000
+    show: seldom(interval, (progress: Progress) => {
+      hasShown = true
+      const seconds = (performance.now() - startedAt) / 1000
       if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))
       else if (terminal)
         process.stderr.write(`\r\x1b[K${bar(progress)}${describeProgress(progress, seconds, noun)}`)
       else log.info(describeProgress(progress, seconds, noun))
-    },
+    }),
     end() {
-      if (terminal && shownAt !== startedAt) process.stderr.write('\r\x1b[K')
+      if (terminal && hasShown) process.stderr.write('\r\x1b[K')
     },
   }
 }

@@ -4,13 +4,13 @@ import { readPosition } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
 import { type PruneReport, pruneStore } from '../store/prune-store.ts'
 import type { PruneBound } from '../store/pruner.ts'
+import { readStore } from '../store/read-store.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import { describeBound, type GivenBound, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
-
-const PROGRESS_INTERVAL_MS = 2_000
+import { progressLines } from './progress.ts'
 
 const NOTES = `
 A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
@@ -48,16 +48,10 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
   const bound = await boundOf(store, before)
   log.info(`--before is read as ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
   const signal = stopOnSignals()
-  let shownAt = performance.now()
   const report = await pruneStore(store, bound, {
     signal,
     isDryRun: dryRun,
-    onProgress: (progress) => {
-      const now = performance.now()
-      if (now - shownAt < PROGRESS_INTERVAL_MS) return
-      shownAt = now
-      log.info(describe(progress))
-    },
+    onProgress: progressLines(log, describe),
   })
   if (json) {
     const { by, before } = bound
@@ -82,21 +76,16 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
  * @throws {StoreError} for one that would leave nothing, which is rather a slip: a time in seconds, a year too many.
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
-  const reader = await store.openReader()
-  try {
-    const position = await reader.read(readPosition)
-    if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
-    const bound: PruneBound =
-      given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
-    const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
-    if (bound.before <= last) return bound
-    throw new StoreError(
-      `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
-        `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,
-    )
-  } finally {
-    await reader.close()
-  }
+  const position = await readStore(store, readPosition)
+  if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
+  const bound: PruneBound =
+    given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
+  const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
+  if (bound.before <= last) return bound
+  throw new StoreError(
+    `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
+      `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,
+  )
 }
 
 function describe({ checkpoints, fundingPeriodDataPoints }: PruneReport): string {

@@ -6,17 +6,17 @@ import type { FundingParameters } from '../events/event.ts'
 import { parseDecimal } from '../funding/decimal.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
 import type { GivenParameters } from '../funding/verify/parameters.ts'
-import { severalMarkets, type VerifyProgress, type VerifyReport } from '../funding/verify/tally.ts'
+import { severalMarkets, type VerifyReport } from '../funding/verify/tally.ts'
 import { verifyFiles } from '../funding/verify/verify-files.ts'
 import { verifyStore } from '../funding/verify/verify-store.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
-import { type CutOffNotice, describeCutOff } from '../records/read-records.ts'
+import { describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import { describeVerification } from './describe-verification.ts'
 import { EXIT } from './exit.ts'
-import { stopOnSignals } from './interrupt.ts'
+import { interruptible } from './interrupt.ts'
 import {
   type CommonOptions,
   flagOption,
@@ -24,11 +24,10 @@ import {
   logLevelOption,
   storeOption,
 } from './options.ts'
+import { progressLines } from './progress.ts'
 import { watchingLog } from './watch-log.ts'
 
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
-
-const PROGRESS_INTERVAL_MS = 5_000
 
 const NOTES = `
 From event files it reads every event in the order of the stream. From a store it reads what that keeps: points,
@@ -138,41 +137,24 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
     throw new InvalidSettingError('give either event files or --store, not both')
   }
   const log = createLogger(options.logLevel)
-  const signal = stopOnSignals()
   const { method, json } = options
-  const parameters = givenParameters(options)
-  const filter = { marketId: options.market, seq: options.seq }
-  let shownAt = performance.now()
-  const onProgress: VerifyProgress = ({ dataPoints, differenceCount: ofTwaps, funding }) => {
-    if (performance.now() - shownAt < PROGRESS_INTERVAL_MS) return
-    shownAt = performance.now()
-    const differenceCount = ofTwaps + funding.differenceCount
-    const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
-    log.info(`${points.toLocaleString('en')} data points so far, ${differenceCount} differences`)
-  }
-  let report: VerifyReport
-  let failure: Error | null = null
-  let cutOff: CutOffNotice[] = []
-  try {
+  const verified = await interruptible(log, 'interrupted', async (signal) => {
+    const shared = {
+      ...{ method, filter: { marketId: options.market, seq: options.seq }, signal },
+      parameters: givenParameters(options),
+      onProgress: progressLines(log, describeProgress),
+    }
     if (paths.length === 0) {
       const store = findStore(options.store)
-      report = await watchingLog(store, log, () =>
-        verifyStore(store, { method, filter, parameters, signal, onProgress }),
-      )
-    } else {
-      const input = findEventFiles(paths)
-      for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
-      const result = await verifyFiles({ input, method, filter, parameters, log, signal, onProgress })
-      report = result.report
-      failure = result.failure
-      cutOff = result.cutOff
+      const report = await watchingLog(store, log, () => verifyStore(store, shared))
+      return { report, failure: null, cutOff: [], isInterrupted: signal.aborted }
     }
-  } catch (error) {
-    if (!signal.aborted) throw error
-    log.info('interrupted')
-    process.exitCode = EXIT.interrupted
-    return
-  }
+    const input = findEventFiles(paths)
+    for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
+    return { ...(await verifyFiles({ input, log, ...shared })), isInterrupted: signal.aborted }
+  })
+  if (verified === null) return
+  const { report, failure, cutOff, isInterrupted } = verified
   if (failure === null) refuseNothing(report, options)
   if (options.market !== null && report.markets > 1) throw severalMarkets(options.market, report.markets)
   if (json)
@@ -181,7 +163,12 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   if (failure !== null) console.error(`lyra: ${printable(failure.message)}`)
   if (report.differenceCount + report.funding.differenceCount > 0 || failure !== null)
     process.exitCode = EXIT.failure
-  else if (signal.aborted) process.exitCode = EXIT.interrupted
+  else if (isInterrupted) process.exitCode = EXIT.interrupted
+}
+
+function describeProgress({ dataPoints, differenceCount, funding }: VerifyReport): string {
+  const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
+  return `${points.toLocaleString('en')} data points so far, ${differenceCount + funding.differenceCount} differences`
 }
 
 /** A market or period that is not there is rather a slip than all right. */

@@ -1,5 +1,6 @@
 import { ID_PREFIX } from '../domain/ids.ts'
 import { findIds, type IdKind } from '../store/find-ids.ts'
+import { readStore } from '../store/read-store.ts'
 import { type Store, StoreError } from '../store/store.ts'
 
 /**
@@ -10,10 +11,7 @@ import { type Store, StoreError } from '../store/store.ts'
  */
 export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
   if (!ID_PREFIX.test(given)) return given
-  const reader = await store.openReader()
-  const [id, other] = await reader
-    .read(() => findIds(kind, given.toLowerCase()))
-    .finally(() => reader.close())
+  const [id, other] = await readStore(store, () => findIds(kind, given.toLowerCase()))
   if (id === undefined) {
     throw new StoreError(
       `--${kind} ${given}: no ${kind} of ${store.name} begins so; lyra status lists its markets`,

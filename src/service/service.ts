@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { createLogger } from '../log.ts'
 import { readCoverage } from '../store/coverage-rows.ts'
 import { findStore } from '../store/open-store.ts'
+import { readStore } from '../store/read-store.ts'
 import { otherChain, StoreAwayError } from '../store/store.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { type IngestionNews, startIngestion } from './ingestion.ts'
@@ -85,12 +86,7 @@ function start(settings: ServeSettings, log: Logger): Promise<Answering> {
 async function checkChain({ store: name, listen, chain }: ServeSettings): Promise<void> {
   if (listen === null || chain === null) return
   const store = findStore(name)
-  const reader = await store.openReader()
-  try {
-    const held = (await reader.read(readCoverage))?.chainId ?? chain
-    if (held === chain) return
-    throw otherChain(store.name, chain, held)
-  } finally {
-    await reader.close()
-  }
+  const coverage = await readStore(store, readCoverage)
+  const held = coverage?.chainId ?? chain
+  if (held !== chain) throw otherChain(store.name, chain, held)
 }

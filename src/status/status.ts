@@ -2,6 +2,7 @@ import type { ForwardReport } from '../api/http/readiness.ts'
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
 import { readHoldings } from '../store/holdings.ts'
 import type { StoreFacts } from '../store/inspection.ts'
+import { readStore } from '../store/read-store.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 
 /** How a service stands, beside what it holds. */
@@ -57,27 +58,20 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   }
   // Opening it would bring it up to date, which is not for this command to do.
   if (facts.schemaVersion !== facts.programSchemaVersion) return report
-  const reader = await store.openReader()
-  try {
-    // They are asked of all machines.
-    if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
-    const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
-    if (holdings === null) return report
-    const { coverage } = coverageBody(holdings)
-    const height = holdings.coverage.height.toString()
-    const resourceGaps = holdings.coverage.resourceGaps.map(({ resource, from, to }) => ({
+  // They are asked of all machines.
+  if (facts.cluster !== undefined && facts.cluster.workersDown.length > 0) return report
+  const holdings = await readStore(store, (traits) => readHoldings(ALL_HOLDINGS, traits))
+  if (holdings === null) return report
+  const { coverage } = coverageBody(holdings)
+  return {
+    ...report,
+    coverage,
+    resourceGaps: holdings.coverage.resourceGaps.map(({ resource, from, to }) => ({
       resource,
       from: from.toString(),
       to: to.toString(),
-    }))
-    return {
-      ...report,
-      coverage,
-      resourceGaps,
-      lastBlock: lastBlock(height, coverage.blocks.lastTimestamp),
-    }
-  } finally {
-    await reader.close()
+    })),
+    lastBlock: lastBlock(holdings.coverage.height.toString(), coverage.blocks.lastTimestamp),
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { readCoverage } from './coverage-rows.ts'
+import { readStore } from './read-store.ts'
 import { type Store, StoreError } from './store.ts'
 import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
 import { walkTable } from './walk-table.ts'
@@ -47,11 +48,11 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 }
 
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
-  const source = await coverageOf(from)
+  const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
   // What is there is left as it is; where nothing is, the copy makes a store.
   if ((await to.schemaVersion()) === 0) return
-  const target = await coverageOf(to)
+  const target = await readStore(to, readCoverage)
   if (target === null) return
   if (target.chainId !== source.chainId) {
     throw new StoreError(
@@ -62,15 +63,6 @@ async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
     throw new StoreError(
       `${to.name}: holds blocks up to ${target.height}, and ${from.name} only up to ${source.height}; copy to another store`,
     )
-  }
-}
-
-async function coverageOf(store: Store) {
-  const reader = await store.openReader()
-  try {
-    return await reader.read(readCoverage)
-  } finally {
-    await reader.close()
   }
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { formatTime } from '../domain/time.ts'
 import { readPosition } from './coverage-rows.ts'
 import { pruneStore } from './prune-store.ts'
+import { readStore } from './read-store.ts'
 import type { Store } from './store.ts'
 
 const INTERVAL_MS = 3_600_000
@@ -24,9 +25,9 @@ export type KeepOptions = {
 export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {
     try {
-      const last = await lastBlockTime(store)
-      if (last !== null) {
-        const before = last - keep
+      const position = await readStore(store, readPosition)
+      if (position !== null) {
+        const before = BigInt(position.timestamp) - keep
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
         if (pruned.checkpoints + pruned.fundingPeriodDataPoints > 0) {
           log.info(
@@ -40,15 +41,5 @@ export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOp
       log.error(`old rows cannot be pruned: ${(error as Error).message}; next attempt in an hour`)
     }
     await sleep(INTERVAL_MS, undefined, { signal }).catch(() => {})
-  }
-}
-
-async function lastBlockTime(store: Store): Promise<bigint | null> {
-  const reader = await store.openReader()
-  try {
-    const position = await reader.read(readPosition)
-    return position === null ? null : BigInt(position.timestamp)
-  } finally {
-    await reader.close()
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withOpen } from '../with-open.ts'
 import { type SeriesRun, SOURCES } from './counted-points.ts'
 import {
   deleteCheckpoints,
@@ -51,8 +52,6 @@ export async function pruneStore(
   { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {
   const report: PruneReport = { checkpoints: 0, fundingPeriodDataPoints: 0 }
-  const pruner = await store.openPruner()
-
   async function walk<Key>(
     table: keyof PruneReport,
     prune: (after: Key | null) => Promise<PrunedChunk<Key>>,
@@ -70,7 +69,7 @@ export async function pruneStore(
     } while (after !== null)
   }
 
-  try {
+  await withOpen(store.openPruner(), async (pruner) => {
     await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after, isDryRun))
     for (const [number, marketId] of await pruner.read({ text: READ_MARKET_IDS, values: [] })) {
       const running = await runningPeriod(pruner, String(marketId))
@@ -81,9 +80,7 @@ export async function pruneStore(
         )
       }
     }
-  } finally {
-    await pruner.close()
-  }
+  })
   return report
 }
 

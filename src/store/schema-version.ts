@@ -1,4 +1,4 @@
-import { StoreError } from './store.ts'
+import { type Store, StoreError } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
 export type Schema = {
@@ -35,6 +35,16 @@ export function refuseUnknownVersion(schema: Schema, version: number, name: stri
   if (version > newest) {
     throw new StoreError(
       `${name}: its schema is version ${version}, this program knows ${newest}; use a newer Lyra`,
+    )
+  }
+}
+
+/** @throws {StoreError} for a store whose schema is older than the program's. */
+export async function refuseOldSchema(store: Store): Promise<void> {
+  const { schemaVersion, programSchemaVersion } = await store.inspect()
+  if (schemaVersion !== programSchemaVersion) {
+    throw new StoreError(
+      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
     )
   }
 }

@@ -2,10 +2,12 @@ import type { Gap, HeightRange } from '../../domain/coverage.ts'
 import type { FundingParameters } from '../../events/event.ts'
 import { isNotOlder, type StreamPlace } from '../../projections/batch.ts'
 import { prunedBeforeOf } from '../../store/holdings.ts'
-import { type PrunedBefore, type Store, StoreError } from '../../store/store.ts'
+import { refuseOldSchema } from '../../store/schema-version.ts'
+import type { PrunedBefore, Store } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
 import { tableOf } from '../../store/tables.ts'
 import { namedRow, walkTable } from '../../store/walk-table.ts'
+import { withOpen } from '../../with-open.ts'
 import type { TwapMethod } from '../market-verifier.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
 import { StoredMarket } from './stored-market.ts'
@@ -37,18 +39,12 @@ export type StoredStream = {
  * @throws {StoreError} where there is no store, or it is not of this program's schema.
  */
 export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
-  const { schemaVersion, programSchemaVersion } = await store.inspect()
-  if (schemaVersion !== programSchemaVersion) {
-    throw new StoreError(
-      `${store.name}: its schema is version ${schemaVersion}, this program's ${programSchemaVersion}; run lyra migrate first`,
-    )
-  }
+  await refuseOldSchema(store)
   const { method, filter, signal, onProgress, parameters = {} } = options
   const tally = new Tally(filter)
-  const reader = await store.openTableReader()
-  try {
+  await withOpen(store.openTableReader(), async (reader) => {
     const stream = await readStream(reader)
-    if (stream === null) return tally.report
+    if (stream === null) return
     const parametersOf = withGiven(await storedParameters(reader), parameters)
     for (const [marketId, number] of await marketsOf(reader, filter)) {
       tally.report.markets++
@@ -65,9 +61,7 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
       await market.verify(filter.seq)
       onProgress?.(tally.report)
     }
-  } finally {
-    await reader.close()
-  }
+  })
   return tally.report
 }
 

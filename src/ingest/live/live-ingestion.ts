@@ -8,6 +8,7 @@ import type { LeftOutReason } from '../../events/decode.ts'
 import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
 import { readCoverage } from '../../store/coverage-rows.ts'
+import { readStore } from '../../store/read-store.ts'
 import {
   otherChain,
   type Store,
@@ -394,13 +395,8 @@ async function pinnedChain(
   return null
 }
 
-async function coverageOf(store: Store): Promise<Coverage | null> {
-  const reader = await store.openReader()
-  try {
-    return await reader.read(readCoverage)
-  } finally {
-    await reader.close()
-  }
+function coverageOf(store: Store): Promise<Coverage | null> {
+  return readStore(store, readCoverage)
 }
 
 /** Anyone may be shown the fault; the log names the core's address. */
