@@ -280,6 +280,25 @@ describe('services that are compared', () => {
     await assert.rejects(compare(store, other), / chain core-elsewhere: /)
   })
 
+  test('that refuse a request because there were too many are asked again', async (t) => {
+    const store = kind!.create(t)
+    await ingestWhole(store, SAMPLE)
+    const base = await serve(t, store)
+    let refused = 0
+    const busy = await listen(t, (path, respond) => {
+      if (refused++ === 0) return respond(429, '{}')
+      void fetch(new URL(path, base)).then(async (response) =>
+        respond(response.status, await response.text(), response.headers.get('x-block-height')!),
+      )
+    })
+    const { resources } = await compare(store, busy)
+    for (const { resource, same, difference } of resources) {
+      assert.equal(difference, null, resource)
+      assert.ok(same > 0 || resource !== 'checkpoints')
+    }
+    assert.ok(refused > 1)
+  })
+
   test('the command exits with 0 where nothing differs, and with 1 where something does', async (t) => {
     const folder = temporaryFolder(t)
     const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')]

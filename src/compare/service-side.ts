@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { CoverageBody } from '../api/questions/coverage-body.ts'
-import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
+import { COVERAGE_PATH, type CoverageBody } from '../api/questions/coverage-body.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { ask, json, ServiceError, wholeCoverage } from '../status/service-status.ts'
@@ -10,9 +8,6 @@ import { heldOf } from './store-side.ts'
 
 /** The longest page that both Lyra and the reference have. */
 const PAGE_ROWS = 5_000
-
-/** How often a request is tried again that is refused because there were too many. */
-const TRIES = 5
 
 type PageBody = {
   edges: { cursor: string; node: ComparedRow['node'] }[]
@@ -28,18 +23,7 @@ type PageBody = {
 export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
   const base = address.replace(/\/+$/, '')
 
-  async function get(path: string, allowed: number[] = [200]) {
-    for (let tried = 1; ; tried++) {
-      signal.throwIfAborted()
-      const answer = await ask(base, path, [...allowed, 429])
-      if (answer.status !== 429) return answer
-      if (tried === TRIES)
-        throw new ServiceError(`${base}: refuses further requests (429); raise its rate limit`)
-      const seconds = Number(answer.headers.get('retry-after') ?? 1)
-      await sleep(1_000 * Math.min(60, Math.max(1, seconds || 1)), undefined, { signal })
-    }
-  }
-
+  const get = (path: string, allowed?: readonly number[]) => ask(base, path, allowed, signal)
   const heightOf = ({ headers }: { headers: Headers }) => {
     const height = headers.get('x-block-height') ?? ''
     if (/^\d{1,19}$/.test(height)) return BigInt(height)
@@ -53,7 +37,9 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
     throw new CompareError(`${base}: holds no block, or cannot read its store (503)`)
   const heldOfLyra = async () => {
     try {
-      return heldOf({ coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage) })
+      return heldOf({
+        coverage: await wholeCoverage(base, json<CoverageBody>(base, coverage).coverage, signal),
+      })
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error
       throw new ServiceError(`${base}${COVERAGE_PATH}: not the answer of a Lyra service`, { cause: error })

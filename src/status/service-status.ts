@@ -1,9 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForwardReport } from '../api/http/readiness.ts'
 import type { CoverageBody } from '../api/questions/coverage-body.ts'
 import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
+
+/** How often a request is sent that is refused because there were too many, and how long it waits at most, seconds. */
+const TRIES = 5
+const MAX_WAIT_S = 60
 
 /** No answer of a service is as long. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -22,7 +27,7 @@ export class ServiceError extends Error {
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
   const ready = await ask(base, '/ready', [200, 503])
-  const metrics = parseMetrics((await ask(base, '/metrics', [200])).text)
+  const metrics = parseMetrics((await ask(base, '/metrics')).text)
   // 503 while the store is empty or cannot be read, which /ready reports.
   const answer = await ask(base, COVERAGE_PATH, [200, 503])
   const coverage =
@@ -55,11 +60,12 @@ const BY_MARKET = ['fundingPeriodDataPoints', 'fundingPeriods', 'liquidityProvid
 export async function wholeCoverage(
   base: string,
   first: CoverageBody['coverage'],
+  signal?: AbortSignal,
 ): Promise<CoverageBody['coverage']> {
   const { blocks } = first
   let { next } = first
   while (next !== null) {
-    const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200])
+    const answer = await ask(base, `${COVERAGE_PATH}?after=${encodeURIComponent(next)}`, [200], signal)
     const { coverage } = json<CoverageBody>(base, answer)
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
@@ -73,23 +79,42 @@ export async function wholeCoverage(
 type Answer = { status: number; headers: Headers; text: string }
 
 /**
- * Asks a service for a path.
+ * Asks a service for a path, again a few times if it refuses because there were too many requests.
  *
+ * @param allowed the statuses that are answers
  * @throws {ServiceError} where it cannot be reached, answers with a status that is not allowed, or with more than 64 MiB.
  */
-export async function ask(base: string, path: string, allowed: number[]): Promise<Answer> {
-  let answer: Answer
+export async function ask(
+  base: string,
+  path: string,
+  allowed: readonly number[] = [200],
+  signal?: AbortSignal,
+): Promise<Answer> {
+  for (let tried = 1; ; tried++) {
+    signal?.throwIfAborted()
+    const answer = await request(base, path)
+    if (allowed.includes(answer.status)) return answer
+    if (answer.status !== 429) {
+      throw new ServiceError(
+        `${base}${path}: answers ${answer.status}; is this the address of a Lyra service of this version?`,
+      )
+    }
+    if (tried === TRIES) {
+      throw new ServiceError(`${base}: refuses further requests (429); raise its rate limit`)
+    }
+    const seconds = Number(answer.headers.get('retry-after')) || 1
+    await sleep(1_000 * Math.min(MAX_WAIT_S, Math.max(1, seconds)), undefined, { signal })
+  }
+}
+
+async function request(base: string, path: string): Promise<Answer> {
   try {
     const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    answer = { status: response.status, headers: response.headers, text: await textOf(response) }
+    return { status: response.status, headers: response.headers, text: await textOf(response) }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error & { code?: string } }
     throw new ServiceError(`${base}: cannot be reached (${cause?.code ?? cause?.message ?? message})`)
   }
-  if (allowed.includes(answer.status)) return answer
-  throw new ServiceError(
-    `${base}${path}: answers ${answer.status}; is this the address of a Lyra service of this version?`,
-  )
 }
 
 /** The body of an answer, as far as it is bounded. */
