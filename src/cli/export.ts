@@ -13,8 +13,8 @@ import { exportText, TEXT_FORMATS, type TextFormatName } from '../export/text-fo
 import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
-import { knowsMarket } from '../status/knows-market.ts'
 import { readPosition } from '../store/coverage-rows.ts'
+import { isKnownMarket } from '../store/find-ids.ts'
 import { findStore } from '../store/open-store.ts'
 import { readStore } from '../store/read-store.ts'
 import { type Snapshot, type Store, StoreError } from '../store/store.ts'
@@ -167,7 +167,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
       withOpen(reader.openSnapshot(), async (snapshot) => {
         async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
           yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
-          if (progress.rows === 0) log.warn(await reasonForNoRows(store, query, signal))
+          if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
         }
         await watchingLog(store, log, () => write(out, all()))
         return true
@@ -245,10 +245,10 @@ function queryOfOptions(
  *
  * @throws {StoreError} where it is of a market that the store knows nothing of: rather a slip than an answer.
  */
-async function reasonForNoRows(store: Store, query: ExportQuery, signal: AbortSignal): Promise<string> {
+async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
   const { resource, selection } = query
   const { marketId } = selection
-  if (marketId !== undefined && !(await knowsMarket(store, marketId, signal))) {
+  if (marketId !== undefined && !(await readStore(store, () => isKnownMarket(marketId)))) {
     throw new StoreError(
       `${store.name}: nothing is known of market ${marketId}; lyra status lists the markets of the store`,
     )
