@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { sharedRuns } from '../src/shared-runs.ts'
+
+/** Work that ends when it is told to: each run's number, and how to end it. */
+function stepwise() {
+  const ends: PromiseWithResolvers<number>[] = []
+  const runs = sharedRuns(() => {
+    const end = Promise.withResolvers<number>()
+    ends.push(end)
+    return end.promise
+  })
+  return { runs, ends }
+}
+
+describe('shared runs', () => {
+  test('give whoever asks during a run the next one, which all of them share', async () => {
+    const { runs, ends } = stepwise()
+    const first = runs.fresh()
+    const later = [runs.fresh(), runs.fresh()]
+    assert.equal(runs.current(), first)
+    ends[0]!.resolve(1)
+    assert.equal(await first, 1)
+    await new Promise(setImmediate)
+    assert.equal(ends.length, 2)
+    ends[1]!.resolve(2)
+    assert.deepEqual(await Promise.all(later), [2, 2])
+    await runs.settled()
+    assert.equal(runs.isRunning, false)
+  })
+
+  test('begin the next one after a run that fails, which settles too', async () => {
+    const { runs, ends } = stepwise()
+    const failing = runs.current()
+    const next = runs.fresh()
+    const settled = runs.settled()
+    ends[0]!.reject(new Error('away'))
+    await assert.rejects(failing, /away/)
+    await new Promise(setImmediate)
+    ends[1]!.resolve(2)
+    assert.equal(await next, 2)
+    await settled
+  })
+})
