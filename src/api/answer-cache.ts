@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { sharedRuns } from '../shared-runs.ts'
 import type { Change, StoreVersion } from '../store/changes.ts'
 import type { Freshness, Position } from '../store/page.ts'
 import type { Reader } from '../store/store.ts'
@@ -83,7 +84,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
     state = found
     return found
   }
-  const lookAgain = shared(look)
+  const looks = sharedRuns(look)
 
   function findIn(key: string, { position, version }: Freshness): FoundAnswer | null {
     const answer = answers.get(key)
@@ -95,7 +96,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
   return {
     has: (key) => answers.has(key),
 
-    find: async (key) => findIn(key, await lookAgain()),
+    find: async (key) => findIn(key, await looks.fresh()),
 
     findAtOnce: (key) => {
       const recent = state === null ? null : reader.recentFreshness?.(state.version)
@@ -107,7 +108,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
       // Before anything is waited for: the memory may be used for another answer then.
       const kept = { ...answer, body: copyOf(answer.body) }
       // What has changed between its commit and another look is not known.
-      if (answer.version.mark !== state?.version.mark) await lookAgain().catch(() => {})
+      if (answer.version.mark !== state?.version.mark) await looks.fresh().catch(() => {})
       if (answer.version.mark !== state?.version.mark) return
       answers.set(key, kept)
     },
@@ -130,32 +131,5 @@ function touchedBy(changed: readonly Change[]): (until: KeptUntil) => boolean {
     if (until === 'the next commit') return true
     const touched = scopes.get(until.resource)
     return touched !== undefined && (until.scope === null || touched.has(until.scope) || touched.has(null))
-  }
-}
-
-/**
- * Runs `work` one at a time: who asks while it runs shares the next run, since what that one finds is not older
- * than the question.
- */
-function shared<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | null = null
-  let next: Promise<T> | null = null
-
-  function run(): Promise<T> {
-    running = work().finally(() => {
-      running = null
-    })
-    return running
-  }
-
-  return () => {
-    if (running === null) return run()
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = null
-        return run()
-      })
-    return next
   }
 }

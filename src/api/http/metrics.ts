@@ -4,6 +4,7 @@ import { LEFT_OUT_REASONS } from '../../events/left-out.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
 import { CONNECTION_FAULTS } from '../../ingest/live/pair-socket.ts'
+import { sharedRuns } from '../../shared-runs.ts'
 import { readPosition } from '../../store/coverage-rows.ts'
 import { readLastTimes } from '../../store/last-times.ts'
 import type { Reader, ReplicaState } from '../../store/store.ts'
@@ -187,7 +188,7 @@ function observerOf(): <Label extends string>(
 
 /** When the last checkpoint and data points came: a service that is current may still get none of a market. */
 function lastTimeMetrics(registers: Registry[], reader: Reader): void {
-  const times = shared(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
+  const times = sharedRuns(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
   new Gauge({
     name: 'lyra_market_point_timestamp_seconds',
     aggregator: 'max',
@@ -195,7 +196,7 @@ function lastTimeMetrics(registers: Registry[], reader: Reader): void {
     labelNames: ['market', 'source'],
     registers,
     async collect() {
-      const points = (await times())?.points ?? []
+      const points = (await times.current())?.points ?? []
       this.reset()
       for (const { marketId, source, timestamp } of points) {
         this.set({ market: marketId, source: SOURCE_LABELS[source] }, Number(timestamp) / 1e9)
@@ -208,20 +209,9 @@ function lastTimeMetrics(registers: Registry[], reader: Reader): void {
     help: 'Time of the block of the last checkpoint; 0 where there is none.',
     registers,
     async collect() {
-      this.set(Number((await times())?.checkpoint ?? 0) / 1e9)
+      this.set(Number((await times.current())?.checkpoint ?? 0) / 1e9)
     },
   })
-}
-
-/** Asks once for all who ask at the same time. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | null = null
-  return () => {
-    asked ??= ask().finally(() => {
-      asked = null
-    })
-    return asked
-  }
 }
 
 function diskMetrics(registers: Registry[], disks: WatchedDisks): void {
