@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { decodeCursor } from '../src/resources/cursor.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import type { Key } from '../src/resources/resource.ts'
 import { readPosition } from '../src/store/coverage-rows.ts'
 import { findStore } from '../src/store/open-store.ts'

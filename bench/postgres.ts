@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { encodeCursor } from '../src/resources/cursor.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import {
   type PostgresServer,
   postgresProgram,

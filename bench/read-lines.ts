@@ -1,6 +1,6 @@
 // Reads the lines of an export of data points of a SQLite store between two times, and throws them away.
 import { exportLines } from '../src/export/export-rows.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import { findStore } from '../src/store/open-store.ts'
 
 const [store, marketId, from, to] = process.argv.slice(2) as [string, string, string, string]

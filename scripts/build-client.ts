@@ -13,7 +13,7 @@ import {
   type ValueForm,
 } from '../src/resources/field.ts'
 import { fundingEstimate } from '../src/resources/funding-estimates.ts'
-import { marketData } from '../src/resources/market-data.ts'
+import { marketData } from '../src/resources/market-data/description.ts'
 import type { FilterName, Resource } from '../src/resources/resource.ts'
 import { LISTS, RESOURCES } from '../src/resources/resources.ts'
 

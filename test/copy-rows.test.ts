@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client, ClientConfig } from 'pg'
-import type { BatchRow } from '../src/projections/batch.ts'
+import type { BatchRow } from '../src/resources/batch.ts'
 import { connect } from '../src/store/postgres/connection.ts'
 import { copyRows } from '../src/store/postgres/copy-rows.ts'
 import type { Table } from '../src/store/tables.ts'

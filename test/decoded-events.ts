@@ -1,8 +1,8 @@
 import { decodeBeginBlock } from '../src/events/block-events.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../src/events/bus-event.ts'
-import { decodeEvent } from '../src/events/decode.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { RecordFramer } from '../src/records/record-framer.ts'
+import { decodeEvent } from '../src/resources/arrivals.ts'
 
 /** An event that is kept, with the time of its block in Unix nanoseconds. */
 export type DecodedEvent = { blockTime: bigint; event: MarketEvent }

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { createBatch } from '../src/projections/batch.ts'
-import { projectFundingPeriodDataPoint } from '../src/projections/funding-period-data-points.ts'
+import { projectEvent } from '../src/resources/arrivals.ts'
+import { createBatch } from '../src/resources/batch.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, query, send } from './fixtures/http.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
@@ -276,7 +276,7 @@ async function writePoints(store: string, count: number): Promise<void> {
     for (let index = start; index < Math.min(count, start + 20_000); index++) {
       const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
       const event = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
-      projectFundingPeriodDataPoint(batch, event, { height, eventIndex: (index % 20_000) + 2 })
+      projectEvent(batch, event, { height, eventIndex: (index % 20_000) + 2 })
     }
     await writer.commit(batch, coverageUpTo(height))
   }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createEnvelope, readEnvelope } from '../src/events/bus-event.ts'
-import { decodeEvent } from '../src/events/decode.ts'
 import type { MarketDataEvent } from '../src/events/event.ts'
 import { MalformedMessageError } from '../src/events/wire-reader.ts'
-import { batchRows, createBatch } from '../src/projections/batch.ts'
-import { projectMarketData } from '../src/projections/liquidity-providers.ts'
+import { decodeEvent, projectEvent } from '../src/resources/arrivals.ts'
+import { batchRows, createBatch } from '../src/resources/batch.ts'
 import { busEvent, idOf, MARKET, message } from './fixtures/event-stream.ts'
 
 const PARTY = idOf('b')
@@ -50,7 +49,7 @@ test('a batch is counted without decoding the lists of providers', () => {
     slas: [],
     figures: null,
   }
-  projectMarketData(batch, event, place)
+  projectEvent(batch, event, place)
   assert.equal(batchRows(batch), 1)
 })
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { NODE_SCHEMAS } from '../src/api/openapi/node-schemas.ts'
 import { fundingEstimate } from '../src/resources/funding-estimates.ts'
-import { marketData } from '../src/resources/market-data.ts'
+import { marketData } from '../src/resources/market-data/description.ts'
 import { LISTS } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 

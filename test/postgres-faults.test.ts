@@ -9,7 +9,7 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
-import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import { readCoverage, readPosition } from '../src/store/coverage-rows.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'

@@ -6,13 +6,13 @@ import {
   ResourceGapList,
 } from '../domain/coverage.ts'
 import { decodeBeginBlock } from '../events/block-events.ts'
-import { createEnvelope, EVENT_KIND, isReadKind, readEnvelope } from '../events/bus-event.ts'
-import { decodeEvent, type LeftOutReason } from '../events/decode.ts'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts'
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
+import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type Place } from '../records/place.ts'
+import { decodeEvent, isReadKind, kindsLacked } from '../resources/arrivals.ts'
 import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
-import { eventKindsOf, kindsOf } from './resource-events.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -248,7 +248,7 @@ export class BlockAssembler {
       timestamp,
       hash,
       class: known,
-      only: known === 'lacks' ? kindsOf(this.#resourceGaps.at(height)) : null,
+      only: known === 'lacks' ? kindsLacked(this.#resourceGaps.at(height)).numbers : null,
       idPrefix: `${height}-`,
       lastIndex: 0,
       heldIndex: 0,
@@ -540,7 +540,7 @@ export class BlockAssembler {
     // Of a block that is held whole no part is enough.
     if (resources.length === 0 || (open.class === 'lacks' && open.incomplete)) return
     this.#resourceGaps.fill(height)
-    const kinds = eventKindsOf(resources)
+    const { kinds } = kindsLacked(resources)
     this.#options.onBlock({
       height,
       timestamp,

@@ -16,6 +16,7 @@ import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
 import { describeCutOff, noEventsError } from '../records/read-records.ts'
+import { KEPT } from '../resources/kept.ts'
 import { prunedBeforeOf } from '../store/holdings.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
@@ -203,18 +204,13 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
   }
 }
 
-/** The resources whose rows blocks that are held may lack, by table. */
-const RESOURCE_OF: Record<string, string> = {
-  funding_periods: 'fundingPeriods',
-  market_data: 'marketData',
-  instruments: 'instruments',
-  assets: 'instruments',
-}
+/** What blocks that are held may be said to lack, by table. */
+const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
 
 /** Whether a block is held without the events of a table's rows. */
 function lacks({ resourceGaps }: Side, { name }: Table, height: bigint): boolean {
   return resourceGaps.some(
-    ({ resource, from, to }) => resource === RESOURCE_OF[name] && from <= height && height <= to,
+    ({ resource, from, to }) => resource === NAME_OF.get(name) && from <= height && height <= to,
   )
 }
 

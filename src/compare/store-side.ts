@@ -1,7 +1,7 @@
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
 import { MARKET_ID } from '../domain/ids.ts'
 import { exportRows } from '../export/export-rows.ts'
-import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../resources/funding-period-data-points/description.ts'
 import type { Key, Resource, Selection } from '../resources/resource.ts'
 import { readPlace } from '../store/arrivals.ts'
 import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'

@@ -1,6 +1,6 @@
 import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.ts'
 
-/** Field numbers of `BusEvent`'s oneof, for the kinds that are read (docs/events.md, envelope). */
+/** Field numbers of `BusEvent`'s oneof (docs/events.md, envelope). */
 export const EVENT_KIND = {
   marketData: 111,
   marketCreated: 116,
@@ -14,13 +14,6 @@ export const EVENT_KIND = {
   fundingPeriod: 159,
   fundingPeriodDataPoint: 160,
 } as const
-
-const READ_KINDS: ReadonlySet<number> = new Set(Object.values(EVENT_KIND))
-
-/** Whether events of a kind are read; all others are passed over. */
-export function isReadKind(kind: number): boolean {
-  return READ_KINDS.has(kind)
-}
 
 const FIRST_KIND = 101
 
@@ -113,4 +106,12 @@ export function readEnvelope(bytes: Buffer, start: number, end: number, envelope
     }
     at = reader.at
   }
+}
+
+const body = new WireReader()
+
+/** Reads the body of an event; its values hold until the next body is read. */
+export function bodyOf({ bytes, bodyStart, bodyEnd }: Envelope): WireReader {
+  body.reset(bytes, bodyStart, bodyEnd)
+  return body
 }

@@ -59,3 +59,19 @@ const MAX_KEY_LENGTH = 256
 export function isKey(text: string): boolean {
   return text.length <= MAX_KEY_LENGTH && isStorable(text)
 }
+
+/** Why a number is left out that is not one to be kept: its length goes first, whatever it holds. */
+export function numberFault(text: string, otherwise: LeftOutReason): LeftOutReason {
+  return text.length > MAX_NUMBER_LENGTH ? 'number of more than 256 characters' : otherwise
+}
+
+/** The event, or null if there is a reason to leave it out. */
+export function unlessFault<Event>(
+  event: Event,
+  fault: LeftOutReason | null,
+  leaveOut: LeftOutSink,
+): Event | null {
+  if (fault === null) return event
+  leaveOut(fault)
+  return null
+}

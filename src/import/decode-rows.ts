@@ -1,12 +1,5 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { MAX_INT64, MAX_UINT64 } from '../domain/integers.ts'
-import {
-  faultOfCheckpoint,
-  faultOfDataPoint,
-  faultOfFundingPeriod,
-  faultOfProvision,
-  type LeftOutReason,
-} from '../events/decode.ts'
 import type {
   AssetEvent,
   CheckpointEvent,
@@ -19,10 +12,15 @@ import type {
   PerpetualData,
   ProvisionStatus,
 } from '../events/event.ts'
-import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../events/instruments.ts'
-import { keepElement, keptFigures, noFeeShare, noSla } from '../events/market-data.ts'
-import { SOURCES } from '../resources/funding-period-data-points.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
+import type { LeftOutReason } from '../events/left-out.ts'
+import { faultOfCheckpoint } from '../resources/checkpoints/arrival.ts'
+import { faultOfDataPoint } from '../resources/funding-period-data-points/arrival.ts'
+import { SOURCES } from '../resources/funding-period-data-points/description.ts'
+import { faultOfFundingPeriod } from '../resources/funding-periods/arrival.ts'
+import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../resources/instruments/decode.ts'
+import { MARKET_STATES, TRADING_MODES } from '../resources/instruments/description.ts'
+import { faultOfProvision } from '../resources/liquidity-providers/arrival.ts'
+import { keepElement, keptFigures, noFeeShare, noSla } from '../resources/market-data/decode.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
 import type { SourceRow } from './source.ts'
 

@@ -1,7 +1,5 @@
-import type { Batch } from '../projections/batch.ts'
-import { projectCheckpoint } from '../projections/checkpoints.ts'
-import { projectFundingPeriodDataPoint } from '../projections/funding-period-data-points.ts'
-import { projectLiquidityProvision } from '../projections/liquidity-providers.ts'
+import { projectEvent } from '../resources/arrivals.ts'
+import type { Batch } from '../resources/batch.ts'
 import { checkpointOf, dataPointOf, provisionOf } from './decode-rows.ts'
 import { nanoseconds } from './reference-values.ts'
 import type { SourceBlock, SourceRow } from './source.ts'
@@ -22,7 +20,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     const checkpoint = checkpointOf(row, tally.leaveOut)
     if (checkpoint === null) continue
     const { event, index } = checkpoint
-    projectCheckpoint(batch, event, { height, eventIndex: index }, timestamp)
+    projectEvent(batch, event, { height, eventIndex: index }, timestamp)
     tally.found('checkpoints', timestamp)
   }
   const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
@@ -34,13 +32,13 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
       compare(a.seq, b.seq),
   )
   for (const [index, point] of points.entries()) {
-    projectFundingPeriodDataPoint(batch, point, { height, eventIndex: index + 1 })
+    projectEvent(batch, point, { height, eventIndex: index + 1 })
     tally.found('fundingPeriodDataPoints', timestamp)
   }
   const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
   provisions.sort((a, b) => compare(a.provisionId, b.provisionId))
   for (const [index, provision] of provisions.entries()) {
-    projectLiquidityProvision(batch, provision, { height, eventIndex: index + 1 })
+    projectEvent(batch, provision, { height, eventIndex: index + 1 })
     tally.found('liquidityProvisions', timestamp)
   }
 }

@@ -3,12 +3,12 @@ import type {
   FundingPeriodEvent,
   InstrumentEvent,
   LiquidityProvisionEvent,
+  MarketEvent,
 } from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
-import { type Batch, put, type StreamPlace } from '../projections/batch.ts'
-import { projectAsset, projectInstrument } from '../projections/instruments.ts'
-import { projectLiquidityProvision, projectMarketData } from '../projections/liquidity-providers.ts'
-import { marketDataRow } from '../projections/market-data.ts'
+import { projectEvent } from '../resources/arrivals.ts'
+import { put, type StreamPlace } from '../resources/batch.ts'
+import { marketDataRow } from '../resources/market-data/row.ts'
 import {
   assetOf,
   fundingPeriodOf,
@@ -152,7 +152,7 @@ function marketDataWriter({ held, batches, tally }: StateWriting) {
     const { event, index } = data
     const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: index }
     const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
-    batches.change(weight, (batch) => projectMarketData(batch, event, place))
+    batches.change(weight, (batch) => projectEvent(batch, event, place))
     return true
   }
 }
@@ -174,31 +174,27 @@ function marketFiguresWriter({ held, batches, tally }: StateWriting) {
 type ThingWriting<Event> = {
   eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null
   idOf: (event: Event) => string
-  project: (batch: Batch, event: Event, place: StreamPlace) => void
 }
 
 const PROVISIONS: ThingWriting<LiquidityProvisionEvent> = {
   eventOf: provisionOf,
   idOf: ({ provisionId }) => provisionId,
-  project: projectLiquidityProvision,
 }
 
 const ASSETS: ThingWriting<AssetEvent> = {
   eventOf: assetOf,
   idOf: ({ assetId }) => assetId,
-  project: projectAsset,
 }
 
 const MARKETS: ThingWriting<InstrumentEvent> = {
   eventOf: instrumentOf,
   idOf: ({ marketId }) => marketId,
-  project: projectInstrument,
 }
 
 /** Writes the newest row of each thing. */
-function thingWriter<Event>(
+function thingWriter<Event extends MarketEvent>(
   { held, batches, tally }: StateWriting,
-  { eventOf, idOf, project }: ThingWriting<Event>,
+  { eventOf, idOf }: ThingWriting<Event>,
 ) {
   const places = new Places()
   const newest = new Newest()
@@ -208,7 +204,7 @@ function thingWriter<Event>(
     if (isFromEvents(held, height)) return false
     const event = eventOf(row.row, tally.leaveOut)
     if (event === null || !newest.isNewest(idOf(event), row.times[0]!)) return false
-    batches.change(0, (batch) => project(batch, event, place))
+    batches.change(0, (batch) => projectEvent(batch, event, place))
     return true
   }
 }

@@ -1,6 +1,6 @@
-import type { LeftOutReason } from '../events/decode.ts'
-import type { Batch } from '../projections/batch.ts'
+import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
+import type { Batch } from '../resources/batch.ts'
 
 /** Rows written, by table; rows written again by a later event count again. */
 export type RowCounts = {

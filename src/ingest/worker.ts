@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MissingHistoryError } from '../blocks/block.ts'
-import type { LeftOutReason } from '../events/decode.ts'
+import type { LeftOutReason } from '../events/left-out.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import { noEventsError } from '../records/read-records.ts'

@@ -1,7 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
-import { InstrumentFileError, type InstrumentNodes, parseInstruments } from '../events/instrument-nodes.ts'
-import { createBatch } from '../projections/batch.ts'
-import { projectAsset, projectInstrument } from '../projections/instruments.ts'
+import { projectEvent } from '../resources/arrivals.ts'
+import { createBatch } from '../resources/batch.ts'
+import {
+  InstrumentFileError,
+  type InstrumentNodes,
+  parseInstruments,
+} from '../resources/instruments/nodes.ts'
 import { StoreError, type Writer } from '../store/store.ts'
 
 /** A file of instruments is read whole; those of every market of a network take a few megabytes. */
@@ -45,7 +49,7 @@ export async function writeInstruments(writer: Writer, { markets, assets }: Inst
   const batch = createBatch()
   let eventIndex = 0
   const place = () => ({ height: 0n, eventIndex: ++eventIndex })
-  for (const asset of assets) projectAsset(batch, asset, place())
-  for (const market of markets) projectInstrument(batch, market, place())
+  for (const asset of assets) projectEvent(batch, asset, place())
+  for (const market of markets) projectEvent(batch, market, place())
   await writer.commit(batch, coverage)
 }

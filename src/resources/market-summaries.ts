@@ -1,8 +1,8 @@
 import { fundingEstimate } from './funding-estimates.ts'
-import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
-import { fundingPeriods } from './funding-periods.ts'
-import { instruments } from './instruments.ts'
-import { marketData } from './market-data.ts'
+import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
+import { fundingPeriods } from './funding-periods/description.ts'
+import { instruments } from './instruments/description.ts'
+import { marketData } from './market-data/description.ts'
 import { defineResource, type KeyColumn } from './resource.ts'
 import { textCursor } from './text-cursor.ts'
 

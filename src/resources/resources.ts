@@ -1,19 +1,11 @@
-import { checkpoints } from './checkpoints.ts'
-import { fundingPeriodDataPoints } from './funding-period-data-points.ts'
-import { fundingPeriods } from './funding-periods.ts'
-import { instruments } from './instruments.ts'
-import { liquidityProviders } from './liquidity-providers.ts'
+import { KEPT } from './kept.ts'
 import { marketSummaries } from './market-summaries.ts'
 import type { Resource, ResourceName } from './resource.ts'
 
-/** Everything that is served: the one list of it. */
-export const RESOURCES: readonly Resource[] = [
-  checkpoints,
-  fundingPeriodDataPoints,
-  fundingPeriods,
-  instruments,
-  liquidityProviders,
-]
+/** Everything that is served, by name. */
+export const RESOURCES: readonly Resource[] = KEPT.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
+  a.name < b.name ? -1 : 1,
+)
 
 /** Everything that has pages: the resources, and the lists that are made of their nodes. */
 export const LISTS: readonly Resource[] = [...RESOURCES, marketSummaries]

@@ -8,7 +8,7 @@ import {
 } from '../domain/coverage.ts'
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
-import { fundingPeriodDataPoints } from '../resources/funding-period-data-points.ts'
+import { fundingPeriodDataPoints } from '../resources/funding-period-data-points/description.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
 import { readCoverage, readPosition } from './coverage-rows.ts'

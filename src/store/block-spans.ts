@@ -1,4 +1,4 @@
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import { POINT } from './tables.ts'
 
 /** Blocks that share one row of `funding_period_block_spans`. */

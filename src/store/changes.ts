@@ -1,4 +1,4 @@
-import type { Batch } from '../projections/batch.ts'
+import type { Batch } from '../resources/batch.ts'
 import { marketSummaries } from '../resources/market-summaries.ts'
 import type { KeyValue, ResourceName } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'

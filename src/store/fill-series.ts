@@ -1,6 +1,6 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../domain/series.ts'
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import { readCounted, type SeriesRun, SOURCES } from './counted-points.ts'
 import { valueLists } from './page-statement.ts'
 import { WRITE_START } from './period-starts.ts'

@@ -1,4 +1,4 @@
-import { liquidityProviders } from '../resources/liquidity-providers.ts'
+import { liquidityProviders } from '../resources/liquidity-providers/description.ts'
 import type { KeyValue, Resource, Row } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { coverageOf } from './coverage-rows.ts'

@@ -1,5 +1,5 @@
-import { fundingPeriods } from '../resources/funding-periods.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
+import { fundingPeriods } from '../resources/funding-periods/description.ts'
+import { MARKET_STATES, TRADING_MODES } from '../resources/instruments/description.ts'
 import type { Row } from '../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from './changes.ts'
 import { stateOf } from './freshness.ts'

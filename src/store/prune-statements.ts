@@ -1,5 +1,5 @@
 import { MIN_INT64 } from '../domain/integers.ts'
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import type { SeriesRun } from './counted-points.ts'
 import type { Statement } from './page-statement.ts'

@@ -1,7 +1,7 @@
 import { firstGapFrom, type HeightRange, rangesOf } from '../domain/coverage.ts'
 import { MIN_INT64, nearestInt64 } from '../domain/integers.ts'
 import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
 import { type SeriesRun, SOURCES } from './counted-points.ts'

@@ -1,3 +1,5 @@
+import { KEPT } from '../resources/kept.ts'
+import type { Steps } from './steps.ts'
 import { type Store, StoreError } from './store.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
@@ -19,6 +21,22 @@ export function newestVersion({ oldest, steps }: Schema): number {
 /** The steps that are left for a store of a version; 0 is an empty one. */
 export function stepsFrom({ oldest, steps }: Schema, version: number): readonly string[] {
   return version === 0 ? steps : steps.slice(version - oldest + 1)
+}
+
+/** All runs of blocks that are held lack something, up to the last one's end. */
+const NOTE_LACK = `
+  insert into kept_from
+  select cast($1 as text), starts.height, coalesce(
+    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
+  from stream cross join (
+    select first_height as height from stream
+    union all select to_height + 1 from gaps where kind = 'missing'
+  ) as starts`
+
+/** Notes what the blocks of a store of a version lack, once its schema is brought up to date: event files bring it. */
+export function* noteLacks({ oldest }: Schema, version: number): Steps {
+  const added = KEPT.filter(({ since }) => version !== 0 && since > version - oldest)
+  yield { each: NOTE_LACK, values: added.map(({ name }) => [name]) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { HeightRange } from '../domain/coverage.ts'
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import type { Row } from '../resources/resource.ts'
 import type { Reading } from './page.ts'
 import { valueLists } from './page-statement.ts'

@@ -1,5 +1,5 @@
 import type { Coverage, Gap } from '../domain/coverage.ts'
-import type { Batch } from '../projections/batch.ts'
+import type { Batch } from '../resources/batch.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
 import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'

@@ -1,33 +1,7 @@
-/**
- * How a column's values are written as text: integers in decimal, booleans as 0 and 1. Digits are texts that nearly always
- * are integers: SQLite holds those as such (sqlite/run-steps.ts), so that a select has to cast them.
- */
-export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
+import { KEPT } from '../resources/kept.ts'
+import { integer, type MergeRule, place, type Table, text } from '../resources/table.ts'
 
-/**
- * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest,
- * their sum, or always the one given.
- */
-export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum' | 'given'
-
-export type Column = { name: string; type: ColumnType; merge: MergeRule }
-
-/** A table as every store has it; its key is its first columns. */
-export type Table = {
-  name: string
-  columns: readonly Column[]
-  keyLength: number
-  /**
-   * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
-   * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
-   */
-  onlyIfDifferent?: true
-  /**
-   * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
-   * joined with them. The first machine alone holds the table where nothing is said.
-   */
-  spread?: 'market' | 'market_id' | 'everywhere'
-}
+export type { Column, ColumnType, MergeRule, Table } from '../resources/table.ts'
 
 /**
  * Where the row of a data point has its cells. Points are many: their rows are read by these numbers, since taking a row
@@ -41,146 +15,10 @@ export const POINT = {
 /** A value of any column, as text; null where there is none. */
 export type Cell = string | null
 
-const columnOf =
-  (type: ColumnType) =>
-  (name: string, merge: MergeRule = 'newer'): Column => ({ name, type, merge })
-const integer = columnOf('integer')
-const text = columnOf('text')
-const digits = columnOf('digits')
-const boolean = columnOf('boolean')
-
-/** The event that a row comes from: the last columns of every table whose rows come from one. */
-const place = [integer('height'), integer('event_index')]
-
 /** Every table that holds what a store holds; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
-  {
-    name: 'checkpoints',
-    columns: [integer('at_block'), text('hash'), text('block_hash'), integer('block_timestamp'), ...place],
-    keyLength: 2,
-  },
   { name: 'markets', columns: [integer('market'), text('market_id')], keyLength: 1, spread: 'everywhere' },
-  {
-    // The start is the earliest event's, all else the latest's. Before the points, whose series depend on it.
-    name: 'funding_periods',
-    columns: [
-      ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
-      ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],
-      ...[integer('end_timestamp'), text('funding_payment'), text('funding_rate')],
-      ...[text('internal_twap'), text('external_twap'), ...place],
-    ],
-    keyLength: 2,
-    spread: 'market_id',
-  },
-  {
-    name: 'funding_period_data_points',
-    columns: [
-      ...[integer('market'), integer('source'), integer('timestamp'), integer('seq')],
-      ...[digits('price'), digits('twap'), ...place],
-    ],
-    keyLength: 4,
-    spread: 'market',
-  },
-  {
-    name: 'funding_period_spans',
-    columns: [
-      ...[integer('market'), integer('seq'), integer('first_timestamp', 'least')],
-      ...[integer('last_timestamp', 'greatest'), integer('points', 'sum')],
-      // The start of the period as its series were written with it; null if the period is not stored.
-      integer('start_timestamp', 'given'),
-    ],
-    keyLength: 2,
-    spread: 'market',
-  },
-  {
-    name: 'funding_period_block_spans',
-    columns: [
-      ...[integer('market'), integer('blocks')],
-      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
-    ],
-    keyLength: 2,
-    spread: 'market',
-  },
-  {
-    // Of imported points, which go again once their blocks come from events.
-    name: 'funding_period_imported_spans',
-    columns: [
-      ...[integer('market'), integer('source'), integer('blocks')],
-      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
-    ],
-    keyLength: 3,
-    spread: 'market',
-  },
-  {
-    // Least and greatest are null where they are among first and last (domain/series.ts).
-    name: 'funding_period_series',
-    columns: [
-      ...[integer('market'), integer('source'), integer('seconds'), integer('bucket'), integer('points')],
-      ...[text('price_first'), text('price_last'), text('price_minimum'), text('price_maximum')],
-      ...[text('twap_first'), text('twap_last'), text('twap_minimum'), text('twap_maximum')],
-      integer('seq'),
-    ],
-    keyLength: 4,
-    spread: 'market',
-  },
-  {
-    name: 'auctions',
-    columns: [
-      ...[text('market_id'), ...place, boolean('opening_auction'), boolean('leave')],
-      ...[integer('start_timestamp'), integer('end_timestamp')],
-    ],
-    keyLength: 3,
-    spread: 'market_id',
-  },
-  {
-    name: 'instruments',
-    columns: [
-      ...[text('market_id'), text('code'), text('name'), integer('product'), text('quote_name')],
-      ...[integer('decimal_places'), integer('position_decimal_places'), integer('state')],
-      ...[integer('trading_mode'), text('settlement_asset'), text('interest_rate')],
-      ...[text('clamp_lower_bound'), text('clamp_upper_bound'), text('scaling_factor')],
-      ...[text('rate_lower_bound'), text('rate_upper_bound'), ...place],
-    ],
-    keyLength: 1,
-    spread: 'everywhere',
-  },
-  {
-    name: 'assets',
-    columns: [
-      ...[text('asset_id'), text('name'), text('symbol'), integer('decimals'), integer('status'), ...place],
-    ],
-    keyLength: 1,
-    spread: 'everywhere',
-  },
-  {
-    name: 'market_data',
-    columns: [
-      ...[text('market_id'), integer('timestamp'), text('mark_price'), text('open_interest')],
-      ...[integer('market_state'), integer('trading_mode'), text('funding_payment'), text('funding_rate')],
-      ...[text('internal_twap'), text('external_twap'), integer('seq'), ...place],
-    ],
-    keyLength: 1,
-    spread: 'market_id',
-  },
-  {
-    name: 'liquidity_provisions',
-    columns: [text('provision_id'), text('market_id'), text('party_id'), integer('status'), ...place],
-    keyLength: 1,
-    spread: 'everywhere',
-  },
-  {
-    name: 'liquidity_provider_lists',
-    columns: [text('market_id'), ...place],
-    keyLength: 1,
-    spread: 'market_id',
-  },
-  {
-    name: 'liquidity_providers',
-    columns: [text('market_id'), text('party_id'), text('fee_share'), text('sla'), ...place],
-    keyLength: 2,
-    onlyIfDifferent: true,
-    spread: 'market_id',
-  },
+  ...KEPT.flatMap(({ tables }) => tables),
   {
     name: 'kept_from',
     columns: [text('resource'), integer('missing_from'), integer('height')],

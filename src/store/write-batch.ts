@@ -7,9 +7,9 @@ import {
   isNotOlder,
   type LiquidityProviderList,
   type StreamPlace,
-} from '../projections/batch.ts'
-import { liquidityProviderRows } from '../projections/liquidity-providers.ts'
-import { marketDataRow } from '../projections/market-data.ts'
+} from '../resources/batch.ts'
+import { liquidityProviderRows } from '../resources/liquidity-providers/rows.ts'
+import { marketDataRow } from '../resources/market-data/row.ts'
 import type { Row } from '../resources/resource.ts'
 import { spansOf } from './block-spans.ts'
 import { type SeriesRun, SOURCES } from './counted-points.ts'

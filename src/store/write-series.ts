@@ -14,7 +14,7 @@ import {
   type SeriesPoint,
   summaryFrom,
 } from '../domain/series.ts'
-import type { BatchRow } from '../projections/batch.ts'
+import type { BatchRow } from '../resources/batch.ts'
 import type { KeyValue } from '../resources/resource.ts'
 import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from './counted-points.ts'
 import { READ_LAST_START } from './period-starts.ts'

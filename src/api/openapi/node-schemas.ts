@@ -1,6 +1,6 @@
 import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
-import { marketData } from '../../resources/market-data.ts'
+import { marketData } from '../../resources/market-data/description.ts'
 import { LISTS } from '../../resources/resources.ts'
 
 const TEXT = { type: 'string' }

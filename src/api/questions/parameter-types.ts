@@ -2,7 +2,7 @@ import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
 import { MAX_INT32, MAX_INT64, MAX_UINT64, MIN_INT32, MIN_INT64 } from '../../domain/integers.ts'
 import { INTERVALS } from '../../domain/intervals.ts'
 import { readTime } from '../../domain/time.ts'
-import { SOURCES } from '../../resources/funding-period-data-points.ts'
+import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 
 /** Rows of a page: at most, and where the request does not say. */
 export const MAX_PAGE_SIZE = 5000

@@ -1,6 +1,6 @@
 import { INTERVALS } from '../../domain/intervals.ts'
 import type { Summary } from '../../domain/series.ts'
-import { SOURCES } from '../../resources/funding-period-data-points.ts'
+import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/read-series.ts'
 import { invalidParameter } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'

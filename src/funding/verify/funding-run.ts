@@ -1,6 +1,6 @@
 import type { FundingPeriodEvent, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
-import type { StreamPlace } from '../../projections/batch.ts'
+import type { StreamPlace } from '../../resources/batch.ts'
 import { timeOutsideAuctions } from '../auctions.ts'
 import { estimateFromTwaps } from '../estimate.ts'
 import type { CurrentPeriod } from '../market-verifier.ts'

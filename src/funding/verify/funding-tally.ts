@@ -1,4 +1,4 @@
-import type { StreamPlace } from '../../projections/batch.ts'
+import type { StreamPlace } from '../../resources/batch.ts'
 import type { Counts, UnknownReason, VerifyFilter } from './tally.ts'
 
 /** What is checked of a market's funding: the payment of a period that has ended, or the core's estimate of one that runs. */

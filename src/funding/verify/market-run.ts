@@ -4,7 +4,7 @@ import type {
   FundingPeriodEvent,
   MarketDataEvent,
 } from '../../events/event.ts'
-import type { StreamPlace } from '../../projections/batch.ts'
+import type { StreamPlace } from '../../resources/batch.ts'
 import {
   createMarketVerifier,
   type MarketVerifier,

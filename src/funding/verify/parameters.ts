@@ -1,6 +1,6 @@
 import type { FundingParameters, InstrumentEvent } from '../../events/event.ts'
-import { noFunding } from '../../events/instruments.ts'
-import type { StreamPlace } from '../../projections/batch.ts'
+import type { StreamPlace } from '../../resources/batch.ts'
+import { noFunding } from '../../resources/instruments/decode.ts'
 
 /** The funding parameters of a market, as far as they are known. */
 export type StandingParameters = {

@@ -6,7 +6,7 @@ import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
 } from '../../events/event.ts'
-import { isNotOlder, type StreamPlace } from '../../projections/batch.ts'
+import { isNotOlder, type StreamPlace } from '../../resources/batch.ts'
 import type { Cell, RowRange, Table, TableReader } from '../../store/tables.ts'
 import { tableOf } from '../../store/tables.ts'
 import { type NamedRow, namedRow, RowQueue, walkTable } from '../../store/walk-table.ts'

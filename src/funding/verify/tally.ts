@@ -1,4 +1,4 @@
-import { SOURCES } from '../../resources/funding-period-data-points.ts'
+import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 import { StoreError } from '../../store/store.ts'
 import type { TwapVerdict } from '../market-verifier.ts'
 import { type FundingReport, FundingTally } from './funding-tally.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Block } from '../../blocks/block.ts'
 import { BlockAssembler } from '../../blocks/block-assembler.ts'
-import type { LeftOutReason } from '../../events/decode.ts'
+import type { LeftOutReason } from '../../events/left-out.ts'
 import { leftOutLogger } from '../../ingest/ingest-files.ts'
 import type { ReadProgress } from '../../records/event-file.ts'
 import { orderEventFiles } from '../../records/event-order.ts'

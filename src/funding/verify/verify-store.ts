@@ -1,6 +1,6 @@
 import type { Gap, HeightRange } from '../../domain/coverage.ts'
 import type { FundingParameters } from '../../events/event.ts'
-import { isNotOlder, type StreamPlace } from '../../projections/batch.ts'
+import { isNotOlder, type StreamPlace } from '../../resources/batch.ts'
 import { prunedBeforeOf } from '../../store/holdings.ts'
 import { refuseOldSchema } from '../../store/schema-version.ts'
 import type { PrunedBefore, Store } from '../../store/store.ts'

@@ -1,6 +1,6 @@
 import type { Connection } from 'pg'
 import { isDigits } from '../../domain/compare-numbers.ts'
-import type { BatchCell, BatchRow } from '../../projections/batch.ts'
+import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { Table } from '../tables.ts'
 import { openedDriver, type Queryable } from './connection.ts'
 

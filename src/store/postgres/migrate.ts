@@ -1,5 +1,5 @@
 import { fillSeries } from '../fill-series.ts'
-import { newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
+import { newestVersion, noteLacks, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
@@ -38,6 +38,7 @@ async function bringUpToDate(address: PostgresAddress, onNotice: (message: strin
     await client.query('create table if not exists schema_version (version integer not null)')
     const version = await schemaVersion(client, address)
     for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
+    await runSteps(client, noteLacks(SCHEMA, version))
     if (version < SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
     await client.query('delete from schema_version')
     await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])

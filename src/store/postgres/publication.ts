@@ -1,5 +1,5 @@
 import type { Coverage } from '../../domain/coverage.ts'
-import type { Batch } from '../../projections/batch.ts'
+import type { Batch } from '../../resources/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
 import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../coverage-rows.ts'
 import { WRITE_STREAM } from '../statements.ts'

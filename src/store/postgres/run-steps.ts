@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeightRange } from '../../domain/coverage.ts'
-import type { BatchCell, BatchRow } from '../../projections/batch.ts'
+import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../page.ts'
 import { valueLists } from '../page-statement.ts'

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
 import { fillSeries } from '../fill-series.ts'
-import { newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
+import { newestVersion, noteLacks, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError, StoreRefusedError } from '../store.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
@@ -22,7 +22,7 @@ const TRUNCATE_WAIT_MS = 100
  * Memory for pages of the file. Mapping the file instead is not faster, and a file that gets shorter meanwhile
  * then kills the process.
  */
-const READER_CACHE_KIB = 8 * 1024
+const READER_CACHE_KIB = 4 * 1024
 
 /** Room that a change of the schema needs in any case: new tables, the pages of the schema. */
 const LEAST_MIGRATION_BYTES = 1024 * 1024
@@ -289,6 +289,7 @@ export class Connection {
       // Another process may have done it while this one waited for the lock.
       const from = this.#schemaVersion()
       for (const step of stepsFrom(SCHEMA, from)) this.#database.exec(step)
+      runSteps(this, noteLacks(SCHEMA, from))
       if (from < SERIES_VERSION) runSteps(this, fillSeries(onNotice))
       this.#database.exec(
         `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SCHEMA)}`,

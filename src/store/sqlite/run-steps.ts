@@ -1,4 +1,4 @@
-import type { BatchCell, BatchRow } from '../../projections/batch.ts'
+import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../page.ts'
 import { valueLists } from '../page-statement.ts'

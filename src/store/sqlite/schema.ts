@@ -297,15 +297,6 @@ export const SCHEMA: Schema = {
   update funding_periods set start_height = 0, start_index = 0
   where start_height = height and start_index = event_index and end_timestamp is not null;
 
-  -- Market data of blocks that are held, and the events that those starts are from: the files bring them.
-  insert into kept_from
-  select 'marketData', starts.height, coalesce(
-    (select min(from_height) from gaps where kind = 'missing' and from_height > starts.height), stream.height + 1)
-  from stream cross join (
-    select first_height as height from stream
-    union all select to_height + 1 from gaps where kind = 'missing'
-  ) as starts;
-
   -- Every market that any row names has a number.
   insert into markets
   select (select coalesce(max(market), 0) from markets) + row_number() over (order by market_id), market_id

@@ -1,5 +1,5 @@
 import type { Coverage } from '../../domain/coverage.ts'
-import type { Batch } from '../../projections/batch.ts'
+import type { Batch } from '../../resources/batch.ts'
 import { changesOf, noteChanges } from '../changes.ts'
 import { RANGES, type RangesName, readCoverage, streamValues } from '../coverage-rows.ts'
 import { WRITE_STREAM } from '../statements.ts'

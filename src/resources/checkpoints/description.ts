@@ -1,5 +1,5 @@
-import { defineResource, type KeyColumn } from './resource.ts'
-import { textCursor } from './text-cursor.ts'
+import { defineResource, type KeyColumn } from '../resource.ts'
+import { textCursor } from '../text-cursor.ts'
 
 const key: readonly KeyColumn[] = [
   { column: 'at_block', type: 'uint64' },

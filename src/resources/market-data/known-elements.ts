@@ -1,4 +1,4 @@
-import { equalBytesAt } from './equal-bytes.ts'
+import { equalBytesAt } from '../../events/equal-bytes.ts'
 
 /** Elements remembered; the memory that they take is this times {@link MAX_BYTES}. */
 const PLACES = 4096

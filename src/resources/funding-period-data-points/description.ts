@@ -1,5 +1,5 @@
-import { pointCursor } from './point-cursor.ts'
-import { defineResource } from './resource.ts'
+import { defineResource } from '../resource.ts'
+import { pointCursor } from './cursor.ts'
 
 /** `FundingPeriodDataPoint.Source` by number. */
 export const SOURCES = ['SOURCE_UNSPECIFIED', 'SOURCE_EXTERNAL', 'SOURCE_INTERNAL'] as const

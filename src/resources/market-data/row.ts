@@ -1,7 +1,7 @@
-import { MAX_INT64 } from '../domain/integers.ts'
-import type { MarketDataEvent, PerpetualData } from '../events/event.ts'
-import { isKeptNumber } from '../events/left-out.ts'
-import type { BatchRow, StreamPlace } from './batch.ts'
+import { MAX_INT64 } from '../../domain/integers.ts'
+import type { MarketDataEvent, PerpetualData } from '../../events/event.ts'
+import { isKeptNumber } from '../../events/left-out.ts'
+import type { BatchRow, StreamPlace } from '../batch.ts'
 
 /** How a market stood at its latest data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(

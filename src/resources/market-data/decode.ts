@@ -1,9 +1,12 @@
-import { PARTY_ID } from '../domain/ids.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments.ts'
-import type { FeeShare, MarketDataEvent, MarketFigures, PerpetualData, ProviderSla } from './event.ts'
-import { type KeptBytes, keepBytes } from './kept-bytes.ts'
-import { KnownElements } from './known-elements.ts'
-import { MARKET_IDS, PARTY_IDS } from './known-ids.ts'
+import { PARTY_ID } from '../../domain/ids.ts'
+import type {
+  FeeShare,
+  MarketDataEvent,
+  MarketFigures,
+  PerpetualData,
+  ProviderSla,
+} from '../../events/event.ts'
+import { MARKET_IDS, PARTY_IDS } from '../../events/known-ids.ts'
 import {
   isKeptNumber,
   isStorable,
@@ -11,8 +14,17 @@ import {
   type LeftOutSink,
   MAX_NUMBER_LENGTH,
   MAX_PENALTIES,
-} from './left-out.ts'
-import { bytesOf, LENGTH_DELIMITED, MalformedMessageError, uint, WireReader } from './wire-reader.ts'
+} from '../../events/left-out.ts'
+import {
+  bytesOf,
+  LENGTH_DELIMITED,
+  MalformedMessageError,
+  uint,
+  WireReader,
+} from '../../events/wire-reader.ts'
+import { MARKET_STATES, TRADING_MODES } from '../instruments/description.ts'
+import { type KeptBytes, keepBytes } from './kept-bytes.ts'
+import { KnownElements } from './known-elements.ts'
 
 const MARKET = bytesOf(12)
 const FEE_SHARE = bytesOf(26)

@@ -1,6 +1,6 @@
-import { MAX_INT64 } from '../domain/integers.ts'
-import type { AssetEvent, FundingParameters, InstrumentEvent, Product } from './event.ts'
-import { MARKET_IDS } from './known-ids.ts'
+import { MAX_INT64 } from '../../domain/integers.ts'
+import type { AssetEvent, FundingParameters, InstrumentEvent, Product } from '../../events/event.ts'
+import { MARKET_IDS } from '../../events/known-ids.ts'
 import {
   isKey,
   isStorable,
@@ -8,8 +8,8 @@ import {
   type LeftOutSink,
   MAX_NUMBER_LENGTH,
   MAX_TEXT_LENGTH,
-} from './left-out.ts'
-import { bytesOf, uint, type WireReader } from './wire-reader.ts'
+} from '../../events/left-out.ts'
+import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
 /** An asset's id where it is not a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/

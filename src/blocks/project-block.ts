@@ -1,0 +1,15 @@
+import { projectEvent } from '../resources/arrivals.ts'
+import type { Batch } from '../resources/batch.ts'
+import type { Block } from './block.ts'
+
+/** Adds what a block changes to a batch. */
+export function projectBlock(batch: Batch, block: Block): void {
+  if (block.isAddition) batch.additions++
+  else batch.blocks++
+  const { height, replacesAfter } = block
+  if (block.replacesImport) batch.replacedImports.push(height)
+  if (replacesAfter !== null) batch.replaced.push({ height, eventIndex: replacesAfter })
+  for (const { index, event } of block.events) {
+    projectEvent(batch, event, { height, eventIndex: index }, block.timestamp)
+  }
+}

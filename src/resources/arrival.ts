@@ -1,0 +1,21 @@
+import type { Envelope } from '../events/bus-event.ts'
+import type { MarketEvent } from '../events/event.ts'
+import type { LeftOutSink } from '../events/left-out.ts'
+import type { Batch, StreamPlace } from './batch.ts'
+
+/** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
+export type Arrival<Event extends MarketEvent = MarketEvent> = {
+  kind: Event['kind']
+  /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
+  numbers: readonly number[]
+  /** What blocks that were ingested without these events are said to lack: names of resources. */
+  lackedAs: readonly string[]
+  /**
+   * Decodes the body of an event; null if it is left out.
+   *
+   * @throws {MalformedMessageError} if the body is not a message of the kind.
+   */
+  decode(envelope: Envelope, leaveOut: LeftOutSink): Event | null
+  /** Adds what an event changes to a batch. */
+  project(batch: Batch, event: Event, place: StreamPlace, blockTimestamp: bigint): void
+}

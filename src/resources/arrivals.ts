@@ -1,0 +1,54 @@
+import { type Envelope, EVENT_KIND } from '../events/bus-event.ts'
+import type { MarketEvent } from '../events/event.ts'
+import type { LeftOutSink } from '../events/left-out.ts'
+import type { Arrival } from './arrival.ts'
+import type { Batch, StreamPlace } from './batch.ts'
+import { KEPT } from './kept.ts'
+
+const ARRIVALS: readonly Arrival[] = KEPT.flatMap(({ arrivals }) => arrivals)
+
+/** By the number of the kind in the envelope: each event is looked up here. */
+const BY_NUMBER: (Arrival | undefined)[] = []
+for (const arrival of ARRIVALS) for (const number of arrival.numbers) BY_NUMBER[number] = arrival
+
+const BY_KIND = new Map(ARRIVALS.map((arrival) => [arrival.kind, arrival]))
+
+/** Whether events of a kind are read; all others are passed over. */
+export function isReadKind(number: number): boolean {
+  return number === EVENT_KIND.beginBlock || number === EVENT_KIND.endBlock || BY_NUMBER[number] !== undefined
+}
+
+/**
+ * Decodes the body of an event of a kind that is kept; null if the kind is not, or the event is left out.
+ *
+ * @throws {MalformedMessageError} if the body is not a message of its kind.
+ */
+export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
+  return BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null
+}
+
+/**
+ * Adds what an event changes to a batch.
+ *
+ * @param blockTimestamp the time of its block, which checkpoints keep
+ */
+export function projectEvent(
+  batch: Batch,
+  event: MarketEvent,
+  place: StreamPlace,
+  blockTimestamp = 0n,
+): void {
+  BY_KIND.get(event.kind)!.project(batch, event, place, blockTimestamp)
+}
+
+/** The events, decoded or by the numbers of their kinds, that resources are made from which held blocks may lack. */
+export function kindsLacked(resources: readonly string[]): {
+  numbers: ReadonlySet<number>
+  kinds: ReadonlySet<MarketEvent['kind']>
+} {
+  const lacked = ARRIVALS.filter(({ lackedAs }) => lackedAs.some((name) => resources.includes(name)))
+  return {
+    numbers: new Set(lacked.flatMap(({ numbers }) => numbers)),
+    kinds: new Set(lacked.map(({ kind }) => kind)),
+  }
+}

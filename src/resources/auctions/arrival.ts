@@ -1,0 +1,40 @@
+import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import type { AuctionEvent } from '../../events/event.ts'
+import { MARKET_IDS } from '../../events/known-ids.ts'
+import { type LeftOutSink, unlessFault } from '../../events/left-out.ts'
+import { bytesOf, uint } from '../../events/wire-reader.ts'
+import type { Arrival } from '../arrival.ts'
+import { put } from '../batch.ts'
+
+export const auctionArrival: Arrival<AuctionEvent> = {
+  kind: 'auction',
+  numbers: [EVENT_KIND.auction],
+  lackedAs: [],
+  decode: decodeAuction,
+  /** Every auction event is kept. */
+  project: (batch, { marketId, openingAuction, leave, start, end }, { height, eventIndex }) => {
+    put(batch, 'auctions', [marketId, height, eventIndex, openingAuction, leave, start, end])
+  },
+}
+
+function decodeAuction(envelope: Envelope, leaveOut: LeftOutSink): AuctionEvent | null {
+  const reader = bodyOf(envelope)
+  const event: AuctionEvent = {
+    kind: 'auction',
+    marketId: '',
+    openingAuction: false,
+    leave: false,
+    start: 0n,
+    end: 0n,
+  }
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
+    else if (tag === uint(2)) event.openingAuction = reader.uint32() !== 0
+    else if (tag === uint(3)) event.leave = reader.uint32() !== 0
+    else if (tag === uint(4)) event.start = reader.int64()
+    else if (tag === uint(5)) event.end = reader.int64()
+    else reader.skip(tag)
+  }
+  return unlessFault(event, event.marketId === '' ? 'invalid market ID' : null, leaveOut)
+}

@@ -1,0 +1,38 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import type { CheckpointEvent } from '../../events/event.ts'
+import { isKey, type LeftOutReason, type LeftOutSink, unlessFault } from '../../events/left-out.ts'
+import { bytesOf, uint } from '../../events/wire-reader.ts'
+import type { Arrival } from '../arrival.ts'
+import { put } from '../batch.ts'
+
+/** Every checkpoint is kept. */
+export const checkpointArrival: Arrival<CheckpointEvent> = {
+  kind: 'checkpoint',
+  numbers: [EVENT_KIND.checkpoint],
+  lackedAs: ['checkpoints'],
+  decode: decodeCheckpoint,
+  /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
+  project: (batch, { atBlock, hash, blockHash }, { height, eventIndex }, blockTimestamp) => {
+    put(batch, 'checkpoints', [atBlock, hash, blockHash, blockTimestamp, height, eventIndex])
+  },
+}
+
+function decodeCheckpoint(envelope: Envelope, leaveOut: LeftOutSink): CheckpointEvent | null {
+  const reader = bodyOf(envelope)
+  const event: CheckpointEvent = { kind: 'checkpoint', hash: '', blockHash: '', atBlock: 0n }
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) event.hash = reader.text()
+    else if (tag === bytesOf(2)) event.blockHash = reader.text()
+    else if (tag === uint(3)) event.atBlock = reader.uint64()
+    else reader.skip(tag)
+  }
+  return unlessFault(event, faultOfCheckpoint(event), leaveOut)
+}
+
+/** Why a checkpoint is left out, whatever source it is from; null if it is kept. */
+export function faultOfCheckpoint({ atBlock, hash, blockHash }: CheckpointEvent): LeftOutReason | null {
+  if (atBlock > MAX_INT64) return 'height of 2^63 or more'
+  return isKey(hash) && isKey(blockHash) ? null : 'text that cannot be kept'
+}

@@ -1,0 +1,74 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import type { DataPointSource, FundingPeriodDataPointEvent } from '../../events/event.ts'
+import { MARKET_IDS } from '../../events/known-ids.ts'
+import {
+  isKeptNumber,
+  type LeftOutReason,
+  type LeftOutSink,
+  numberFault,
+  unlessFault,
+} from '../../events/left-out.ts'
+import { bytesOf, uint } from '../../events/wire-reader.ts'
+import type { Arrival } from '../arrival.ts'
+import { put } from '../batch.ts'
+
+export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
+  kind: 'funding-period-data-point',
+  numbers: [EVENT_KIND.fundingPeriodDataPoint],
+  lackedAs: ['fundingPeriodDataPoints'],
+  decode: decodeDataPoint,
+  /** Every data point is kept. */
+  project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, eventIndex }) => {
+    put(batch, 'funding_period_data_points', [
+      marketId,
+      source,
+      timestamp,
+      seq,
+      price,
+      twap,
+      height,
+      eventIndex,
+    ])
+  },
+}
+
+function decodeDataPoint(envelope: Envelope, leaveOut: LeftOutSink): FundingPeriodDataPointEvent | null {
+  const reader = bodyOf(envelope)
+  let marketId = ''
+  let seq = 0n
+  let source = 0
+  let price = ''
+  let timestamp = 0n
+  let twap = ''
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) marketId = reader.id(MARKET_IDS) ?? ''
+    else if (tag === uint(2)) seq = reader.uint64()
+    else if (tag === uint(3)) source = reader.uint32()
+    else if (tag === bytesOf(4)) price = reader.text()
+    else if (tag === uint(6)) timestamp = reader.int64()
+    else if (tag === bytesOf(7)) twap = reader.text()
+    else reader.skip(tag)
+  }
+  const event: FundingPeriodDataPointEvent = {
+    kind: 'funding-period-data-point',
+    marketId,
+    seq,
+    source: source as DataPointSource,
+    price,
+    timestamp,
+    twap,
+  }
+  return unlessFault(event, faultOfDataPoint(event), leaveOut)
+}
+
+/** Why a data point is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
+export function faultOfDataPoint(event: FundingPeriodDataPointEvent): LeftOutReason | null {
+  const { marketId, seq, source, price, twap } = event
+  if (marketId === '') return 'invalid market ID'
+  if (seq > MAX_INT64) return 'seq of 2^63 or more'
+  if (source > 2) return 'unknown source'
+  if (!isKeptNumber(price)) return numberFault(price, 'price is not a decimal number')
+  return isKeptNumber(twap) ? null : numberFault(twap, 'twap is not a decimal number')
+}

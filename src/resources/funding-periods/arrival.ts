@@ -1,0 +1,77 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { bodyOf, type Envelope, EVENT_KIND } from '../../events/bus-event.ts'
+import type { FundingPeriodEvent } from '../../events/event.ts'
+import { MARKET_IDS } from '../../events/known-ids.ts'
+import {
+  isKeptNumber,
+  isStorable,
+  type LeftOutReason,
+  type LeftOutSink,
+  numberFault,
+  unlessFault,
+} from '../../events/left-out.ts'
+import { bytesOf, uint } from '../../events/wire-reader.ts'
+import type { Arrival } from '../arrival.ts'
+import { put } from '../batch.ts'
+
+/**
+ * A store that came from version 0.1.0 does not know from which events periods have their starts. The blocks that bring its
+ * market data tell.
+ */
+export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
+  kind: 'funding-period',
+  numbers: [EVENT_KIND.fundingPeriod],
+  lackedAs: ['fundingPeriods', 'marketData'],
+  decode: decodeFundingPeriod,
+  /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
+  project: (batch, event, { height, eventIndex }) => {
+    const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
+    put(batch, 'funding_periods', [
+      ...[marketId, seq, start, height, eventIndex, end, fundingPayment, fundingRate],
+      ...[internalTwap, externalTwap, height, eventIndex],
+    ])
+  },
+}
+
+function decodeFundingPeriod(envelope: Envelope, leaveOut: LeftOutSink): FundingPeriodEvent | null {
+  const reader = bodyOf(envelope)
+  const event: FundingPeriodEvent = {
+    kind: 'funding-period',
+    marketId: '',
+    seq: 0n,
+    start: 0n,
+    end: null,
+    fundingPayment: null,
+    fundingRate: null,
+    internalTwap: null,
+    externalTwap: null,
+  }
+  while (reader.at < reader.end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) event.marketId = reader.id(MARKET_IDS) ?? ''
+    else if (tag === uint(2)) event.seq = reader.uint64()
+    else if (tag === uint(3)) event.start = reader.int64()
+    else if (tag === uint(4)) event.end = reader.int64()
+    else if (tag === bytesOf(5)) event.fundingPayment = reader.text()
+    else if (tag === bytesOf(6)) event.fundingRate = reader.text()
+    else if (tag === bytesOf(7)) event.internalTwap = reader.text()
+    else if (tag === bytesOf(8)) event.externalTwap = reader.text()
+    else reader.skip(tag)
+  }
+  return unlessFault(event, faultOfFundingPeriod(event), leaveOut)
+}
+
+/** Why a period is left out, whatever source it is from; null if it is kept. An id that is none is `""`. */
+export function faultOfFundingPeriod(event: FundingPeriodEvent): LeftOutReason | null {
+  if (event.marketId === '') return 'invalid market ID'
+  if (event.seq > MAX_INT64) return 'seq of 2^63 or more'
+  for (const twap of [event.internalTwap, event.externalTwap]) {
+    if (twap !== null && !isKeptNumber(twap)) return numberFault(twap, 'twap is not a decimal number')
+  }
+  for (const text of [event.fundingPayment, event.fundingRate]) {
+    if (text === null || isKeptNumber(text)) continue
+    if (!isStorable(text)) return 'text that cannot be kept'
+    return numberFault(text, 'payment or rate is not a decimal number')
+  }
+  return null
+}

@@ -1,0 +1,24 @@
+import { EVENT_KIND } from '../../events/bus-event.ts'
+import type { MarketDataEvent } from '../../events/event.ts'
+import type { Arrival } from '../arrival.ts'
+import { isNotOlder } from '../batch.ts'
+import { decodeMarketData } from './decode.ts'
+
+/** Market data bring a market's figures and its list of liquidity providers. */
+export const marketDataArrival: Arrival<MarketDataEvent> = {
+  kind: 'market-data',
+  numbers: [EVENT_KIND.marketData],
+  lackedAs: ['liquidityProviders', 'marketData'],
+  decode: ({ bytes, bodyStart, bodyEnd }, leaveOut) => decodeMarketData(bytes, bodyStart, bodyEnd, leaveOut),
+  /** A market's latest data count; what they replace is never looked at. */
+  project: (batch, event, place) => {
+    const known = batch.liquidityProviderLists.get(event.marketId)
+    if (known === undefined || isNotOlder(place, known)) {
+      batch.liquidityProviderLists.set(event.marketId, {
+        event,
+        height: place.height,
+        eventIndex: place.eventIndex,
+      })
+    }
+  },
+}
