@@ -1,7 +1,7 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
-import type { ImportReport } from '../import/import-report.ts'
-import { count, describeLacks, elapsed, ROW_NAMES } from './describe-report.ts'
+import type { ImportedResource, ImportReport } from '../import/import-report.ts'
+import { count, describeLacks, elapsed, rowWords } from './describe-report.ts'
 
 /** What an import has done, in lines for people. */
 export function describeImport(report: ImportReport): string {
@@ -10,12 +10,12 @@ export function describeImport(report: ImportReport): string {
     `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${elapsed(report.seconds)}, ${count(rate)} rows/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
-  for (const name of Object.keys(ROW_NAMES) as (keyof typeof ROW_NAMES)[]) {
-    // A data node keeps no auctions.
-    if (name === 'auctions') continue
-    const first = report.first[name]
+  for (const [name, rows] of Object.entries(report.rows)) {
+    // Such as auctions, of which a data node keeps none.
+    if (!(name in report.first)) continue
+    const first = report.first[name as ImportedResource]
     const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
-    lines.push(`  ${ROW_NAMES[name]}: ${count(report.rows[name])} rows written${since}`)
+    lines.push(`  ${rowWords(name)}: ${count(rows)} rows written${since}`)
   }
   if (report.heldBlocks > 0)
     lines.push(`  ${count(report.heldBlocks)} blocks passed over that the store holds already`)

@@ -5,16 +5,8 @@ import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { formatBytes } from './progress.ts'
 
-/** What rows are called to people, by their counts. */
-export const ROW_NAMES = {
-  checkpoints: 'checkpoints',
-  fundingPeriodDataPoints: 'funding period data points',
-  fundingPeriods: 'funding periods',
-  auctions: 'auctions',
-  instruments: 'instruments',
-  liquidityProvisions: 'liquidity provisions',
-  liquidityProviders: 'liquidity providers',
-} as const
+/** What rows are called to people: `fundingPeriods` are funding periods. */
+export const rowWords = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** A number of things, to people. */
 export const count = (value: number) => value.toLocaleString('en')
@@ -30,8 +22,8 @@ export function describeReport(report: IngestionReport): string {
       `in ${elapsed(report.seconds)}, ${count(Math.round(report.records / Math.max(report.seconds, 1e-3)))} events/s`,
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
-  for (const [name, title] of Object.entries(ROW_NAMES)) {
-    lines.push(`  ${title}: ${count(report.rows[name as keyof typeof ROW_NAMES])} rows written`)
+  for (const [name, rows] of Object.entries(report.rows)) {
+    lines.push(`  ${rowWords(name)}: ${count(rows)} rows written`)
   }
   const { passedOver } = report
   const notes: [number, string][] = [

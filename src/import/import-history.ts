@@ -1,6 +1,7 @@
 import type { Coverage } from '../domain/coverage.ts'
 import { BatchWriter } from '../ingest/batch-writer.ts'
 import { missingBelow } from '../ingest/ingest-files.ts'
+import { LACKED_NAMES } from '../resources/arrivals.ts'
 import type { Writer } from '../store/store.ts'
 import { ImportCoverage } from './import-coverage.ts'
 import { ImportError } from './import-error.ts'
@@ -80,7 +81,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
       held.pass(BigInt(part.ends.from), BigInt(last))
       heldBlocks += last - part.ends.from + 1
     }
-    const lacking: string[] = [...OF_STATE]
+    // A resource that imports do not know is lacking for good, until event files bring it.
+    const lacking = LACKED_NAMES.filter((name) => !OF_BLOCKS.some(([resource]) => resource === name))
     for (const [resource, query] of OF_BLOCKS) {
       const reason = part.lacks(query)
       if (reason !== null) {

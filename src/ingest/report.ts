@@ -1,17 +1,10 @@
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
 import type { Batch } from '../resources/batch.ts'
+import { KEPT } from '../resources/kept.ts'
 
-/** Rows written, by table; rows written again by a later event count again. */
-export type RowCounts = {
-  checkpoints: number
-  fundingPeriodDataPoints: number
-  fundingPeriods: number
-  auctions: number
-  instruments: number
-  liquidityProvisions: number
-  liquidityProviders: number
-}
+/** Rows written, by what reports call them; rows written again by a later event count again. */
+export type RowCounts = Record<string, number>
 
 /** What an ingestion has done. */
 export type IngestionReport = {
@@ -49,34 +42,21 @@ export type IngestionReport = {
   interrupted: boolean
 }
 
-export function noRows(): RowCounts {
-  return {
-    checkpoints: 0,
-    fundingPeriodDataPoints: 0,
-    fundingPeriods: 0,
-    auctions: 0,
-    instruments: 0,
-    liquidityProvisions: 0,
-    liquidityProviders: 0,
-  }
-}
+/** What is counted, in the order of the list of what is kept: the name in reports, and the table. */
+const COUNTED = KEPT.flatMap(({ tables }) =>
+  tables.flatMap(({ name, counted }) => (counted === undefined ? [] : [{ table: name, counted }])),
+)
 
-/** What each of the counts counts. */
-const COUNTED: Record<keyof RowCounts, string> = {
-  checkpoints: 'checkpoints',
-  fundingPeriodDataPoints: 'funding_period_data_points',
-  fundingPeriods: 'funding_periods',
-  auctions: 'auctions',
-  instruments: 'instruments',
-  liquidityProvisions: 'liquidity_provisions',
-  liquidityProviders: 'liquidity_providers',
+export function noRows(): RowCounts {
+  return Object.fromEntries(COUNTED.map(({ counted }) => [counted, 0]))
 }
 
 export function countRows(counts: RowCounts, batch: Batch): void {
-  for (const [name, table] of Object.entries(COUNTED)) {
-    counts[name as keyof RowCounts] += batch.rows.get(table)?.length ?? 0
+  const add = (name: string, rows: number) => {
+    counts[name] = counts[name]! + rows
   }
-  for (const { event } of batch.liquidityProviderLists.values()) {
-    counts.liquidityProviders += event.feeShares.length
-  }
+  for (const { table, counted } of COUNTED) add(counted, batch.rows.get(table)?.length ?? 0)
+  // Their rows are made when the lists are written.
+  for (const { event } of batch.liquidityProviderLists.values())
+    add('liquidityProviders', event.feeShares.length)
 }

@@ -41,6 +41,9 @@ export function projectEvent(
   BY_KIND.get(event.kind)!.project(batch, event, place, blockTimestamp)
 }
 
+/** All that blocks may be said to lack. */
+export const LACKED_NAMES: readonly string[] = [...new Set(ARRIVALS.flatMap(({ lackedAs }) => lackedAs))]
+
 /** The events, decoded or by the numbers of their kinds, that resources are made from which held blocks may lack. */
 export function kindsLacked(resources: readonly string[]): {
   numbers: ReadonlySet<number>

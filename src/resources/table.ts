@@ -17,6 +17,8 @@ export type Table = {
   name: string
   columns: readonly Column[]
   keyLength: number
+  /** What reports call the rows that are written, `fundingPeriods`; they do not count others. */
+  counted?: string
   /**
    * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.

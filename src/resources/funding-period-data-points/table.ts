@@ -3,6 +3,7 @@ import { digits, integer, place, type Table, text } from '../table.ts'
 export const dataPointTables: readonly Table[] = [
   {
     name: 'funding_period_data_points',
+    counted: 'fundingPeriodDataPoints',
     columns: [
       ...[integer('market'), integer('source'), integer('timestamp'), integer('seq')],
       ...[digits('price'), digits('twap'), ...place],

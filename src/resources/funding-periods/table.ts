@@ -4,6 +4,7 @@ export const fundingPeriodTables: readonly Table[] = [
   {
     // The start is the earliest event's, all else the latest's. Before the points, whose series depend on it.
     name: 'funding_periods',
+    counted: 'fundingPeriods',
     columns: [
       ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
       ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],

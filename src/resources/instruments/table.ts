@@ -3,6 +3,7 @@ import { integer, place, type Table, text } from '../table.ts'
 export const instrumentTables: readonly Table[] = [
   {
     name: 'instruments',
+    counted: 'instruments',
     columns: [
       ...[text('market_id'), text('code'), text('name'), integer('product'), text('quote_name')],
       ...[integer('decimal_places'), integer('position_decimal_places'), integer('state')],

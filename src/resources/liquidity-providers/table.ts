@@ -3,6 +3,7 @@ import { integer, place, type Table, text } from '../table.ts'
 export const liquidityProviderTables: readonly Table[] = [
   {
     name: 'liquidity_provisions',
+    counted: 'liquidityProvisions',
     columns: [text('provision_id'), text('market_id'), text('party_id'), integer('status'), ...place],
     keyLength: 1,
     spread: 'everywhere',
@@ -15,6 +16,7 @@ export const liquidityProviderTables: readonly Table[] = [
   },
   {
     name: 'liquidity_providers',
+    counted: 'liquidityProviders',
     columns: [text('market_id'), text('party_id'), text('fee_share'), text('sla'), ...place],
     keyLength: 2,
     onlyIfDifferent: true,
