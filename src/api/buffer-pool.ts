@@ -5,7 +5,7 @@ const MIN_BLOCK_BYTES = 32 * 1024
 const STEP_BYTES = 256 * 1024
 
 /** How much unused memory is kept. */
-const MAX_FREE_BYTES = 8 * 1024 * 1024
+const MAX_FREE_BYTES = 4 * 1024 * 1024
 
 /**
  * Memory that is used again instead of being left to the garbage collector, which would scan everything

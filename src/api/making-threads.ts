@@ -11,8 +11,8 @@ const USUAL_THREADS = 2
 /** Rows that one of them is asked for before another one is. Of few rows, waking another costs what it gains. */
 const ROWS_AHEAD = 1_000
 
-/** Blocks that wait to go back to a thread; what many clients leave at once is not kept. */
-const MAX_FREE_BLOCKS = 8
+/** Memory that waits to go back to a thread; what many clients leave at once is not kept. */
+const MAX_FREE_BYTES = 2 * 1024 * 1024
 
 /** What a thread is started with: the store's name, and whether it makes what takes long. */
 export type MakingThreadTask = { store: string; isLong: boolean }
@@ -101,7 +101,8 @@ function startMakingThread(
       if (made === null) return null
       const { block, length, ...others } = made
       const release = () => {
-        if (free.length < MAX_FREE_BLOCKS) free.push(block)
+        const bytes = free.reduce((sum, { byteLength }) => sum + byteLength, block.byteLength)
+        if (bytes <= MAX_FREE_BYTES) free.push(block)
       }
       return { ...others, body: Buffer.from(block, 0, length), release }
     },

@@ -79,7 +79,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--cache-mb <size>', 'memory for cached pages, in MiB per process; 0 disables')
         .env('LYRA_CACHE_MB')
-        .default(64)
+        .default(48)
         .argParser(integerBetween(0, 16_384)),
     )
     .addOption(

@@ -17,7 +17,7 @@ export type IngestionListener = {
 }
 
 /** Memory for the thread's young objects: rows of a batch live longer than that anyway. */
-const MAX_YOUNG_MB = 24
+const MAX_YOUNG_MB = 12
 
 /** Starts ingesting what is named, in a separate thread. */
 export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {

@@ -6,7 +6,7 @@ import { runReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
 /** Memory for pages of the file: who reads to the end comes back to few of them. */
-const CACHE_KIB = 4 * 1024
+const CACHE_KIB = 1024
 
 /** How what a snapshot answers is read, within a transaction. */
 export type SnapshotReads = {
