@@ -13,6 +13,7 @@ const isInstalled = postgresProgram('initdb') !== null
 
 const COPIED: Table = {
   name: 'copied',
+  counted: null,
   columns: [
     { name: 'id', type: 'integer', merge: 'newer' },
     { name: 'words', type: 'text', merge: 'newer' },

@@ -78,10 +78,15 @@ const SUITES: [
     'trades|bound to a market|as one made at once',
     { once: 1, byStore: 3 },
   ],
+  ['the way from the wire', ['fixtures/trades/wire.test.ts'], null, { once: 0, byStore: 2 }],
   ['check, and pruning', ['upkeep.test.ts'], 'whatever events there are', { once: 0, byStore: 1 }],
 ]
 
-const MADE_BY_STORES = new Set(['pages', 'streams, exports, copies, OpenAPI and hostile requests'])
+const MADE_BY_STORES = new Set([
+  'the way from the wire',
+  'pages',
+  'streams, exports, copies, OpenAPI and hostile requests',
+])
 
 describe('a resource that only the tests know passes the suites of all resources', () => {
   for (const [what, files, pattern, tests] of SUITES) {

@@ -125,6 +125,7 @@ for (const kind of STORE_KINDS) {
       const found = await readTables(kind.name, store)
       const undone: Table = {
         name: 'undone',
+        counted: null,
         columns: [{ name: 'id', type: 'text', merge: 'newer' }],
         keyLength: 1,
       }

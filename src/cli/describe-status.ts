@@ -3,6 +3,8 @@ import { describeHeights } from '../domain/coverage.ts'
 import { describeDuration } from '../domain/duration.ts'
 import { printable } from '../domain/printable.ts'
 import { formatTime } from '../domain/time.ts'
+import { wordsOf } from '../resources/resource.ts'
+import { RESOURCES } from '../resources/resources.ts'
 import type { ServiceStatus, StatusReport } from '../status/status.ts'
 import { describeCluster } from '../store/inspection.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
@@ -125,25 +127,18 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} gaps more`]]
 }
 
+/** The rows of each resource, of each market in the forms that say so. */
 function describeRows(coverage: CoverageBody['coverage']): string[] {
-  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders } = coverage
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
-  rows.push([
-    'checkpoints',
-    '',
-    count(checkpoints.count),
-    time(checkpoints.firstTimestamp),
-    time(checkpoints.lastTimestamp),
-  ])
-  for (const { marketId, count: points, firstTimestamp, lastTimestamp } of fundingPeriodDataPoints) {
-    rows.push(['data points', marketId, count(points), time(firstTimestamp), time(lastTimestamp)])
-  }
-  for (const { marketId, count: periods, firstTimestamp, lastTimestamp } of fundingPeriods) {
-    rows.push(['funding periods', marketId, count(periods), time(firstTimestamp), time(lastTimestamp)])
-  }
-  rows.push(['instruments', '', count(instruments.count), '', ''])
-  for (const { marketId, count: providers, atBlock } of liquidityProviders) {
-    rows.push(['providers', marketId, count(providers), '', `block ${atBlock}`])
+  for (const resource of RESOURCES) {
+    const held = (coverage as unknown as Record<string, unknown>)[resource.name]
+    for (const found of Array.isArray(held) ? held : [held]) {
+      // A service of another version may not have it.
+      if (found === undefined) continue
+      const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
+      const last = atBlock === undefined ? time(lastTimestamp) : `block ${atBlock}`
+      rows.push([wordsOf(resource), marketId, count(number), time(firstTimestamp), last])
+    }
   }
   return table(rows, [2])
 }

@@ -44,7 +44,7 @@ export type IngestionReport = {
 
 /** What is counted, in the order of the list of what is kept: the name in reports, and the table. */
 const COUNTED = KEPT.flatMap(({ tables }) =>
-  tables.flatMap(({ name, counted }) => (counted === undefined ? [] : [{ table: name, counted }])),
+  tables.flatMap(({ name, counted }) => (counted === null ? [] : [{ table: name, counted }])),
 )
 
 export function noRows(): RowCounts {

@@ -17,8 +17,8 @@ export type Table = {
   name: string
   columns: readonly Column[]
   keyLength: number
-  /** What reports call the rows that are written, `fundingPeriods`; they do not count others. */
-  counted?: string
+  /** What reports call the rows that are written, `fundingPeriods`; null: they do not count them. */
+  counted: string | null
   /**
    * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ForwardReport } from '../api/http/readiness.ts'
 import type { CoverageBody } from '../api/questions/coverage-body.ts'
 import { COVERAGE_PATH } from '../api/questions/coverage-body.ts'
+import { RESOURCES } from '../resources/resources.ts'
 import { lastBlock, type ServiceStatus, type StatusReport } from './status.ts'
 
 const TIMEOUT_MS = 10_000
@@ -53,8 +54,8 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   }
 }
 
-/** What a coverage holds for each market: every part of it has those of some markets. */
-const BY_MARKET = ['fundingPeriodDataPoints', 'fundingPeriods', 'liquidityProviders'] as const
+/** What a coverage says of each resource. */
+type Lists = Record<string, unknown>
 
 /** Asks for the rest of a coverage, where the first answer is not all of it. */
 export async function wholeCoverage(
@@ -70,7 +71,10 @@ export async function wholeCoverage(
     for (const range of coverage.blocks.ranges) blocks.ranges.push(range)
     for (const gap of coverage.blocks.gaps) blocks.gaps.push(gap)
     for (const range of coverage.blocks.imported) blocks.imported.push(range)
-    for (const name of BY_MARKET) (first[name] as unknown[]).push(...coverage[name])
+    // Every part has, of each list by market, the rows of some markets.
+    const [whole, part] = [first, coverage] as unknown as [Lists, Lists]
+    for (const { name } of RESOURCES)
+      if (Array.isArray(whole[name])) whole[name].push(...(part[name] as unknown[]))
     next = coverage.next
   }
   return { ...first, next: null }

@@ -17,22 +17,36 @@ export type Cell = string | null
 
 /** Every table that holds what a store holds; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
-  { name: 'markets', columns: [integer('market'), text('market_id')], keyLength: 1, spread: 'everywhere' },
+  {
+    name: 'markets',
+    counted: null,
+    columns: [integer('market'), text('market_id')],
+    keyLength: 1,
+    spread: 'everywhere',
+  },
   ...KEPT.flatMap(({ tables }) => tables),
   {
     name: 'kept_from',
+    counted: null,
     columns: [text('resource'), integer('missing_from'), integer('height')],
     keyLength: 2,
   },
   {
     name: 'pruned',
+    counted: null,
     columns: [integer('id'), integer('before_timestamp'), integer('before_height')],
     keyLength: 1,
   },
-  { name: 'gaps', columns: [integer('from_height'), integer('to_height'), text('kind')], keyLength: 1 },
-  { name: 'imported', columns: [integer('from_height'), integer('to_height')], keyLength: 1 },
+  {
+    name: 'gaps',
+    counted: null,
+    columns: [integer('from_height'), integer('to_height'), text('kind')],
+    keyLength: 1,
+  },
+  { name: 'imported', counted: null, columns: [integer('from_height'), integer('to_height')], keyLength: 1 },
   {
     name: 'stream',
+    counted: null,
     columns: [
       ...[integer('id'), text('chain_id'), integer('first_height'), integer('height')],
       ...[integer('timestamp'), integer('began_height'), text('block_one_hashes')],

@@ -13,6 +13,7 @@ export const dataPointTables: readonly Table[] = [
   },
   {
     name: 'funding_period_spans',
+    counted: null,
     columns: [
       ...[integer('market'), integer('seq'), integer('first_timestamp', 'least')],
       ...[integer('last_timestamp', 'greatest'), integer('points', 'sum')],
@@ -24,6 +25,7 @@ export const dataPointTables: readonly Table[] = [
   },
   {
     name: 'funding_period_block_spans',
+    counted: null,
     columns: [
       ...[integer('market'), integer('blocks')],
       ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
@@ -34,6 +36,7 @@ export const dataPointTables: readonly Table[] = [
   {
     // Of imported points, which go again once their blocks come from events.
     name: 'funding_period_imported_spans',
+    counted: null,
     columns: [
       ...[integer('market'), integer('source'), integer('blocks')],
       ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
@@ -44,6 +47,7 @@ export const dataPointTables: readonly Table[] = [
   {
     // Least and greatest are null where they are among first and last (domain/series.ts).
     name: 'funding_period_series',
+    counted: null,
     columns: [
       ...[integer('market'), integer('source'), integer('seconds'), integer('bucket'), integer('points')],
       ...[text('price_first'), text('price_last'), text('price_minimum'), text('price_maximum')],

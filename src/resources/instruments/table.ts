@@ -16,6 +16,7 @@ export const instrumentTables: readonly Table[] = [
   },
   {
     name: 'assets',
+    counted: null,
     columns: [
       ...[text('asset_id'), text('name'), text('symbol'), integer('decimals'), integer('status'), ...place],
     ],

@@ -10,6 +10,7 @@ export const liquidityProviderTables: readonly Table[] = [
   },
   {
     name: 'liquidity_provider_lists',
+    counted: null,
     columns: [text('market_id'), ...place],
     keyLength: 1,
     spread: 'market_id',
