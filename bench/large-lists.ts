@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createBatch } from '../src/resources/batch.ts'
 import { projectBlock } from '../src/blocks/project-block.ts'
+import { createBatch } from '../src/resources/batch.ts'
 import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { encodeCursor } from '../src/resources/cursor.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers/description.ts'

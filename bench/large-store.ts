@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { projectBlock } from '../src/blocks/project-block.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { type Batch, createBatch } from '../src/resources/batch.ts'
-import { projectBlock } from '../src/blocks/project-block.ts'
 import { findStore } from '../src/store/open-store.ts'
 import { keptStore, WORK } from './files.ts'
 

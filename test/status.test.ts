@@ -144,7 +144,10 @@ describe('lyra status', () => {
     assert.match(people.stdout, /^last block +905, 2023-10-05T10:15:04Z, [\d,]+ days old$/m)
     assert.match(people.stdout, /^whole blocks +1 to 905$/m)
     assert.match(people.stdout, /^gaps +none$/m)
-    assert.match(people.stdout, new RegExp(`^funding period data points +${MARKET} +931 +2023-10-05T10:00:03Z`, 'm'))
+    assert.match(
+      people.stdout,
+      new RegExp(`^funding period data points +${MARKET} +931 +2023-10-05T10:00:03Z`, 'm'),
+    )
     assert.match(people.stdout, new RegExp(`^funding periods +${MARKET} +\\d+ +2023-10-05T10:00:0`, 'm'))
     assert.match(people.stdout, /^instruments +0$/m)
     const machines = await runLyra(t, ['status', '--json'], { env: { LYRA_STORE: store } })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { EVENT_KIND } from '../src/events/bus-event.ts'
 import type { TwapMethod } from '../src/funding/market-verifier.ts'
-import type { FundingReport } from '../src/funding/verify/funding-tally.ts'
-import type { GivenParameters } from '../src/funding/verify/parameters.ts'
-import type { VerifyReport } from '../src/funding/verify/tally.ts'
-import { verifyFiles } from '../src/funding/verify/verify-files.ts'
-import { verifyStore } from '../src/funding/verify/verify-store.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import type { FundingReport } from '../src/verify/funding-tally.ts'
+import type { GivenParameters } from '../src/verify/parameters.ts'
+import type { VerifyReport } from '../src/verify/tally.ts'
+import { verifyFiles } from '../src/verify/verify-files.ts'
+import { verifyStore } from '../src/verify/verify-store.ts'
 import {
   type Content,
   dataPoint,

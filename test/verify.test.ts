@@ -3,12 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { TwapMethod } from '../src/funding/market-verifier.ts'
-import type { VerifyFilter, VerifyReport } from '../src/funding/verify/tally.ts'
-import { verifyFiles } from '../src/funding/verify/verify-files.ts'
-import { verifyStore } from '../src/funding/verify/verify-store.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
 import { tableOf } from '../src/store/tables.ts'
+import type { VerifyFilter } from '../src/verify/counts.ts'
+import type { VerifyReport } from '../src/verify/tally.ts'
+import { verifyFiles } from '../src/verify/verify-files.ts'
+import { verifyStore } from '../src/verify/verify-store.ts'
 import {
   dataPoint,
   fileOf,

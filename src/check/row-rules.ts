@@ -1,6 +1,6 @@
 import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { DECIMAL } from '../events/left-out.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments/description.ts'
+import { MARKET_STATES, TRADING_MODES } from '../events/market-enums.ts'
 import type { Table } from '../store/tables.ts'
 import type { NamedRow } from '../store/walk-table.ts'
 

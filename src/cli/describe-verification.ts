@@ -1,11 +1,8 @@
 import { formatTime } from '../domain/time.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
-import type {
-  FundingDifference,
-  FundingReport,
-  FundingUnknownReason,
-} from '../funding/verify/funding-tally.ts'
-import type { Counts, Difference, UnknownReason, VerifyReport } from '../funding/verify/tally.ts'
+import type { Counts, UnknownReason } from '../verify/counts.ts'
+import type { FundingDifference, FundingReport, FundingUnknownReason } from '../verify/funding-tally.ts'
+import type { Difference, VerifyReport } from '../verify/tally.ts'
 import { table } from './table.ts'
 
 const METHOD_NAMES: Record<TwapMethod, string> = {

@@ -9,7 +9,7 @@ import { exportQuery, fullExportParametersOf, fullExportQuery } from '../api/str
 import { DECIMAL_PRECISION } from '../export/decimal-columns.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
-import { exportText, TEXT_FORMATS, type TextFormatName } from '../export/text-formats.ts'
+import { exportText, TEXT_FORMATS } from '../export/text-formats.ts'
 import { createLogger } from '../log.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
@@ -21,15 +21,9 @@ import { type Snapshot, type Store, StoreError } from '../store/store.ts'
 import { withOpen } from '../with-open.ts'
 import { type GivenTime, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
+import type { ExportCommandOptions } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
-import {
-  type CommonOptions,
-  flagOption,
-  InvalidSettingError,
-  integerBetween,
-  logLevelOption,
-  storeOption,
-} from './options.ts'
+import { flagOption, InvalidSettingError, integerBetween, logLevelOption, storeOption } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
 import { rowProgress } from './progress.ts'
 import { watchingLog } from './watch-log.ts'
@@ -72,23 +66,6 @@ function takersOf(option: Restriction): string {
   return RESOURCES.filter((resource) => restrictionsOf(resource).includes(option))
     .map(({ kebabName }) => kebabName)
     .join(', ')
-}
-
-type FormatName = TextFormatName | 'parquet'
-
-export type ExportCommandOptions = CommonOptions & {
-  market: string | undefined
-  party: string | undefined
-  source: string | undefined
-  seq: string | undefined
-  from: GivenTime | undefined
-  to: GivenTime | undefined
-  after: string | undefined
-  oldestFirst: boolean
-  format: FormatName
-  out: string | undefined
-  decimal: number | undefined
-  force: boolean
 }
 
 /** `lyra export`: writes all rows of a resource to a file. */

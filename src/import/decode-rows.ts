@@ -13,12 +13,12 @@ import type {
   ProvisionStatus,
 } from '../events/event.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
+import { MARKET_STATES, TRADING_MODES } from '../events/market-enums.ts'
 import { faultOfCheckpoint } from '../resources/checkpoints/arrival.ts'
 import { faultOfDataPoint } from '../resources/funding-period-data-points/arrival.ts'
 import { SOURCES } from '../resources/funding-period-data-points/description.ts'
 import { faultOfFundingPeriod } from '../resources/funding-periods/arrival.ts'
 import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../resources/instruments/decode.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments/description.ts'
 import { faultOfProvision } from '../resources/liquidity-providers/arrival.ts'
 import { keepElement, keptFigures, noFeeShare, noSla } from '../resources/market-data/decode.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'

@@ -1,4 +1,4 @@
-import type { Row, Selection } from './resource.ts'
+import type { Row, Selection } from './row.ts'
 
 /**
  * How a value is kept, and what it is. In JSON every value is a string; all but texts are of characters that need no

@@ -1,46 +1,9 @@
-import type { CursorCodec } from './cursor.ts'
+import type { CursorCodec } from './cursor-codec.ts'
 import { type Field, nodeWriter } from './field.ts'
+import type { FilterName, Key, KeyColumn, Row, Selection } from './row.ts'
 
-/** How a key column is compared, and written in a cursor. */
-export type KeyType = 'int64' | 'uint64' | 'source' | 'id' | 'text'
-
-/** A value of a key or a filter: integers as bigint, ids and hashes as text. */
-export type KeyValue = bigint | string
-
-/** A row's identity and its place in the order, in the order of the resource's key columns. */
-export type Key = readonly KeyValue[]
-
-/** A row as read, in the order of its columns. 64-bit integers are decimal text. */
-export type Row = readonly (string | number | null)[]
-
-/** What a request selects from a resource. */
-export type Selection = {
-  marketId?: string
-  partyId?: string
-  source?: bigint
-  seq?: bigint
-  /** On the first key column: from (inclusive) and to (exclusive). */
-  from?: bigint
-  to?: bigint
-}
-
-/** A filter whose parameter fixes a key column or restricts another one to a value. */
-export type FilterName = 'marketId' | 'partyId' | 'source' | 'seq'
-
-/** The column that a filter compares. */
-export const FILTER_COLUMNS: Record<FilterName, string> = {
-  marketId: 'market_id',
-  partyId: 'party_id',
-  source: 'source',
-  seq: 'seq',
-}
-
-export type KeyColumn = {
-  column: string
-  type: KeyType
-  /** The filter that fixes the column's value; a cursor of another value is refused then. */
-  filter?: FilterName
-}
+export type { FilterName, Key, KeyColumn, KeyType, KeyValue, Row, Selection } from './row.ts'
+export { FILTER_COLUMNS } from './row.ts'
 
 /**
  * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small

@@ -1,7 +1,7 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
-import type { CursorCodec } from './cursor.ts'
+import type { CursorCodec } from './cursor-codec.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { KeyColumn, KeyType, KeyValue, Row } from './resource.ts'
+import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 
 /*
  * A cursor is text that a database can write as well as this program: a letter that names the resource; where cursors

@@ -1,5 +1,5 @@
+import { MARKET_STATES, TRADING_MODES } from '../events/market-enums.ts'
 import { fundingPeriods } from '../resources/funding-periods/description.ts'
-import { MARKET_STATES, TRADING_MODES } from '../resources/instruments/description.ts'
 import type { Row } from '../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from './changes.ts'
 import { stateOf } from './freshness.ts'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
+import type { Position } from '../../store/page.ts'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
 
 /** What a request may take: a market, a party, a cursor and some numbers. */
@@ -95,4 +96,10 @@ const UNIT_MS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 
 export function timeoutMs(text: unknown): number | null {
   const [, count, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(text)) ?? []
   return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
+}
+
+/** Adds where the store stands to metadata. */
+export function withPosition(metadata: string[], position: Position | null): void {
+  if (position === null) return
+  metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
 }

@@ -8,28 +8,21 @@ import {
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createShares } from '../../shares.ts'
 import { readPosition } from '../../store/coverage-rows.ts'
-import type { Position } from '../../store/page.ts'
-import type { Reader } from '../../store/store.ts'
-import type { Answers } from '../answers.ts'
-import type { Backlog } from '../http/backlog.ts'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
-import type { Connections } from '../http/connections.ts'
 import {
   type ApiError,
   compressedRequest,
-  type ExplainError,
   GRPC,
   tooLate,
   tooManyCalls,
   unavailable,
   unknownMethod,
 } from '../http/errors.ts'
-import type { Metrics } from '../http/metrics.ts'
-import { type CountRequest, createRateLimiter } from '../http/rate-limit.ts'
-import type { IngestionState } from '../http/readiness.ts'
-import { type Call, drained, framed, type Method, readRequest, timeoutMs } from './call.ts'
+import { createRateLimiter } from '../http/rate-limit.ts'
+import { type Call, drained, framed, type Method, readRequest, timeoutMs, withPosition } from './call.ts'
 import { codeName, trailersOf } from './grpc-errors.ts'
 import { healthMethods } from './health.ts'
+import type { GrpcOptions } from './options.ts'
 import { createReflection } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
 
@@ -56,21 +49,6 @@ const REQUEST_TIMEOUT_MS = 5_000
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
 const OK = { 'grpc-status': '0' }
-
-/** What the REST application shares with gRPC: both doors lead to the same pages, and count their clients together. */
-export type GrpcOptions = {
-  reader: Reader
-  answers: Answers
-  connections: Connections
-  backlog: Backlog
-  countRequest: CountRequest
-  explainError: ExplainError
-  metrics: Metrics
-  ingestion: IngestionState
-  trustProxy: boolean
-  /** Called with an address that holds all calls and asks for more. */
-  onAlone?: (address: string) => void
-}
 
 /** A server of gRPC that listens where its user says. */
 export type GrpcServer = {
@@ -300,10 +278,4 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 /** Closes a stream that is answered without waiting for the rest of its request, once the answer is sent. */
 function closeUnread(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded) setImmediate(() => stream.close())
-}
-
-/** Adds where the store stands to metadata. */
-export function withPosition(metadata: string[], position: Position | null): void {
-  if (position === null) return
-  metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)
 }

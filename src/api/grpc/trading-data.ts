@@ -7,8 +7,8 @@ import type { QueryPairs } from '../http/query-string.ts'
 import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
 import { parameterReader } from '../questions/parameters.ts'
 import { questionAt } from '../questions/questions.ts'
-import { framed, type Method } from './call.ts'
-import { type GrpcOptions, withPosition } from './grpc-server.ts'
+import { framed, type Method, withPosition } from './call.ts'
+import type { GrpcOptions } from './options.ts'
 
 const DESCRIBED = methodsOf(TRADING_DATA)
 

@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { ALLOWED_METHODS } from './errors.ts'
-import type { Exchange } from './exchange.ts'
 
 /** The headers of ours that scripts of other origins may read. */
 export const EXPOSED_HEADERS = [
@@ -13,9 +11,6 @@ export const EXPOSED_HEADERS = [
   'X-Block-Timestamp',
   'X-Request-Id',
 ].join(', ')
-
-/** Seconds that a browser may remember a preflight's answer. */
-const PREFLIGHT_MAX_AGE = '7200'
 
 /** `*` for any origin, or the origins that are allowed. */
 export type CorsOrigins = '*' | readonly string[]
@@ -43,17 +38,4 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
     headers.origin !== undefined &&
     headers['access-control-request-method'] !== undefined
   )
-}
-
-/** Answers a preflight. */
-export function answerPreflight(exchange: Exchange): void {
-  const asked = exchange.request.headers['access-control-request-headers']
-  exchange.send(204, {
-    vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
-    headers: {
-      'access-control-allow-methods': ALLOWED_METHODS,
-      'access-control-allow-headers': asked ?? '*',
-      'access-control-max-age': PREFLIGHT_MAX_AGE,
-    },
-  })
 }

@@ -6,7 +6,6 @@ import { type ApiError, errorBody } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { hasName, queryOf } from './query-string.ts'
 import { requestId } from './request-id.ts'
-import type { Route } from './router.ts'
 import { SAFE_HEADERS } from './safe-headers.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -66,8 +65,8 @@ export class Exchange {
   readonly response: ServerResponse
   /** The address that the request counts for. */
   readonly address: string
-  /** Null while it is not known, and for a path that is not known. */
-  route: Route | null = null
+  /** The route that answers it, as figures name it; null for a path that is not known. */
+  route: { path: string; isUnlimited?: true } | null = null
   /** The last part of the path, if the route's path has a parameter. */
   pathId: string | null = null
   /** The headers of the rate limit. */

@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
-import type { CursorCodec } from '../cursor.ts'
+import type { CursorCodec } from '../cursor-codec.ts'
 import { fingerprintOf } from '../fingerprint.ts'
-import type { Key, KeyValue, Row } from '../resource.ts'
+import type { Key, KeyValue, Row } from '../row.ts'
 
 /*
  * The cursor of a data point is text that a database can write as well as this program (`pointSql`):

@@ -1,9 +1,9 @@
 import { bodyOf, EVENT_KIND } from '../../events/bus-event.ts'
 import type { AssetEvent, InstrumentEvent } from '../../events/event.ts'
+import { PRODUCTS } from '../../events/market-enums.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { decodeAsset, decodeInstrument } from './decode.ts'
-import { PRODUCTS } from './description.ts'
 
 export const instrumentArrival: Arrival<InstrumentEvent> = {
   kind: 'market',

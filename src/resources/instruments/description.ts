@@ -1,43 +1,8 @@
+import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { defineResource, type KeyColumn } from '../resource.ts'
 import { textCursor } from '../text-cursor.ts'
 
 const key: readonly KeyColumn[] = [{ column: 'market_id', type: 'id', filter: 'marketId' }]
-
-/** What a market trades, by number as stored. */
-export const PRODUCTS = [
-  'PRODUCT_UNSPECIFIED',
-  'PRODUCT_FUTURE',
-  'PRODUCT_SPOT',
-  'PRODUCT_PERPETUAL',
-] as const
-
-/** `Market.State` by number. */
-export const MARKET_STATES = [
-  'STATE_UNSPECIFIED',
-  'STATE_PROPOSED',
-  'STATE_REJECTED',
-  'STATE_PENDING',
-  'STATE_CANCELLED',
-  'STATE_ACTIVE',
-  'STATE_SUSPENDED',
-  'STATE_CLOSED',
-  'STATE_TRADING_TERMINATED',
-  'STATE_SETTLED',
-  'STATE_SUSPENDED_VIA_GOVERNANCE',
-] as const
-
-/** `Market.TradingMode` by number. */
-export const TRADING_MODES = [
-  'TRADING_MODE_UNSPECIFIED',
-  'TRADING_MODE_CONTINUOUS',
-  'TRADING_MODE_BATCH_AUCTION',
-  'TRADING_MODE_OPENING_AUCTION',
-  'TRADING_MODE_MONITORING_AUCTION',
-  'TRADING_MODE_NO_TRADING',
-  'TRADING_MODE_SUSPENDED_VIA_GOVERNANCE',
-  'TRADING_MODE_LONG_BLOCK_AUCTION',
-  'TRADING_MODE_PROTOCOL_AUTOMATED_PURCHASE_AUCTION',
-] as const
 
 /** The later of the two events that a row is made from: a market's instrument changes with its asset too. */
 const later = (column: 'height' | 'event_index') => `case

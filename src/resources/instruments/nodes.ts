@@ -1,8 +1,8 @@
 import { MARKET_ID } from '../../domain/ids.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import type { AssetEvent, FundingParameters, InstrumentEvent } from '../../events/event.ts'
+import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { assetId, faultOfAsset, faultOfInstrument } from './decode.ts'
-import { MARKET_STATES, PRODUCTS, TRADING_MODES } from './description.ts'
 
 /** A file of instruments that is not as it should be; the message names file, node, field, value, and what is allowed. */
 export class InstrumentFileError extends Error {

@@ -15,6 +15,7 @@ import {
   MAX_NUMBER_LENGTH,
   MAX_PENALTIES,
 } from '../../events/left-out.ts'
+import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
 import {
   bytesOf,
   LENGTH_DELIMITED,
@@ -22,7 +23,6 @@ import {
   uint,
   WireReader,
 } from '../../events/wire-reader.ts'
-import { MARKET_STATES, TRADING_MODES } from '../instruments/description.ts'
 import { type KeptBytes, keepBytes } from './kept-bytes.ts'
 import { KnownElements } from './known-elements.ts'
 

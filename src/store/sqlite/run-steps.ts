@@ -1,11 +1,16 @@
 import type { BatchCell, BatchRow } from '../../resources/batch.ts'
-import type { Row } from '../../resources/resource.ts'
+import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Reading } from '../page.ts'
 import { valueLists } from '../page-statement.ts'
 import type { Steps, WriteStep } from '../steps.ts'
 import { onConflict, POINT, type Table } from '../tables.ts'
 import { countPairs, mergeRows } from '../write-batch.ts'
-import type { Connection } from './connection.ts'
+
+/** What runs single statements. */
+type Connection = {
+  rows(text: string, values: readonly (KeyValue | null)[]): Row[]
+  run(text: string, values: readonly (KeyValue | null)[]): number
+}
 
 /** Runs steps of writing within the caller's transaction, row by row: of rows of one key the one that stands in the end. */
 export function runSteps<Result>(connection: Connection, steps: Steps<Result>): Result {

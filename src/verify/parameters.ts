@@ -1,6 +1,6 @@
-import type { FundingParameters, InstrumentEvent } from '../../events/event.ts'
-import type { StreamPlace } from '../../resources/batch.ts'
-import { noFunding } from '../../resources/instruments/decode.ts'
+import type { FundingParameters, InstrumentEvent } from '../events/event.ts'
+import type { StreamPlace } from '../resources/batch.ts'
+import { noFunding } from '../resources/instruments/decode.ts'
 
 /** The funding parameters of a market, as far as they are known. */
 export type StandingParameters = {

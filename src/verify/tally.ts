@@ -1,22 +1,11 @@
-import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
-import { StoreError } from '../../store/store.ts'
-import type { TwapVerdict } from '../market-verifier.ts'
+import type { TwapVerdict } from '../funding/market-verifier.ts'
+import { SOURCES } from '../resources/funding-period-data-points/description.ts'
+import { StoreError } from '../store/store.ts'
+import type { Counts, UnknownReason, VerifyFilter } from './counts.ts'
 import { type FundingReport, FundingTally } from './funding-tally.ts'
 
 /** What a TWAP is of: a data point, or a period that ends or begins. */
 export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
-
-/** Why nothing can be said of a TWAP. */
-export type UnknownReason =
-  | 'events missing'
-  | 'imported'
-  | 'auctions not known'
-  | 'points pruned'
-  | 'market data not kept'
-  | 'message refused'
-  | 'source unspecified'
-
-export type Counts = { agree: number; differ: number; unknown: number }
 
 /** The first TWAP that differs, of a market, a period and a source. Numbers of 64 bits are text. */
 export type Difference = {
@@ -73,9 +62,6 @@ export type VerifyReport = {
 
 /** Called now and then with the result so far. */
 export type VerifyProgress = (report: VerifyReport) => void
-
-/** What is verified; null: all. */
-export type VerifyFilter = { marketId: string | null; seq: bigint | null }
 
 /** The error for the beginning of a market's id that is that of several. */
 export function severalMarkets(marketId: string, markets: number): StoreError {

@@ -1,5 +1,5 @@
-import type { StreamPlace } from '../../resources/batch.ts'
-import type { Counts, UnknownReason, VerifyFilter } from './tally.ts'
+import type { StreamPlace } from '../resources/batch.ts'
+import type { Counts, UnknownReason, VerifyFilter } from './counts.ts'
 
 /** What is checked of a market's funding: the payment of a period that has ended, or the core's estimate of one that runs. */
 export type FundingKind = 'paid period' | 'estimate'

@@ -3,17 +3,18 @@ import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
   MarketDataEvent,
-} from '../../events/event.ts'
-import type { StreamPlace } from '../../resources/batch.ts'
+} from '../events/event.ts'
 import {
   createMarketVerifier,
   type MarketVerifier,
   type TwapMethod,
   type TwapVerdict,
-} from '../market-verifier.ts'
+} from '../funding/market-verifier.ts'
+import type { StreamPlace } from '../resources/batch.ts'
+import type { UnknownReason } from './counts.ts'
 import { FundingRun } from './funding-run.ts'
 import type { ParameterSource } from './parameters.ts'
-import type { Judgement, Tally, UnknownReason } from './tally.ts'
+import type { Judgement, Tally } from './tally.ts'
 
 export type MarketRunOptions = {
   marketId: string

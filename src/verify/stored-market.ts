@@ -1,20 +1,30 @@
-import { firstGapFrom } from '../../domain/coverage.ts'
-import { MAX_INT32, MAX_INT64 } from '../../domain/integers.ts'
+import { firstGapFrom, type Gap, type HeightRange } from '../domain/coverage.ts'
+import { MAX_INT32, MAX_INT64 } from '../domain/integers.ts'
 import type {
   AuctionEvent,
   DataPointSource,
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
-} from '../../events/event.ts'
-import { isNotOlder, type StreamPlace } from '../../resources/batch.ts'
-import type { Cell, RowRange, Table, TableReader } from '../../store/tables.ts'
-import { tableOf } from '../../store/tables.ts'
-import { type NamedRow, namedRow, RowQueue, walkTable } from '../../store/walk-table.ts'
-import type { TwapMethod } from '../market-verifier.ts'
+} from '../events/event.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
+import { isNotOlder, type StreamPlace } from '../resources/batch.ts'
+import type { PrunedBefore } from '../store/store.ts'
+import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import { tableOf } from '../store/tables.ts'
+import { type NamedRow, namedRow, RowQueue, walkTable } from '../store/walk-table.ts'
+import type { UnknownReason } from './counts.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
-import type { Tally, UnknownReason } from './tally.ts'
-import type { StoredStream } from './verify-store.ts'
+import type { Tally } from './tally.ts'
+
+/** What a store holds of the stream. */
+export type StoredStream = {
+  /** The height of the first block. */
+  first: bigint
+  /** Heights that are missing or incomplete, and those that are imported. */
+  gaps: readonly (HeightRange & { kind: Gap['kind'] | 'imported' })[]
+  pruned: PrunedBefore | null
+}
 
 const POINTS = tableOf('funding_period_data_points')
 const SPANS = tableOf('funding_period_spans')

@@ -1,17 +1,19 @@
-import type { Gap, HeightRange } from '../../domain/coverage.ts'
-import type { FundingParameters } from '../../events/event.ts'
-import { isNotOlder, type StreamPlace } from '../../resources/batch.ts'
-import { prunedBeforeOf } from '../../store/holdings.ts'
-import { refuseOldSchema } from '../../store/schema-version.ts'
-import type { PrunedBefore, Store } from '../../store/store.ts'
-import type { TableReader } from '../../store/tables.ts'
-import { tableOf } from '../../store/tables.ts'
-import { namedRow, walkTable } from '../../store/walk-table.ts'
-import { withOpen } from '../../with-open.ts'
-import type { TwapMethod } from '../market-verifier.ts'
+import type { Gap } from '../domain/coverage.ts'
+import type { FundingParameters } from '../events/event.ts'
+import type { TwapMethod } from '../funding/market-verifier.ts'
+import { isNotOlder, type StreamPlace } from '../resources/batch.ts'
+import { prunedBeforeOf } from '../store/holdings.ts'
+import { refuseOldSchema } from '../store/schema-version.ts'
+import type { Store } from '../store/store.ts'
+import type { TableReader } from '../store/tables.ts'
+import { tableOf } from '../store/tables.ts'
+import { namedRow, walkTable } from '../store/walk-table.ts'
+import { withOpen } from '../with-open.ts'
+import type { VerifyFilter } from './counts.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
+import type { StoredStream } from './stored-market.ts'
 import { StoredMarket } from './stored-market.ts'
-import { severalMarkets, Tally, type VerifyFilter, type VerifyProgress, type VerifyReport } from './tally.ts'
+import { severalMarkets, Tally, type VerifyProgress, type VerifyReport } from './tally.ts'
 
 export type VerifyStoreOptions = {
   method: TwapMethod
@@ -20,15 +22,6 @@ export type VerifyStoreOptions = {
   parameters?: GivenParameters
   signal: AbortSignal
   onProgress?: VerifyProgress
-}
-
-/** What a store holds of the stream. */
-export type StoredStream = {
-  /** The height of the first block. */
-  first: bigint
-  /** Heights that are missing or incomplete, and those that are imported. */
-  gaps: readonly (HeightRange & { kind: Gap['kind'] | 'imported' })[]
-  pruned: PrunedBefore | null
 }
 
 /**

@@ -1,0 +1,23 @@
+import type { Reader } from '../../store/store.ts'
+import type { Answers } from '../answers.ts'
+import type { Backlog } from '../http/backlog.ts'
+import type { Connections } from '../http/connections.ts'
+import type { ExplainError } from '../http/errors.ts'
+import type { Metrics } from '../http/metrics.ts'
+import type { CountRequest } from '../http/rate-limit.ts'
+import type { IngestionState } from '../http/readiness.ts'
+
+/** What the REST application shares with gRPC: both doors lead to the same pages, and count their clients together. */
+export type GrpcOptions = {
+  reader: Reader
+  answers: Answers
+  connections: Connections
+  backlog: Backlog
+  countRequest: CountRequest
+  explainError: ExplainError
+  metrics: Metrics
+  ingestion: IngestionState
+  trustProxy: boolean
+  /** Called with an address that holds all calls and asks for more. */
+  onAlone?: (address: string) => void
+}

@@ -1,0 +1,22 @@
+import type { SqlPart } from './field.ts'
+import type { Key, Row } from './row.ts'
+
+/*
+ * A cursor holds a row's whole key, so it stays good after its row is gone, and it depends on nothing but the row's
+ * identity. It is text that SQLite writes along with the row.
+ */
+
+/** How the cursors of a resource are written and read. */
+export type CursorCodec = {
+  /** The cursor of a row or a key; `scope` is the id that the resource's cursors are bound to. */
+  encode(scope: string | null, row: Row | Key): string
+  /** Whether a text is such a cursor by its form, of whatever scope. */
+  isOne(text: string): boolean
+  decode(scope: string | null, text: string): Key | 'garbled' | 'of another market'
+  /**
+   * What `encode` writes, in SQLite's SQL over a row's columns.
+   *
+   * @param known values of columns that are the same for all rows, by name
+   */
+  sql(known: Readonly<Record<string, string>>): SqlPart[]
+}
