@@ -6,7 +6,7 @@ import { curlSample, typescriptSample } from '../web/reference/samples.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { send } from './fixtures/http.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
-import { LONG } from './fixtures/scale.ts'
+import { inTurns } from './fixtures/sampling.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -101,7 +101,7 @@ describe('the API reference', () => {
 
     await page.setViewportSize({ width: 375, height: 812 })
     assert.equal(await overflow(page), 0)
-    for (const colorScheme of LONG ? (['light', 'dark'] as const) : (['dark'] as const)) {
+    for (const colorScheme of inTurns(0, ['dark', 'light'] as const)) {
       await page.emulateMedia({ colorScheme })
       await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
       assert.deepEqual(await accessibilityFaults(page, WCAG), [], colorScheme)

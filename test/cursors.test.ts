@@ -12,7 +12,7 @@ import { instruments } from '../src/resources/instruments/description.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers/description.ts'
 import type { Key, KeyType, KeyValue, Resource, Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 
 const MARKET = 'a'.repeat(64)
 const OTHER_MARKET = 'b'.repeat(64)
@@ -72,7 +72,7 @@ for (const resource of RESOURCES) {
         assert.match(cursor, /^[A-Za-z0-9_-]+$/)
         assert.deepEqual(decodeCursor(resource, selection, cursor), key)
       })
-      fc.assert(property, { seed: 1, numRuns: scaled(1000, 50_000) })
+      fc.assert(property, { seed: 1, numRuns: runsOf('call') })
     })
 
     test('different keys have different cursors', () => {
@@ -80,14 +80,14 @@ for (const resource of RESOURCES) {
         fc.pre(one.some((value, index) => value !== other[index]))
         assert.notEqual(encodeCursor(resource, selection, one), encodeCursor(resource, selection, other))
       })
-      fc.assert(property, { seed: 2, numRuns: scaled(1000, 50_000) })
+      fc.assert(property, { seed: 2, numRuns: runsOf('call') })
     })
 
     test('a cursor with any one character changed, added or removed is refused, or is that of another key', () => {
       // A digit more or less of a longer seq of a point is found out but for one time in 9,000.
       const keys = fc.sample(
         keysOf(resource).map((key) => (hasCheck(resource) ? key.with(1, BigInt(key[1]!) % 900n) : key)),
-        { seed: 3, numRuns: scaled(3, 30) },
+        { seed: 3, numRuns: runsOf('seconds') },
       )
       for (const key of keys) {
         const cursor = encodeCursor(resource, selection, key)
@@ -121,7 +121,7 @@ for (const resource of RESOURCES) {
           assert.equal(encodeCursor(resource, selection, read), text)
         },
       )
-      fc.assert(property, { seed: 4, numRuns: scaled(1000, 50_000) })
+      fc.assert(property, { seed: 4, numRuns: runsOf('call') })
       assert.equal(decodeCursor(resource, selection, ''), 'empty')
       for (const long of ['A', 'c', 'f', 'i', 'l', 'p', 'c0_']) {
         assert.equal(decodeCursor(resource, selection, long.padEnd(100_000, 'A')), 'garbled', long)
@@ -164,7 +164,7 @@ for (const resource of RESOURCES) {
         insert.run(...key)
         assert.equal(read.get()!.cursor, encodeCursor(resource, selection, key))
       })
-      fc.assert(property, { seed: 7, numRuns: scaled(1000, 50_000) })
+      fc.assert(property, { seed: 7, numRuns: runsOf('call') })
       database.close()
     })
   })

@@ -22,7 +22,7 @@ import {
 } from './fixtures/explorer.ts'
 import { LIVE_MARKET, openLiveStore, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
-import { scaled } from './fixtures/scale.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 

@@ -24,7 +24,7 @@ import { getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { startLyra } from './fixtures/program.ts'
-import { LONG } from './fixtures/scale.ts'
+import { inTurns, sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -490,9 +490,8 @@ describe('the explorer is right in each state', () => {
       if (name === 'funding') await settled(page)
       for (const [place, width] of WIDTHS.entries()) {
         await page.setViewportSize({ width, height: 812 })
-        for (const colorScheme of ['light', 'dark'] as const) {
-          // One theme of each width, and the other one of the next view, unless the full numbers are asked for.
-          if (!LONG && (index + place) % 2 === (colorScheme === 'light' ? 0 : 1)) continue
+        // Of the next view the other one.
+        for (const colorScheme of inTurns(index + place, ['dark', 'light'] as const)) {
           await page.emulateMedia({ colorScheme })
           await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
           await eventually(
@@ -501,7 +500,7 @@ describe('the explorer is right in each state', () => {
           ).catch((error) => {
             throw new Error(`${name}, ${width}: ${error.message}`)
           })
-          if (![375, 1440].includes(width) && !LONG) continue
+          if (!sampled('seconds', WIDTHS).includes(width)) continue
           assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width}`)
         }
       }

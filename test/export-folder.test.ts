@@ -16,7 +16,7 @@ import { send } from './fixtures/http.ts'
 import { type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
@@ -223,7 +223,7 @@ for (const kind of STORE_KINDS) {
             assert.ok(!existsSync(join(folder, '_lyra.lock')))
           }),
         ),
-        { seed: 1, numRuns: scaled(3, 300) },
+        { seed: 1, numRuns: runsOf('service') },
       )
     })
 

@@ -9,7 +9,7 @@ import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from '
 import { send } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { LIVE_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
-import { scaled } from './fixtures/scale.ts'
+import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
@@ -87,7 +87,6 @@ for (const kind of STORE_KINDS) {
         if (path === null) return skip(t, 'the recordings are not there')
         const records = recordsOf(readRecording(path))
         const heights = [...new Set(records.map(({ height }) => height))]
-        const every = heights.length < 100 ? 1 : scaled(41, 5)
         const store = kind.create(t)
         await openStore(store).migrate()
         const reader = await openStore(store).openReader()
@@ -95,7 +94,7 @@ for (const kind of STORE_KINDS) {
         const markets = new Markets()
         let compared = 0
         let last = 0
-        for (const height of heights.filter((_, index) => index % every === 0)) {
+        for (const height of sampled('change', heights)) {
           const piece = records.filter((record) => record.height > last && record.height <= height)
           last = height
           await ingestBytes(t, store, joinRecords(piece))

@@ -16,7 +16,7 @@ import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serveBoth } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -150,7 +150,7 @@ for (const kind of STORE_KINDS) {
       const listed = RESOURCES.filter(({ grpcMethod }) => grpcMethod !== undefined)
       const seen = { pages: 0, errors: 0 }
       let cursor = ''
-      for (let i = 0; i < scaled(300, 3_000); i++) {
+      for (let i = 0; i < runsOf('request'); i++) {
         const resource = pick(...listed)
         const marketId = pick(MARKET, MARKET, MARKET.toUpperCase(), 'abc', '', 'f'.repeat(64))
         const pagination: Record<string, string | number | boolean> = {}

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CompressionError, gunzip } from '../src/records/gunzip.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { scaled } from './fixtures/sampling.ts'
 
 /** What a source of chunks of a size inflates to, in pieces, and whether it is whole. */
 async function inflated(compressed: Buffer, chunkBytes: number) {

@@ -26,7 +26,7 @@ import { send } from './fixtures/http.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE } from './fixtures/shared.ts'
@@ -85,7 +85,7 @@ for (const kind of STORE_KINDS) {
         const path = recordingPath(`${name}.evts.gz`)!
         const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
         const expected = await wholeDump(t, kind, path)
-        for (let seed = 1; seed <= scaled(kind === STORE_KINDS[0] ? 8 : 3, 200); seed++) {
+        for (const seed of seedsOf('store', kind)) {
           await inScope(async (scope) => {
             const random = createRandom(seed)
             // Not before the second height: block 1 by itself is not whole until block 2 comes.

@@ -9,7 +9,7 @@ import { readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { mutate } from './fixtures/mutations.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, sampled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
@@ -88,8 +88,8 @@ for (const kind of ANY_STORE_KIND) {
       test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
         if (bytes === null) return skip(t, `${name} is not there`)
         const expected = await wholeDump(t)
-        const step = name === 'four-periods' ? scaled(997, 1) : scaled(12007, 101)
-        for (let length = 0; length <= bytes.length; length += step) {
+        const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length)
+        for (const length of sampled('change', lengths, kind)) {
           await inScope(async (scope) => {
             const { model } = await checkHarmed(scope, kind, bytes, bytes.subarray(0, length), false)
             assertSameDump(model, expected, `cut to ${length} bytes`)
@@ -105,7 +105,7 @@ for (const kind of ANY_STORE_KIND) {
         // which order, decides on the places of its events.
         const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
         const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
-        for (let turn = 0; turn < scaled(12, Math.ceil(10_000 / BASES.length)); turn++) {
+        for (let turn = 0; turn < runsOf('change', kind); turn++) {
           const { what, changesContent, bytes: harmed } = mutate(records, createRandom(turn), turn)
           for (const allowGap of [false, true]) {
             await inScope(async (scope) => {

@@ -14,7 +14,7 @@ import { startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { closed, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { LONG, scaled } from './fixtures/scale.ts'
+import { LONG, scaled, seedsOf } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
     for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
     assert.deepEqual(await getPage(base, POINTS, [['pagination.first', '10']]), page)
     // The same request gets the same answer, where that is none of the service's own figures.
-    for (let seed = 0; seed < scaled(100, 2_000); seed++) {
+    for (const seed of seedsOf('request')) {
       if (!/process_cpu/.test(told[seed]!)) assert.equal(await one(seed), told[seed], `seed ${seed}`)
     }
   })

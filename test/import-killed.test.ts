@@ -12,13 +12,13 @@ import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 /** Times that an import of each kind of source is killed, and how often one store's is before it is let run. */
-const KILLS = scaled(2, 50)
+const KILLS = runsOf('seconds')
 const KILLS_EACH = 3
 
 const BLOCKS = scaled(3_000, 6_000)

@@ -5,7 +5,7 @@ import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { startPostgresServer } from './fixtures/postgres-server.ts'
 import { runLyra } from './fixtures/program.ts'
-import { scaled } from './fixtures/scale.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 

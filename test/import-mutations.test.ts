@@ -7,7 +7,7 @@ import { ImportError } from '../src/import/import-error.ts'
 import { StoreError } from '../src/store/store.ts'
 import { importInto } from './fixtures/import.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { readSegment, segmentPaths, writeSegment } from './fixtures/segments.ts'
 import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts'
@@ -15,7 +15,7 @@ import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts
 const PATH = segmentPaths('perps-calm-300')[0]!
 
 /** Harmed segments of each kind: of the bytes of a zip, and of the tables in one. */
-const RUNS = scaled(40, 1_000)
+const RUNS = runsOf('change')
 
 let whole: Buffer
 let original: Map<string, string>

@@ -33,7 +33,7 @@ import {
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { SILENT } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
@@ -368,7 +368,7 @@ for (const kind of STORE_KINDS) {
             assertSameDump(await dumpStore(store), await wholeDump(scope, kind, bytes), 'all events')
           }),
         ),
-        { numRuns: scaled(kind.name === 'sqlite' ? 40 : 6, 5_000), seed: 1 },
+        { numRuns: runsOf('change', kind), seed: 1 },
       )
     })
 
@@ -399,7 +399,7 @@ for (const kind of STORE_KINDS) {
             for (const follower of followers) assert.deepEqual(await follower.missing(), [])
           }),
         ),
-        { numRuns: scaled(kind.name === 'sqlite' ? 20 : 3, 2_000), seed: 1 },
+        { numRuns: runsOf('store', kind), seed: 1 },
       )
     })
   })

@@ -12,14 +12,14 @@ import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
 /** Times that one store's ingestion is killed before it is let run to its end. */
-const KILLS_EACH = 3
+const KILLS_EACH = 4
 
 /** The arguments that take a file in by each command. */
 const COMMANDS = {
@@ -107,7 +107,7 @@ for (const kind of STORE_KINDS) {
       const random = createRandom(13)
       const made = blocksOf(readFileSync(file))
       let kills = 0
-      for (let chain = 0; kills < scaled(KILLS_EACH, 50); chain++) {
+      for (let chain = 0; kills < runsOf('process'); chain++) {
         await inScope(async (scope) => {
           const store = kind.create(scope)
           await importBlocks(store, made, { from: 1n, to: BigInt(BLOCKS) })
@@ -129,7 +129,7 @@ for (const kind of STORE_KINDS) {
       test(`${command} killed at random moments resumes, and ends with the same tables`, async (t) => {
         const random = createRandom(command === 'ingest' ? 11 : 12)
         let kills = 0
-        for (let chain = 0; kills < scaled(KILLS_EACH, 200); chain++) {
+        for (let chain = 0; kills < runsOf('process'); chain++) {
           await inScope(async (scope) => {
             const store = kind.create(scope)
             const args = COMMANDS[command](store, file)
@@ -150,7 +150,7 @@ for (const kind of STORE_KINDS) {
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       test(`${signal} ends ingest with exit status 130, and what it has begun is committed`, async () => {
-        for (let run = 0; run < scaled(1, 20); run++) {
+        for (let run = 0; run < runsOf('seconds'); run++) {
           await inScope(async (scope) => {
             const store = kind.create(scope)
             const args = COMMANDS.ingest(store, '-')

@@ -16,7 +16,7 @@ import {
   message,
 } from './fixtures/event-stream.ts'
 import { MAIN, startProgram } from './fixtures/program.ts'
-import { scaled } from './fixtures/scale.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024

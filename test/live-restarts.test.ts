@@ -10,7 +10,7 @@ import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { createRandom } from './fixtures/random.ts'
 import { freePort } from './fixtures/receiver.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -85,7 +85,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
         const core = startCore(t, port, blocksPerSecond)
         /** Heights of the events that a killed process had not read. */
         const unread = new Set<bigint>()
-        const rounds = scaled(3, 30)
+        const rounds = runsOf('process')
         const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
         for (let round = 0; round < rounds; round++) {
           const service = await startLive(t, store, buffer, args)

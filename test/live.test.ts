@@ -20,7 +20,7 @@ import {
 } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
@@ -79,7 +79,7 @@ for (const kind of STORE_KINDS) {
       const random = createRandom(7)
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const kills = scaled(5, 500)
+      const kills = runsOf('process')
       let from = 0
       for (let round = 0; round < kills; round++) {
         const service = await startLive(t, store, buffer)

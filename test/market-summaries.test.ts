@@ -26,7 +26,7 @@ import {
   type ResourceCase,
   withoutUndefined,
 } from './fixtures/resource-cases.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
@@ -185,7 +185,7 @@ for (const kind of STORE_KINDS) {
             for (const one of asked) await checkPage(base, model, one, one.cursor)
           }),
       )
-      await fc.assert(property, { seed: 1, numRuns: scaled(10, 1000) })
+      await fc.assert(property, { seed: 1, numRuns: runsOf('store') })
     })
 
     test('are never out of date, in whatever order blocks come', async () => {
@@ -203,7 +203,7 @@ for (const kind of STORE_KINDS) {
             }
           }),
       )
-      await fc.assert(property, { seed: 4, numRuns: scaled(6, 500) })
+      await fc.assert(property, { seed: 4, numRuns: runsOf('store') })
     })
 
     test('walks stay whole while markets come', async () => {
@@ -231,7 +231,7 @@ for (const kind of STORE_KINDS) {
             }
           }),
       )
-      await fc.assert(property, { seed: 2, numRuns: scaled(10, 1000) })
+      await fc.assert(property, { seed: 2, numRuns: runsOf('store') })
     })
 
     for (const name of ['perps-calm-named', 'perps-long-named']) {
@@ -336,7 +336,7 @@ for (const kind of STORE_KINDS) {
 type Run = { text: string; values: readonly (bigint | string)[] }
 
 /** Reads a page from a file as the store does, and gives what was run for it. */
-function runsOf(path: string, summaries: MarketSummaries): Run[] {
+function runsIn(path: string, summaries: MarketSummaries): Run[] {
   const database = new DatabaseSync(path, { readOnly: true, returnArrays: true })
   try {
     const reading = summaries.read(PAGE)
@@ -361,11 +361,11 @@ describe('what a page of market summaries costs', () => {
     if (kind?.name !== 'sqlite') return
     const { store, live, ids } = await fillMarkets(t, kind, 20)
     const summaries = new MarketSummaries()
-    const first = runsOf(store, summaries)
+    const first = runsIn(store, summaries)
     const ofEachMarket = first.filter(({ text }) => /_period|last_/.test(text))
     assert.equal(ofEachMarket.length, 2 * ids.length)
     assert.ok(first.length <= 2 * ids.length + 6, `${first.length} statements`)
-    assert.equal(runsOf(store, summaries).length, 2)
+    assert.equal(runsIn(store, summaries).length, 2)
     const changed = [ids[3]!, ids[4]!, ids[11]!]
     for (let height = 2; height < 40; height++) {
       await live.commit(
@@ -373,10 +373,10 @@ describe('what a page of market summaries costs', () => {
         changed.map((marketId) => pointAt(height, { marketId })),
       )
     }
-    const later = runsOf(store, summaries)
+    const later = runsIn(store, summaries)
     assert.ok(later.length <= 6 * changed.length + 2, `${later.length} statements`)
     await live.commit(40, [])
-    assert.equal(runsOf(store, summaries).length, 2)
+    assert.equal(runsIn(store, summaries).length, 2)
     const database = new DatabaseSync(store, { readOnly: true })
     for (const { text, values } of [...first, ...later]) {
       const plan = database

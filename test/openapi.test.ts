@@ -10,7 +10,7 @@ import { RESOURCES } from '../src/resources/resources.ts'
 import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { scaled } from './fixtures/scale.ts'
+import { sampled } from './fixtures/sampling.ts'
 import { ingestWhole, routedPaths, serve } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
@@ -360,9 +360,7 @@ for (const kind of ANY_STORE_KIND) {
         const store = kind.create(t)
         await ingestWhole(store, recording)
         const base = await serve(t, store)
-        const every = scaled(5, 1)
-        for (const [index, { path, params }] of golden.cases.entries()) {
-          if (index % every !== 0) continue
+        for (const { path, params } of sampled('request', golden.cases)) {
           // The cursors of other cases are replaced by a text: what matters here is the shape of the answer.
           const texts = params.map(([key, value]): [string, string] => [
             key,

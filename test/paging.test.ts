@@ -13,7 +13,7 @@ import { getPage, type PageAnswer, send } from './fixtures/http.ts'
 import { openLiveStore } from './fixtures/live-store.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
 import { queriesFor, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { keyOfNode, type ListCase, marketsOf, type Params, selectionsOf } from './fixtures/selections.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
@@ -233,7 +233,7 @@ for (const kind of STORE_KINDS) {
               for (const query of asked) await checkPage(base, model, query, query.cursor)
             }),
         )
-        await fc.assert(property, { seed: 1, numRuns: scaled(3, 1000) })
+        await fc.assert(property, { seed: 1, numRuns: runsOf('service') })
       })
 
       test(`pages of ${resource} are the same in whatever order blocks come`, async () => {
@@ -252,7 +252,7 @@ for (const kind of STORE_KINDS) {
               for (const query of asked) await checkPage(base, model, query, query.cursor)
             }),
         )
-        await fc.assert(property, { seed: 4, numRuns: scaled(2, 500) })
+        await fc.assert(property, { seed: 4, numRuns: runsOf('service') })
       })
 
       test(`pages of ${resource} asked for again and again are never out of date`, async () => {
@@ -274,7 +274,7 @@ for (const kind of STORE_KINDS) {
               assert.ok(Number(kept?.[1]) >= arrivals.length * asked.length, metrics)
             }),
         )
-        await fc.assert(property, { seed: 3, numRuns: scaled(2, 500) })
+        await fc.assert(property, { seed: 3, numRuns: runsOf('service') })
       })
 
       test(`walks over ${resource} stay whole while rows arrive`, async () => {
@@ -290,7 +290,7 @@ for (const kind of STORE_KINDS) {
               })
             }),
         )
-        await fc.assert(property, { seed: 2, numRuns: scaled(3, 1000) })
+        await fc.assert(property, { seed: 2, numRuns: runsOf('service') })
       })
     }
   })

@@ -28,7 +28,7 @@ import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
 import { pageScans } from '../src/store/scan.ts'
 import { TABLES } from '../src/store/tables.ts'
-import { scaled } from './fixtures/scale.ts'
+import { scaled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 

@@ -20,7 +20,7 @@ import { type PostgresServer, postgresProgram, startPostgresServer } from './fix
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -115,7 +115,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       }
     })()
     try {
-      for (let round = 0; round < scaled(1, 10); round++) {
+      for (let round = 0; round < runsOf('seconds'); round++) {
         await sleep(700)
         await crash(server)
       }

@@ -28,7 +28,7 @@ import {
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, sampled, scaled, seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
@@ -71,10 +71,7 @@ for (const kind of STORE_KINDS) {
       if (bytes === null) return
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
-      // A new store takes PostgreSQL far longer.
-      const every = kind === STORE_KINDS[0] ? 1 : scaled(6, 1)
-      for (const [index, { offset, height }] of begins.entries()) {
-        if (index % every !== 0) continue
+      for (const { offset, height } of sampled('change', begins, kind)) {
         await inScope(async (scope) => {
           const store = kind.create(scope)
           await ingestWell(scope, store, bytes.subarray(0, offset))
@@ -90,7 +87,7 @@ for (const kind of STORE_KINDS) {
       if (bytes === null) return
       const expected = await dumpOf(t, kind, bytes)
       const random = createRandom(7)
-      for (let run = 0; run < scaled(5, 200); run++) {
+      for (let run = 0; run < runsOf('store', kind); run++) {
         const cut = random.integer(bytes.length)
         await inScope(async (scope) => {
           const store = kind.create(scope)
@@ -204,7 +201,7 @@ for (const kind of STORE_KINDS) {
         if (bytes === null) return
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
-        for (let seed = 1; seed <= scaled(name === 'synthetic' ? 8 : 2, 100); seed++) {
+        for (const seed of seedsOf('service')) {
           await inScope((scope) => fillHoles(scope, kind, records, expected, seed))
         }
       })

@@ -22,7 +22,7 @@ import { openLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
-import { scaled } from './fixtures/scale.ts'
+import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -242,10 +242,8 @@ for (const kind of STORE_KINDS) {
         const [selection] = filtersOf(resourceCase, model) as [Selection]
         const { path, params } = targetOf(resource, selection)
         const page = await send(base, `${path}${query(params)}`)
-        const every = scaled(3, 1)
         const targets: string[] = []
-        for (const [index, odd] of ODD_TEXTS.entries()) {
-          if (index % every !== 0) continue
+        for (const odd of sampled('store', ODD_TEXTS)) {
           const text = encodeURIComponent(Buffer.from(odd, 'latin1').toString('latin1').toWellFormed())
           for (const { name } of [...parametersOf(resource), ...streamParametersOf(resource)]) {
             targets.push(`${path}?${name}=${text}`, `${path}${query(params)}&${name}=${text}`)

@@ -15,7 +15,7 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { LIVE_MARKET, OTHER_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
@@ -250,11 +250,11 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
 for (const kind of STORE_KINDS) {
   describe(`series of data points (${kind.name})`, () => {
     test('are those of the points, whatever order these came in, before and after pruning and in a copy', async (t) => {
-      for (let seed = 1; seed <= scaled(2, 8); seed++) {
+      for (const seed of seedsOf('seconds')) {
         const store = await fill(kind, t, seed)
         const base = await serve(t, store)
         assert.deepEqual(await problemsOf(store), [])
-        assert.ok((await compareSeries(base, LIVE_MARKET, seed, scaled(60, 300))) > 500)
+        assert.ok((await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))) > 500)
         await compareSeries(base, OTHER_MARKET, seed, 10)
         const copy = kind.create(t)
         await copyStore(openStore(store), openStore(copy))
@@ -269,7 +269,7 @@ for (const kind of STORE_KINDS) {
         const { fundingPeriodDataPoints } = await pruneStore(openStore(store), bound)
         assert.ok(fundingPeriodDataPoints > 50)
         assert.deepEqual(await problemsOf(store), [])
-        await compareSeries(base, LIVE_MARKET, seed, scaled(30, 200))
+        await compareSeries(base, LIVE_MARKET, seed, runsOf('comparison'))
       }
     })
 
@@ -277,7 +277,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       await ingestWhole(store, SAMPLE)
       const base = await serve(t, store)
-      await compareSeries(base, MARKET, 3, scaled(40, 200))
+      await compareSeries(base, MARKET, 3, runsOf('comparison'))
       const { interval, sources } = await seriesOf(base, MARKET, '')
       assert.equal(interval, '2s')
       assert.equal(sources.length, 2)
@@ -313,7 +313,7 @@ for (const kind of STORE_KINDS) {
             coverage: { fundingPeriodDataPoints: { marketId: string }[] }
           }>(base, '/api/v2/coverage')
           for (const { marketId } of coverage.fundingPeriodDataPoints)
-            await compareSeries(base, marketId, 5, scaled(12, 60))
+            await compareSeries(base, marketId, 5, runsOf('store'))
         }
         assert.deepEqual(
           (await dumpStore(filled)).funding_period_series,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startLive, stop } from './fixtures/live.ts'
-import { LONG, scaled } from './fixtures/scale.ts'
+import { LONG, scaled } from './fixtures/sampling.ts'
 import { soak } from './fixtures/soak.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 

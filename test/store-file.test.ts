@@ -27,7 +27,7 @@ import { send } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import { MAIN, type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
-import { LONG, scaled } from './fixtures/scale.ts'
+import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -437,7 +437,7 @@ describe('a disk that is full', options, () => {
     run: (share: number) => Promise<Outcome>,
     message: RegExp,
   ): Promise<void> {
-    for (const share of LONG ? [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7] : [0.05, 0.5]) {
+    for (const share of sampled('process', [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])) {
       const { code, stderr } = await run(share)
       assert.equal(code, 1, `with space for ${share}: ${stderr}`)
       assert.match(stderr, message)

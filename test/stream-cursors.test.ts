@@ -8,7 +8,7 @@ import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { decodeStreamCursor, encodeStreamCursor } from '../src/stream/stream-cursor.ts'
 import { idOf } from './fixtures/event-stream.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf } from './fixtures/sampling.ts'
 
 const EVENTS_OF_BLOCK = 3
 const HEIGHTS = 24
@@ -90,7 +90,7 @@ describe('the cursor of a stream', () => {
         assert.equal(had.length, held.size * EVENTS_OF_BLOCK, 'all of them')
         assert.deepEqual(eventsOf(lacks, held), [])
       }),
-      { numRuns: scaled(500, 50_000), seed: 1 },
+      { numRuns: runsOf('call'), seed: 1 },
     )
   })
 
@@ -149,7 +149,7 @@ describe('the cursor of a stream', () => {
         )
         assert.deepEqual(eventsOf(lacks, held, imported), [])
       }),
-      { numRuns: scaled(500, 50_000), seed: 1 },
+      { numRuns: runsOf('call'), seed: 1 },
     )
   })
 
@@ -251,7 +251,7 @@ describe('the cursor of a stream', () => {
           assert.ok(height <= to && to < (gaps[index + 1]?.height ?? tail.height))
         }
       }),
-      { numRuns: scaled(2_000, 200_000), seed: 1 },
+      { numRuns: runsOf('call'), seed: 1 },
     )
   })
 

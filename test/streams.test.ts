@@ -18,7 +18,7 @@ import {
 } from './fixtures/live-store.ts'
 import { startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, scaled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -195,7 +195,7 @@ for (const kind of STORE_KINDS) {
         }
         cuts++
       }
-      while (cuts < scaled(8, 100)) {
+      while (cuts < runsOf('store')) {
         for (let blocks = random.integer(12); blocks > 0; blocks--) await activity.step()
         await sleep(random.integer(150))
         await cut()
@@ -225,7 +225,7 @@ for (const kind of STORE_KINDS) {
       })()
       const events: ServerEvent[] = []
       let id: string | undefined
-      const kills = scaled(3, 100)
+      const kills = runsOf('process')
       for (let kill = 0; kill <= kills; kill++) {
         const service = startLyra(t, ['serve', '--port', '0', '--store', store])
         const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)

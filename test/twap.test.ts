@@ -20,6 +20,7 @@ import { createRunningSum } from '../src/funding/running-sum.ts'
 import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
 import { readEventFile } from '../src/records/event-file.ts'
 import { decodedEvents } from './decoded-events.ts'
+import { runsOf } from './fixtures/sampling.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
 const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
@@ -343,7 +344,7 @@ test('the running sum equals the plain formula while auctions begin and end afte
       }
       assert.deepEqual(sum.points, plain.points)
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf('call') },
   )
 })
 

@@ -13,6 +13,7 @@ import { getPage } from './fixtures/http.ts'
 import { createActivity, LIVE_MARKET, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
+import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -216,7 +217,7 @@ describe('the TypeScript client', () => {
         for (const [index, end] of ends.entries()) read(text.slice(ends[index - 1] ?? 0, end))
         assert.deepEqual([events, ids, waits], [expected, ['2'], [5]])
       }),
-      { numRuns: 500, seed: 1 },
+      { numRuns: runsOf('call'), seed: 1 },
     )
   })
 

@@ -29,18 +29,13 @@ import { runLyra, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
-import { scaled } from './fixtures/scale.ts'
+import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingest, ingestWhole, SILENT, serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const NEVER = new AbortController().signal
-
-/** All cases on SQLite; every third on the others, which take longer to make: what differs is their SQL. */
-function sampled<T>(kind: StoreKind, cases: readonly T[]): T[] {
-  return cases.filter((_, index) => kind.name === 'sqlite' || index % scaled(3, 1) === 0)
-}
 
 /** What is wrong with a store by itself. */
 async function problemsOf(store: string): Promise<Problem[]> {
@@ -94,7 +89,7 @@ for (const kind of STORE_KINDS) {
       { by: 'height', before: 905n },
       { by: 'time', before: BigInt(TIMESTAMP) },
     ]
-    for (const bound of sampled(kind, bounds)) {
+    for (const bound of sampled('change', bounds, kind)) {
       test(`leaves what is not older than ${bound.by} ${bound.before}, with spans that are right`, async (t) => {
         const store = kind.create(t)
         await ingestWhole(store, SAMPLE)
@@ -231,10 +226,7 @@ for (const kind of STORE_KINDS) {
 
   describe(`looking a store in ${kind.name} through`, () => {
     test('finds nothing wrong with any recording, and nothing that differs from its file', async (t) => {
-      for (const name of ['synthetic', 'four-providers', 'perps-long', 'virtual-stake'].slice(
-        0,
-        scaled(2, 4),
-      )) {
+      for (const name of sampled('seconds', ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'])) {
         const path = recordingPath(`${name}.evts.gz`)
         if (path === null) return skip(t, 'the recordings are not there')
         const store = kind.create(t)
@@ -270,7 +262,7 @@ for (const kind of STORE_KINDS) {
             assert.deepEqual(await problemsOf(store), [])
           }),
         ),
-        { numRuns: scaled(4, 200), seed: 1 },
+        { numRuns: runsOf('service'), seed: 1 },
       )
     })
 
@@ -388,7 +380,7 @@ for (const kind of STORE_KINDS) {
     test('finds what is wrong, and says where', async (t) => {
       const sound = kind.create(t)
       await ingestWhole(sound, SAMPLE)
-      for (const [what, sql, where, found] of sampled(kind, damages)) {
+      for (const [what, sql, where, found] of sampled('change', damages, kind)) {
         await inScope(async (scope) => {
           const store = await cloneStore(kind, scope, sound)
           await runSql(store, sql)
@@ -459,7 +451,7 @@ for (const kind of STORE_KINDS) {
     test('finds what differs from event files', async (t) => {
       const sound = kind.create(t)
       await ingestWhole(sound, SAMPLE)
-      for (const [what, sql, where, found] of sampled(kind, differences)) {
+      for (const [what, sql, where, found] of sampled('change', differences, kind)) {
         await inScope(async (scope) => {
           const store = await cloneStore(kind, scope, sound)
           await runSql(store, sql)
@@ -576,18 +568,18 @@ describe('a damaged SQLite file', () => {
     const sound = join(folder, 'sound.db')
     await ingestWhole(sound, SAMPLE)
     const bytes = readFileSync(sound)
-    const pages = bytes.length / 4096
-    for (let page = 1; page < pages; page += scaled(9, 1)) {
+    const pages = Array.from({ length: bytes.length / 4096 }, (_, page) => page)
+    for (const page of sampled('change', pages.slice(1))) {
       const damaged = join(folder, `damaged-${page}.db`)
       const copy = Buffer.from(bytes)
       copy.fill(0xa5, page * 4096, page * 4096 + 200)
       writeFileSync(damaged, copy)
       try {
         const { problems } = await checkStore(openStore(damaged))
-        assert.ok(problems.count > 0, `page ${page} of ${pages}`)
+        assert.ok(problems.count > 0, `page ${page} of ${pages.length}`)
       } catch (error) {
         // A page of the schema itself: no table can be told from another then.
-        assert.ok(error instanceof StoreError, `page ${page} of ${pages}: ${error}`)
+        assert.ok(error instanceof StoreError, `page ${page} of ${pages.length}: ${error}`)
         assert.match(error.message, /the file is damaged/)
       }
     }

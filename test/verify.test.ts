@@ -21,7 +21,7 @@ import {
 import { runLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { scaled } from './fixtures/scale.ts'
+import { sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, SILENT } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -157,9 +157,8 @@ describe('a point whose TWAP is altered by one', () => {
       const rows = await tables.read(points, all, 1_000_000)
       const ids = new Map((await tables.read(markets, all, 100)).map(([number, id]) => [number, id]))
       await tables.close()
-      const step = scaled(97, 1)
-      for (let index = 0; index < rows.length; index += step) {
-        const [market, source, timestamp, seq, price, twap] = rows[index] as string[]
+      for (const row of sampled('change', rows)) {
+        const [market, source, timestamp, seq, price, twap] = row as string[]
         const where = `market = ${market} and source = ${source} and timestamp = ${timestamp} and seq = ${seq}`
         const setTwap = (value: string) =>
           runSql(store, `update funding_period_data_points set twap = '${value}' where ${where}`)
