@@ -16,7 +16,7 @@ import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
 import { writeTo } from '../src/generate/write-to.ts'
-import { type DecodedEvent, decodedEvents } from './decoded-events.ts'
+import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
 
 /** A field as it stands in a message: its number, and its value as a number, text or bytes. */
 type Field = { no: number; value: bigint | Uint8Array }

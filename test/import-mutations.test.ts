@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, describe, test } from 'node:test'
-import { checkStore } from '../src/check/check-store.ts'
 import { ImportError } from '../src/import/import-error.ts'
 import { StoreError } from '../src/store/store.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { importInto } from './fixtures/import.ts'
 import { createRandom, type Random } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { readSegment, segmentPaths, writeSegment } from './fixtures/segments.ts'
-import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = segmentPaths('perps-calm-300')[0]!
 
@@ -169,8 +169,7 @@ for (const kind of ANY_STORE_KIND) {
               assert.ok(failure.message.includes(basename(PATH)), `run ${run}: ${failure.message}`)
             }
             try {
-              const { problems } = await checkStore(openStore(store))
-              assert.deepEqual(problems.reported, [], `run ${run}`)
+              assert.deepEqual(await problemsOf(store), [], `run ${run}`)
             } catch (error) {
               // Refused before there was a store.
               assert.ok(error instanceof StoreError && failure !== null, `run ${run}: ${error}`)

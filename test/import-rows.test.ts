@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { checkStore } from '../src/check/check-store.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { assertGoldenAnswers } from './fixtures/golden.ts'
 import { importWhole } from './fixtures/import.ts'
@@ -11,7 +11,7 @@ import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksUpTo, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
+import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails where a store has other rows than an import is to make. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
@@ -32,10 +32,9 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
 
 /** Fails where a store is not as it should be, or differs from one made from events once they have come, too. */
 async function assertReplaced(t: TestContext, kind: StoreKind, store: string, events: string): Promise<void> {
-  const faults = async () => (await checkStore(openStore(store))).problems.reported
-  assert.deepEqual(await faults(), [])
+  assert.deepEqual(await problemsOf(store), [])
   await ingestWhole(store, events)
-  assert.deepEqual(await faults(), [])
+  assert.deepEqual(await problemsOf(store), [])
   const whole = kind.create(t)
   await ingestWhole(whole, events)
   assertSameDump(await dumpStore(store), await dumpStore(whole), 'once the events have come')

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkStore } from '../src/check/check-store.ts'
 import { readCoverage } from '../src/store/coverage-rows.ts'
 import { StoreError, StoreUnavailableError } from '../src/store/store.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
@@ -115,8 +115,7 @@ for (const kind of STORE_KINDS) {
           for (let round = 0; round < KILLS_EACH; round++) {
             if (!(await killAfter(scope, args, wholeMs * (0.3 + random.integer(500) / 1000)))) break
             kills++
-            const { problems } = await checkStore(openStore(store))
-            assert.deepEqual(problems.reported, [], `chain ${chain}, round ${round}`)
+            assert.deepEqual(await problemsOf(store), [], `chain ${chain}, round ${round}`)
           }
           await finish(scope, 'ingest', args)
           assertSameDump(await dumpStore(store), expected, `chain ${chain}`)

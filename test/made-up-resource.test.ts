@@ -62,7 +62,7 @@ const SUITES: [
   ],
   [
     'requests, schemas, tables of exports',
-    ['page-requests.test.ts', 'node-schemas.test.ts', 'export-tables.test.ts', 'tables.test.ts'],
+    ['page-request.test.ts', 'node-schemas.test.ts', 'export-tables.test.ts', 'tables.test.ts'],
     null,
     { once: 37, byStore: 2 },
   ],
@@ -79,7 +79,12 @@ const SUITES: [
     { once: 1, byStore: 3 },
   ],
   ['the way from the wire', ['fixtures/trades/wire.test.ts'], null, { once: 0, byStore: 2 }],
-  ['check, and pruning', ['upkeep.test.ts'], 'whatever events there are', { once: 0, byStore: 1 }],
+  [
+    'check, and pruning',
+    ['check-prune-backup.test.ts'],
+    'whatever events there are',
+    { once: 0, byStore: 1 },
+  ],
 ]
 
 const MADE_BY_STORES = new Set([

@@ -3,13 +3,11 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, test } from 'node:test'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
-import { checkAgainstFiles } from '../src/check/check-against-files.ts'
-import { checkStore } from '../src/check/check-store.ts'
-import { findEventFiles } from '../src/records/event-paths.ts'
+import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { send } from './fixtures/http.ts'
 import { type OldAnswers, readOldAnswers, restoreOldStore } from './fixtures/old-store.ts'
-import { ingestWhole, SILENT, serve } from './fixtures/service.ts'
+import { ingestWhole, serve } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -77,7 +75,7 @@ for (const kind of STORE_KINDS) {
       await openStore(old).migrate()
       const made = kind.create(t)
       await ingestWhole(made, files)
-      assert.deepEqual((await checkStore(openStore(old))).problems.reported, [])
+      assert.deepEqual(await problemsOf(old), [])
       const [ours, theirs] = [await dumpStore(old), await dumpStore(made)]
       for (const table of ['funding_period_spans', 'funding_period_series'])
         assert.deepEqual(ours[table], theirs[table], table)
@@ -108,11 +106,9 @@ for (const kind of STORE_KINDS) {
       const made = kind.create(t)
       await ingestWhole(made, files)
       const check = async () => {
-        const found = await checkStore(openStore(old))
-        const options = { log: SILENT, signal: new AbortController().signal }
-        const compared = await checkAgainstFiles(openStore(old), findEventFiles([files]), found, options)
+        const { told, compared } = await checkWithFiles(old, files)
         assert.deepEqual(
-          found.problems.reported.filter(({ where }) => !/^(instruments|assets) /.test(where)),
+          told.filter(({ where }) => !/^(instruments|assets) /.test(where)),
           [],
         )
         assert.equal(compared!.heights.length, 1)

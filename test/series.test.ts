@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLyraClient } from '../client/src/index.ts'
-import { checkStore } from '../src/check/check-store.ts'
 import { compareNumbers } from '../src/domain/compare-numbers.ts'
 import { INTERVALS } from '../src/domain/intervals.ts'
 import { SOURCES } from '../src/resources/funding-period-data-points/description.ts'
 import { copyStore } from '../src/store/copy-store.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -183,8 +183,6 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
   }
   return buckets
 }
-
-const problemsOf = async (store: string) => (await checkStore(openStore(store))).problems.reported
 
 /** A point whose numbers say nothing of its time, some of them written in other ways than the core does. */
 function oddPoint(height: number, random: ReturnType<typeof createRandom>, time: bigint, seq: bigint) {

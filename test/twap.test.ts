@@ -19,7 +19,7 @@ import { carriedOver, type PricePoint, placementOf } from '../src/funding/point-
 import { createRunningSum } from '../src/funding/running-sum.ts'
 import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
 import { readEventFile } from '../src/records/event-file.ts'
-import { decodedEvents } from './decoded-events.ts'
+import { decodedEvents } from './fixtures/decoded-events.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const

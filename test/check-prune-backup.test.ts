@@ -6,13 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Logger } from 'pino'
 import { projectBlock } from '../src/blocks/project-block.ts'
-import { checkAgainstFiles } from '../src/check/check-against-files.ts'
 import { checkStore } from '../src/check/check-store.ts'
-import type { Problem } from '../src/check/problems.ts'
 import { parseBound } from '../src/cli/bound.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
 import { formatTime, readTime } from '../src/domain/time.ts'
-import { findEventFiles } from '../src/records/event-paths.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import { keepPruned } from '../src/store/keep-pruned.ts'
@@ -21,6 +18,7 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import type { PruneBound } from '../src/store/pruner.ts'
 import { StoreError } from '../src/store/store.ts'
 import { TABLES } from '../src/store/tables.ts'
+import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
@@ -31,17 +29,9 @@ import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { ingest, ingestWhole, SILENT, serve } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
-
-const NEVER = new AbortController().signal
-
-/** What is wrong with a store by itself. */
-async function problemsOf(store: string): Promise<Problem[]> {
-  const { problems } = await checkStore(openStore(store))
-  return problems.reported
-}
 
 /** The rows of a dump that a bound leaves. */
 function keptRows(dump: StoreDump, { by, before }: PruneBound): StoreDump {
@@ -525,15 +515,6 @@ function futureBatches(count: number, known: Coverage) {
   })
 }
 
-async function checkWithFiles(store: string, path: string) {
-  const check = await checkStore(openStore(store))
-  const compared = await checkAgainstFiles(openStore(store), findEventFiles([path]), check, {
-    log: SILENT,
-    signal: NEVER,
-  })
-  return { told: check.problems.reported, notes: check.notes, compared }
-}
-
 async function rowCounts(store: string): Promise<Record<string, number>> {
   return (await checkStore(openStore(store))).rows
 }
@@ -693,8 +674,7 @@ describe('lyra prune', () => {
       store,
       part('rest.evts', (height) => height > 700),
     )
-    const { problems } = await checkStore(openStore(store))
-    assert.deepEqual(problems.reported, [])
+    assert.deepEqual(await problemsOf(store), [])
     const after = await getPage(base, path, [['pagination.first', '5000']])
     assert.ok(after.edges.length > before.edges.length)
   })

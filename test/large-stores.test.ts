@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { checkStore } from '../src/check/check-store.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import type { Row } from '../src/resources/resource.ts'
@@ -20,6 +19,7 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { readSeries } from '../src/store/read-series.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { TABLES } from '../src/store/tables.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { readRecording } from './fixtures/event-stream.ts'
@@ -146,7 +146,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
         heard.some((text) => /^insert into \w+ \([^)]*\) values/.test(text)),
         'few rows',
       )
-      assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+      assert.deepEqual(await problemsOf(store), [])
     })
 
     test(`what imports and events bring is the same as on one machine (${kind.name})`, async (t) => {
@@ -295,7 +295,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
     }
     for (const partition of ['points_until_2027', 'points_2027'])
       assert.ok((await count(store, partition)) > 100, partition)
-    assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+    assert.deepEqual(await problemsOf(store), [])
   })
 })
 

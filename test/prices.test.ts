@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { checkStore } from '../src/check/check-store.ts'
 import { copyStore } from '../src/store/copy-store.ts'
+import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
@@ -82,7 +82,7 @@ for (const kind of STORE_KINDS) {
           interval,
         )
       }
-      assert.deepEqual((await checkStore(openStore(store))).problems.reported, [])
+      assert.deepEqual(await problemsOf(store), [])
     })
 
     test('stay as they are in a copy, and when their events come again', async (t) => {
