@@ -15,9 +15,9 @@ import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-sto
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, SQLITE, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const TARGETS = [
   '/api/v2/checkpoints?pagination.first=5',
@@ -36,8 +36,7 @@ function lasting({ status, headers, text }: Answer): unknown {
 for (const kind of STORE_KINDS) {
   describe(`pages from memory (${kind.name})`, () => {
     test('and those that are made, many at a time, hold what each is by itself', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store, { cacheBytes: 0 })
       const targets = [...Array(150).keys()].map(
         (index) => `/api/v2/funding-periods/data-points/${MARKET}?pagination.first=${2 * index + 1}`,
@@ -54,8 +53,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are what reading the rows gives, headers included', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
       for (const target of TARGETS) {
         for (const headers of [{}, { 'Accept-Encoding': 'gzip' }, { Origin: 'https://example.org' }]) {
@@ -108,8 +106,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are forgotten when rows are pruned', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
       const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
       const [from] = /"timestamp":"\d+/.exec(before[1]!)!
@@ -158,12 +155,9 @@ test('Pages from memory of replicas are those of the block that they name, which
 })
 
 describe('pages from memory of a SQLite file', () => {
-  const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
-
   test('are forgotten when someone else writes to it', async (t) => {
-    if (kind === undefined) return
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    if (SQLITE === undefined) return
+    const store = await storeOf(t, SQLITE, SAMPLE)
     const base = await serve(t, store)
     const target = TARGETS[1]!
     for (let time = 0; time < 2; time++) await send(base, target)
@@ -172,7 +166,7 @@ describe('pages from memory of a SQLite file', () => {
   })
 
   test('are forgotten when another file takes its place', async (t) => {
-    if (kind === undefined) return
+    if (SQLITE === undefined) return
     const other = recordingPath('perps-long.evts.gz')
     if (other === null) return skip(t, 'perps-long is not there')
     const folder = temporaryFolder(t)

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { curlSample, typescriptSample } from '../web/reference/samples.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
-import { send } from './fixtures/http.ts'
+import { getJson, send } from './fixtures/http.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -24,11 +24,10 @@ const MAX_HEIGHT = 1_900
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
   if (browser === null) return null
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, NAMED_SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, NAMED_SAMPLE)
   const base = await serve(t, store)
   const opened = await openPage(browser, base, { colorScheme })
-  const document = JSON.parse((await send(base, '/openapi.json')).text) as Document
+  const document = await getJson<Document>(base, '/openapi.json')
   await opened.page.goto('/docs')
   await opened.page.waitForSelector('.operation')
   return { ...opened, base, document }

@@ -16,7 +16,7 @@ import {
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { ANY_STORE_KIND, openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openReader, STORE_KINDS } from './fixtures/stores.ts'
 
 const LIMIT = 500
 const RARE = 999_999n
@@ -82,8 +82,7 @@ for (const kind of STORE_KINDS) {
       }
       // In one commit: each by itself would write the series of all those times anew.
       await live.commitAll(all)
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
+      const reader = await openReader(t, store)
       return reader
     }
 
@@ -135,8 +134,7 @@ for (const kind of STORE_KINDS) {
         }))
         await live.commit(height, checkpoints)
       }
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
+      const reader = await openReader(t, store)
       const { rows, calls } = await readAll(reader, checkpoints, {})
       assert.equal(rows.length, 2_100)
       assert.equal(calls, 5)

@@ -6,10 +6,10 @@ import type { MarketEvent } from '../src/events/event.ts'
 import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { decodeEvent } from '../src/resources/arrivals.ts'
 import { beginOf, readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { LIVE_MARKET, OTHER_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -66,8 +66,7 @@ for (const kind of STORE_KINDS) {
         if (path === null) return t.skip('the recording is not here')
         const expected = auctionsByBlocks(path)
         assert.ok(expected.size > 0)
-        const store = kind.create(t)
-        await ingestWhole(store, path)
+        const store = await storeOf(t, kind, path)
         const base = await serve(t, store)
         const random = createRandom(name.length)
         for (const [marketId, intervals] of expected) {
@@ -140,7 +139,7 @@ for (const kind of STORE_KINDS) {
         const { status, text } = await send(base, `/api/v2/auctions/${target}`)
         return [status, JSON.parse(text).details[0]?.code ?? JSON.parse(text).message]
       }
-      assert.equal((await send(base, `/api/v2/auctions/${LIVE_MARKET}`)).status, 503)
+      assert.equal(await statusOf(base, `/api/v2/auctions/${LIVE_MARKET}`), 503)
       const live = await openLiveStore(t, store)
       await live.commit(1, [pointAt(1), auction(1, false)])
       assert.deepEqual(await auctionsOf(base, OTHER_MARKET), {

@@ -20,14 +20,14 @@ import {
   marketData,
   provision,
 } from './fixtures/event-stream.ts'
-import { query, send } from './fixtures/http.ts'
+import { query, send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { runWell, startService } from './fixtures/program.ts'
 import { ask } from './fixtures/raw-http.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const PATH = '/api/v2/coverage'
@@ -103,8 +103,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('coverage of one market, and what is no market and no cursor', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const all = await part(base, [])
       const { marketId } = all.fundingPeriodDataPoints[1]!
@@ -162,8 +161,7 @@ for (const kind of STORE_KINDS) {
 test('Coverage of a SQLite file is not made by the thread that answers', async (t) => {
   const store = join(temporaryFolder(t), 'lyra.db')
   await ingestWhole(store, SAMPLE)
-  const reader = await openStore(store).openReader()
-  t.after(() => reader.close())
+  const reader = await openReader(t, store)
   let read = 0
   const watched: Reader = {
     ...reader,
@@ -174,7 +172,7 @@ test('Coverage of a SQLite file is not made by the thread that answers', async (
     reader: watched,
     maker: { ...makerOf(reader), make: async () => null },
   })
-  assert.equal((await send(base, PATH)).status, 503)
+  assert.equal(await statusOf(base, PATH), 503)
   assert.equal(read, 0)
 })
 
@@ -183,8 +181,7 @@ test('Readiness says that the store is unreachable, and where it is says the log
   await ingestWhole(store, SAMPLE)
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
-  const reader = await openStore(store).openReader()
-  t.after(() => reader.close())
+  await openReader(t, store)
   const base = await serve(t, store, { log })
   rmSync(store)
   for (let count = 0; count < 3; count++) {
@@ -210,10 +207,9 @@ test('What keeps the ingestion from writing does not say where the store is', as
   raw.close()
   const next = join(folder, 'next.evts')
   writeFileSync(next, fileOf({ height: 7 }, { height: 8 }))
-  const program = startLyra(t, ['serve', '--port', '0', '--store', store, next])
-  const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+  const { service: program, base } = await startService(t, ['--store', store, next])
   await program.printed(/ingestion stopped: .*private-name\.db: /)
-  const { text } = await send(base!, '/ready')
+  const { text } = await send(base, '/ready')
   assert.match(text, /"intake stopped","message":"the store: [^"]*harmed/)
   assert.doesNotMatch(text, /private-name/)
 })
@@ -239,7 +235,6 @@ test('Stores, their logs, backups and buffers are made for their owner alone', a
   for (const name of ['other.db', 'other.db-wal', 'other.db-shm']) assert.equal(modeOf(name), '600', name)
   await reader.close()
   await writer.close()
-  const backup = await runLyra(t, ['backup', '--store', path('other.db'), path('backup.db')])
-  assert.equal(backup.code, 0, backup.stderr)
+  await runWell(t, ['backup', '--store', path('other.db'), path('backup.db')])
   assert.equal(modeOf('backup.db'), '600')
 })

@@ -23,13 +23,13 @@ import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, send } from './fixtures/http.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { addressOf, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
@@ -81,8 +81,7 @@ for (const kind of STORE_KINDS) {
     ]
     for (const bound of sampled('change', bounds, kind)) {
       test(`leaves what is not older than ${bound.by} ${bound.before}, with spans that are right`, async (t) => {
-        const store = kind.create(t)
-        await ingestWhole(store, SAMPLE)
+        const store = await storeOf(t, kind, SAMPLE)
         const before = await dumpStore(store)
         const report = await pruneStore(openStore(store), bound)
         const after = await dumpStore(store)
@@ -99,8 +98,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('a bound by which nothing goes is not noted, and a lower one does not take back a higher', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const noted = async (bound: PruneBound) => {
         await pruneStore(openStore(store), bound)
         return (await dumpStore(store)).pruned
@@ -114,8 +112,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('cursors of rows that are gone stay good, in both directions', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
       const cursors = []
@@ -135,8 +132,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('pages of a funding period are right when a part of it has gone', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       await pruneStore(openStore(store), { by: 'time', before: 1696500400000000000n })
       const all = await getPage(base, POINTS, [['pagination.first', '5000']])
@@ -193,8 +189,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('what is kept is counted from the last block, and pruned at once', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const stop = new AbortController()
       const lines: string[] = []
       const log = { info: (line: string) => lines.push(line), error: assert.fail } as unknown as Logger
@@ -219,8 +214,7 @@ for (const kind of STORE_KINDS) {
       for (const name of sampled('seconds', ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'])) {
         const path = recordingPath(`${name}.evts.gz`)
         if (path === null) return skip(t, 'the recordings are not there')
-        const store = kind.create(t)
-        await ingestWhole(store, path)
+        const store = await storeOf(t, kind, path)
         const { told, compared } = await checkWithFiles(store, path)
         assert.deepEqual(told, [], name)
         const {
@@ -368,8 +362,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     test('finds what is wrong, and says where', async (t) => {
-      const sound = kind.create(t)
-      await ingestWhole(sound, SAMPLE)
+      const sound = await storeOf(t, kind, SAMPLE)
       for (const [what, sql, where, found] of sampled('change', damages, kind)) {
         await inScope(async (scope) => {
           const store = await cloneStore(kind, scope, sound)
@@ -384,8 +377,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('passes over spans of blocks that are wider than their points, or have none', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       await runSql(
         store,
         `update funding_period_block_spans set first_timestamp = first_timestamp - 1, last_timestamp = last_timestamp + 1;
@@ -439,8 +431,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     test('finds what differs from event files', async (t) => {
-      const sound = kind.create(t)
-      await ingestWhole(sound, SAMPLE)
+      const sound = await storeOf(t, kind, SAMPLE)
       for (const [what, sql, where, found] of sampled('change', differences, kind)) {
         await inScope(async (scope) => {
           const store = await cloneStore(kind, scope, sound)
@@ -459,8 +450,7 @@ for (const kind of STORE_KINDS) {
       const part = join(temporaryFolder(t), 'part.evts')
       const isIn = (height: number) => (height >= 100 && height < 400) || height >= 500
       writeFileSync(part, joinRecords(records.filter(({ height }) => isIn(height))))
-      const whole = kind.create(t)
-      await ingestWhole(whole, SAMPLE)
+      const whole = await storeOf(t, kind, SAMPLE)
       const ofWhole = await checkWithFiles(whole, part)
       assert.deepEqual(ofWhole.told, [])
       assert.deepEqual(ofWhole.compared!.heights, [
@@ -479,8 +469,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('files of another chain, of other blocks, or damaged ones are reported', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const file = join(temporaryFolder(t), 'other.evts')
       const chain = 'core-scenarios'
       const problemsWith = async (bytes: Buffer) => {
@@ -581,10 +570,8 @@ describe('a damaged SQLite file', () => {
 
 describe('lyra check', () => {
   test('prints what was checked, and the same as JSON', async (t) => {
-    const store = STORE_KINDS.at(-1)!.create(t)
-    await ingestWhole(store, SAMPLE)
-    const people = await runLyra(t, ['check', '--store', store])
-    assert.equal(people.code, 0, people.stdout)
+    const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
+    const people = await runWell(t, ['check', '--store', store])
     assert.match(people.stdout, /2,708 rows checked\nNo problems found\.\n$/)
     const folder = temporaryFolder(t)
     const machines = await runLyra(t, ['check', '--json', '--store', store, SAMPLE], {
@@ -613,12 +600,10 @@ describe('lyra check', () => {
 
 describe('lyra prune', () => {
   test('says how it reads --before, deletes, and reports', async (t) => {
-    const store = STORE_KINDS.at(-1)!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '300'])
     assert.match(counted.stdout, /^Would be deleted .*: 749 data points, 11 checkpoints\.\n$/)
-    const byHeight = await runLyra(t, ['prune', '--store', store, '--before', '300'])
-    assert.equal(byHeight.code, 0, byHeight.stderr)
+    const byHeight = await runWell(t, ['prune', '--store', store, '--before', '300'])
     assert.match(byHeight.stderr, /--before is read as a height: block 300/)
     assert.match(byHeight.stdout, /older than block 300: 749 data points, 11 checkpoints\.\n/)
     const byTime = await runLyra(t, [
@@ -692,8 +677,7 @@ describe('lyra prune', () => {
     assert.match(counted.stdout, /: 1 data points, 0 checkpoints\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
     await service.printed(/pruned, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
-    service.child.kill('SIGTERM')
-    assert.equal((await service.outcome).code, 0)
+    await end(service)
     const dump = await dumpStore(store)
     assert.equal(dump.funding_period_data_points!.length, 1)
     assert.deepEqual(await problemsOf(store), [])
@@ -712,13 +696,12 @@ describe('lyra prune', () => {
     const startedAt = Math.floor(Date.now() / 1000)
     const args = ['serve', '--store', store, '--port', '0', '--keep', '1h', '--workers', '2']
     const service = startLyra(t, args)
-    const [, base] = await service.printed(/on (http:\S+?)["\s]/)
+    const base = await addressOf(service)
     await service.printed(/old rows cannot be pruned/)
-    const { text } = await send(base!, '/metrics')
+    const { text } = await send(base, '/metrics')
     assert.match(text, /^lyra_prune_failed 1$/m)
     assert.ok(Number(/^lyra_start_timestamp_seconds (\d+)$/m.exec(text)![1]) >= startedAt, text)
-    service.child.kill('SIGTERM')
-    assert.equal((await service.outcome).code, 0)
+    await end(service)
   })
 
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { send } from './fixtures/http.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -15,8 +15,7 @@ describe('the command line', () => {
     assert.equal(code, 0)
     for (const command of ['ingest', 'serve', 'status', 'check', 'verify', 'prune', 'backup', 'generate']) {
       assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
-      const help = await runLyra(t, [command, '--help'])
-      assert.equal(help.code, 0)
+      const help = await runWell(t, [command, '--help'])
       assert.match(help.stdout, new RegExp(`Usage: (lyra )?${command}`))
       for (const flag of help.stdout.matchAll(/^ {2}--(?!help)([a-z-]+)/gm)) {
         assert.match(
@@ -86,8 +85,7 @@ describe('the command line', () => {
 
   test('ingest reports what it did, for people and as JSON', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
-    const people = await runLyra(t, ['ingest', '--store', store, SAMPLE])
-    assert.equal(people.code, 0)
+    const people = await runWell(t, ['ingest', '--store', store, SAMPLE])
     assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
     assert.match(people.stdout, /funding period data points: 2,298 rows written/)
     const machines = await runLyra(t, ['ingest', '--json', SAMPLE], { env: { LYRA_STORE: store } })
@@ -101,10 +99,9 @@ describe('the command line', () => {
 
   test('serve takes files in while it serves, and a signal stops it', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
-    const service = startLyra(t, ['serve', '--port', '0', '--store', store, SAMPLE])
-    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const { service, base } = await startService(t, ['--store', store, SAMPLE])
     await service.printed(/ingestion ended/)
-    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')
     service.child.kill('SIGTERM')

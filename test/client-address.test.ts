@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { countedAddress } from '../src/api/http/client-address.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -37,8 +37,7 @@ test('An address is counted without its port, IPv6 by its network of 64 bits, ma
 })
 
 test('The rate of requests is that of an address without its port', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const base = await serve(t, store, { rateLimit: 1, trustProxy: true, cacheBytes: 0 })
   const statusOf = async (address: string) =>
     (await ask(base, `GET ${CHECKPOINTS}?pagination.first=1`, { 'X-Forwarded-For': address })).status

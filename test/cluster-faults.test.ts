@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeCluster } from '../src/store/inspection.ts'
 import { send } from './fixtures/http.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -20,8 +20,7 @@ test('a worker that is down is named with its address to operators alone', () =>
 
 for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
   test(`nothing is said of a cluster where there is none (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
     assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
     assert.match((await send(base, '/metrics')).text, /^lyra_cluster_faults 0$/m)
@@ -30,8 +29,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
 
 for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
   test('tables that are no longer distributed are named, until they are again', async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
     const schema = new URL(store).searchParams.get('schema')!
     const ready = async () => (await send(base, '/ready')).text
@@ -46,7 +44,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
     assert.match((await check()).stdout, named)
     const backup = await runLyra(t, ['backup', 'b.dump', '--store', store])
     assert.match(backup.stderr, /pg_dump .*pg_restore --clean .*lyra migrate --citus --store /)
-    assert.equal((await runLyra(t, ['migrate', '--citus', '--store', store])).code, 0)
+    await runWell(t, ['migrate', '--citus', '--store', store])
     await until(async () => !/cluster/.test(await ready()), 'all is well')
     assert.doesNotMatch(await status(), /not distributed/)
     assert.equal((await check()).code, 0)

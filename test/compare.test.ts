@@ -13,9 +13,9 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { dumpStore } from './fixtures/dump-store.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, recordingPath, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -109,8 +109,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are compared over the blocks that both hold', async (t) => {
-      const whole = kind.create(t)
-      await ingestWhole(whole, NAMED_SAMPLE)
+      const whole = await storeOf(t, kind, NAMED_SAMPLE)
       const parts: [what: string, isIn: (height: number) => boolean, heights: string][] = [
         ['the first', (height) => height <= 400, '1-400'],
         ['the last', (height) => height > 400, '401-905'],
@@ -185,24 +184,21 @@ describe('services that are compared', () => {
   })
 
   test('may be a data node of the reference', async (t) => {
-    const store = kind!.create(t)
-    await ingestWhole(store, NAMED_SAMPLE)
+    const store = await storeOf(t, kind!, NAMED_SAMPLE)
     const reference = await serveAsReference(t, await serve(t, store))
     const result = await compare(store, reference)
     assert.deepEqual(outcomes(result), {
       ...ALL,
       instruments: `${reference} does not list them`,
     })
-    const changed = kind!.create(t)
-    await ingestWhole(changed, NAMED_SAMPLE)
+    const changed = await storeOf(t, kind!, NAMED_SAMPLE)
     await runSql(changed, "update checkpoints set hash = 'ff' where at_block = 300")
     assert.equal(outcomes(await compare(reference, changed)).checkpoints, 'differs')
   })
 
   test('may be a data node that lost the points of a block but one, and times below the microsecond', async (t) => {
     for (const name of ['perps-long', 'synthetic']) {
-      const store = kind!.create(t)
-      await ingestWhole(store, recordingPath(`${name}.evts.gz`)!)
+      const store = await storeOf(t, kind!, recordingPath(`${name}.evts.gz`)!)
       const rows = (await dumpStore(store)).funding_period_data_points!.map(
         (row) => JSON.parse(row) as string[],
       )
@@ -234,8 +230,7 @@ describe('services that are compared', () => {
       // The first real difference is found all the same.
       const [, source, timestamp, seq] = [...kept.values()].at(-1)!
       const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`
-      const changed = kind!.create(t)
-      await ingestWhole(changed, recordingPath(`${name}.evts.gz`)!)
+      const changed = await storeOf(t, kind!, recordingPath(`${name}.evts.gz`)!)
       await runSql(changed, `update funding_period_data_points set twap = '77777' where ${where}`)
       const { difference } = pointsOf(await compare(changed, reference))
       assert.deepEqual([difference?.fields, difference?.key.seq], [['twap'], seq])
@@ -243,8 +238,7 @@ describe('services that are compared', () => {
   })
 
   test('that are no such service, hold nothing or are of another chain are said to be so', async (t) => {
-    const store = kind!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind!, SAMPLE)
     const strange = await listen(t, (_, respond) => respond(200, '<html>'))
     await assert.rejects(compare(store, strange), /not JSON/)
     const hollow = await listen(t, (_, respond) => respond(200, '{"coverage":{"chainId":"a"}}'))
@@ -281,8 +275,7 @@ describe('services that are compared', () => {
   })
 
   test('that refuse a request because there were too many are asked again', async (t) => {
-    const store = kind!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind!, SAMPLE)
     const base = await serve(t, store)
     let refused = 0
     const busy = await listen(t, (path, respond) => {
@@ -303,8 +296,7 @@ describe('services that are compared', () => {
     const folder = temporaryFolder(t)
     const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')]
     for (const store of [a, b]) await ingestWhole(store, NAMED_SAMPLE)
-    const same = await runLyra(t, ['compare', a, b])
-    assert.equal(same.code, 0, same.stderr)
+    const same = await runWell(t, ['compare', a, b])
     assert.match(same.stdout, /^checkpoints: 36 rows are the same$/m)
     assert.match(same.stdout, /^No difference in the 5 resources compared\.$/m)
     await runSql(b, "update checkpoints set hash = 'ff' where at_block = 300")

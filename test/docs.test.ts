@@ -18,7 +18,7 @@ import {
 } from './fixtures/documentation.ts'
 import { send } from './fixtures/http.ts'
 import { postgresProgram } from './fixtures/postgres-server.ts'
-import { MAIN, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { MAIN, runWell, startLyra, startProgram } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { referencePath, SAMPLE, skip } from './fixtures/shared.ts'
@@ -151,8 +151,7 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
         const run = t.test(`${page.path}: PostgreSQL`, async (t) => {
           if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested on (LYRA_TEST_STORE)')
           const database = await createDatabase(t, page.path)
-          const copied = await runLyra(t, ['copy', '--from', sample.store, '--to', database])
-          assert.equal(copied.code, 0, copied.stderr)
+          await runWell(t, ['copy', '--from', sample.store, '--to', database])
           await runBlocks(t, withDatabase, { sample, database })
         })
         running.push(run)

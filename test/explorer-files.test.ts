@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { readStaticFiles } from '../src/api/http/static-files.ts'
-import { type Answer, send } from './fixtures/http.ts'
+import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -83,7 +83,7 @@ describe('the pages that the service serves', () => {
     const base = await serve(t, STORE_KINDS[0]!.create(t))
     const [asset] = assetsOf(await send(base, '/'))
     for (const path of ['/', '/docs', asset!]) {
-      assert.equal((await send(base, path, { method: 'POST' })).status, 405, path)
+      assert.equal(await statusOf(base, path, { method: 'POST' }), 405, path)
       const options = await send(base, path, { method: 'OPTIONS' })
       assert.deepEqual([options.status, options.headers.allow], [204, 'GET, HEAD, OPTIONS'], path)
     }
@@ -106,7 +106,7 @@ describe('the pages that the service serves', () => {
 
   test('answer whatever the rate of requests and the store', async (t) => {
     const base = await serve(t, STORE_KINDS[0]!.create(t), { rateLimit: 1 })
-    for (let asked = 0; asked < 12; asked++) assert.equal((await send(base, '/')).status, 200)
+    for (let asked = 0; asked < 12; asked++) assert.equal(await statusOf(base, '/'), 200)
   })
 
   test('that are not built are none', (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import type { Auctions, Coverage, FundingEstimate, FundingPeriod, FundingPeriodDataPoint } from 'lyra-client'
 import type { Download, Page } from 'playwright-core'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
@@ -9,23 +9,21 @@ import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised, cumulative, dueWithin, readPeriod, whoPays } from '../web/src/periods/period.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
-import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
+import { eventually } from './fixtures/browser.ts'
 import {
-  ask,
   BTC,
   cellsOf,
   ETH,
   exactFigure,
   FUNDING,
   figure,
-  openExplorer,
   SOL,
   settled,
+  explorerTest as test,
   watchRequests,
 } from './fixtures/explorer.ts'
-import { getPage } from './fixtures/http.ts'
+import { getJson, getPage } from './fixtures/http.ts'
 import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
-import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
@@ -70,13 +68,11 @@ async function bytesOf(download: Download): Promise<Buffer> {
 }
 
 describe("the explorer's funding", () => {
-  test('shows rates, payments and who pays whom as the core sent them, in the asset of the market', async (t) => {
-    const setting = await openExplorer(t, 'perps-long-named.evts.gz')
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base, {
-      permissions: ['clipboard-read', 'clipboard-write'],
-    })
+  test('shows rates, payments and who pays whom as the core sent them, in the asset of the market', async ({
+    t,
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording('perps-long-named.evts.gz')
     const asked = watchRequests(page)
     await page.goto(FUNDING)
     await settled(page)
@@ -109,7 +105,7 @@ describe("the explorer's funding", () => {
       assert.equal(await exactFigure(page, 'cumulative'), writeDecimal(cumulative(paid.map(readPeriod))))
       assert.match(text, new RegExp(`Cumulative, ${paid.length} due in this range`))
 
-      const { fundingEstimate } = await ask<{ fundingEstimate: FundingEstimate }>(
+      const { fundingEstimate } = await getJson<{ fundingEstimate: FundingEstimate }>(
         base,
         `/api/v2/funding-estimates/${BTC}`,
       )
@@ -222,7 +218,7 @@ describe("the explorer's funding", () => {
         const time = await page.locator('.time-value').innerText()
         const start = BigInt(Date.parse(time.replace(' ', 'T').replace(' UTC', 'Z'))) * 1_000_000n
         const interval = /in steps of (\w+)/.exec(await page.locator('.figures').innerText())![1]!
-        const { series } = await ask<{ series: Parameters<typeof readSeries>[0] }>(
+        const { series } = await getJson<{ series: Parameters<typeof readSeries>[0] }>(
           base,
           `${SERIES}?interval=${interval}`,
         )
@@ -360,7 +356,7 @@ describe("the explorer's funding", () => {
       const lines = (await bytesOf(chart)).toString().trim().split('\r\n')
       assert.match(lines[0]!, /^start,intervalNanoseconds,externalSeq,externalCount,externalPriceFirst/)
       assert.ok(lines.length > 100)
-      const points = await ask<{ series: Parameters<typeof readSeries>[0] }>(base, `${SERIES}?buckets=1`)
+      const points = await getJson<{ series: Parameters<typeof readSeries>[0] }>(base, `${SERIES}?buckets=1`)
       const count = (column: number) =>
         lines.slice(1).reduce((sum, line) => sum + BigInt(line.split(',')[column] || 0), 0n)
       const internal = points.series.sources.find(({ dataPointType }) => dataPointType === 'SOURCE_INTERNAL')!
@@ -373,17 +369,15 @@ describe("the explorer's funding", () => {
       const rows = (await bytesOf(csv)).toString().trim().split(/\r?\n/)
       assert.equal(rows.length - 1, periods.length)
     })
-    assert.deepEqual(faults, [])
   })
 
-  test('does not draw a difference in auction, shades it, and says why a period paid nothing', async (t) => {
-    const setting = await openExplorer(t, 'perps-long-named.evts.gz')
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('does not draw a difference in auction, shades it, and says why a period paid nothing', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording('perps-long-named.evts.gz')
     await page.goto(`/?view=funding&market=${ETH}&span=all`)
     await settled(page)
-    const { series } = await ask<{ series: Parameters<typeof readSeries>[0] }>(
+    const { series } = await getJson<{ series: Parameters<typeof readSeries>[0] }>(
       base,
       `/api/v2/series/funding-period-data-points/${ETH}?interval=2s`,
     )
@@ -392,8 +386,9 @@ describe("the explorer's funding", () => {
       [external, internal].some((of) => of !== null && /^0+$/.test(of.twap.last)),
     )
     assert.ok(without !== undefined, 'the recording has a period that begins in auction')
-    const { auctions } = await ask<{ auctions: Auctions }>(base, `/api/v2/auctions/${ETH}`)
-    const { lastTimestamp } = (await ask<{ coverage: Coverage }>(base, '/api/v2/coverage')).coverage.blocks
+    const { auctions } = await getJson<{ auctions: Auctions }>(base, `/api/v2/auctions/${ETH}`)
+    const { lastTimestamp } = (await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')).coverage
+      .blocks
     const spelt = ({ start, end }: { start: string; end?: string }) =>
       `from ${formatTime(start).slice(0, 19)} to ${formatTime(end ?? lastTimestamp).slice(0, 19)}`
     const others = auctions.intervals.length - 1
@@ -434,12 +429,12 @@ describe("the explorer's funding", () => {
     await settled(page)
     assert.equal(await figure(page, 'difference'), '–')
     assert.match(await figure(page, 'basis-points'), /in auction since the period began/)
-    assert.deepEqual(faults, [])
   })
 
-  test('says when a regular period ends, and shows integers with a word why where no asset is known', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('says when a regular period ends, and shows integers with a word why where no asset is known', async ({
+    t,
+    open,
+  }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     const great = '1234567890123456789012345678'
@@ -463,8 +458,7 @@ describe("the explorer's funding", () => {
         { ...pointAt(height, { source: 1 }), seq: BigInt(seq), twap: great },
       ])
     }
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base)
+    const { page } = await open(store)
     await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
     await settled(page)
     await page.getByText(`due ${formatTime(timeOf(120))} UTC`).waitFor()
@@ -480,6 +474,5 @@ describe("the explorer's funding", () => {
     )
     // 10 seconds in 365 days.
     assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')
-    assert.deepEqual(faults, [])
   })
 })

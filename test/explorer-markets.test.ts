@@ -1,36 +1,36 @@
 import assert from 'node:assert/strict'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import type { Coverage, FundingPeriod, Series, MarketSummary as Summary } from 'lyra-client'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { parseDecimal, ratio, subtract } from '../web/src/figures/decimal.ts'
 import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised } from '../web/src/periods/period.ts'
-import { eventually, openBrowser, openPage } from './fixtures/browser.ts'
+import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
 import {
-  ask,
   BTC,
   cellsOf,
   ETH,
   FUNDING,
-  openExplorer,
   SOL,
   settled,
+  explorerTest as test,
   watchRequests,
 } from './fixtures/explorer.ts'
+import { getJson } from './fixtures/http.ts'
 import { LIVE_MARKET, openLiveStore, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-long-named.evts.gz'
 
 async function summariesOf(base: string): Promise<Summary[]> {
   type Body = { marketSummaries: { edges: { node: Summary }[] } }
-  const { marketSummaries } = await ask<Body>(base, '/api/v2/market-summaries?pagination.first=1000')
+  const { marketSummaries } = await getJson<Body>(base, '/api/v2/market-summaries?pagination.first=1000')
   return marketSummaries.edges.map(({ node }) => node)
 }
 
@@ -47,11 +47,10 @@ async function generate(t: Parameters<typeof temporaryFolder>[0], args: string[]
 }
 
 describe("the explorer's markets", () => {
-  test('are a table of the rates, premiums and prices that the API has, sorted by any column', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('are a table of the rates, premiums and prices that the API has, sorted by any column', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording(RECORDING)
     const asked = watchRequests(page)
     await page.goto('/')
     await page.waitForSelector('table.markets')
@@ -118,21 +117,17 @@ describe("the explorer's markets", () => {
     assert.ok(csv[1]!.startsWith(`${SOL},SOL/PERP,STATE_ACTIVE,${sol.estimate!.fundingRate},true,`), csv[1]!)
     await page.getByRole('link', { name: 'SOL/PERP' }).click()
     await page.waitForURL(new RegExp(`view=funding&market=${SOL}`))
-    assert.deepEqual(faults, [])
   })
 
-  test('are compared by their rates in one chart, which the address names', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('are compared by their rates in one chart, which the address names', async ({ openRecording }) => {
+    const { page, base } = await openRecording(RECORDING)
     await page.goto('/')
     await page.getByLabel('Compare BTC/PERP').check()
     await page.getByLabel('Compare SOL/PERP').check()
     await page.waitForURL(new RegExp(`compare=${BTC}%2C${SOL}`))
     await page.goto(page.url())
     for (const marketId of [BTC, SOL]) {
-      const { fundingPeriods } = await ask<{ fundingPeriods: { edges: { node: FundingPeriod }[] } }>(
+      const { fundingPeriods } = await getJson<{ fundingPeriods: { edges: { node: FundingPeriod }[] } }>(
         base,
         `/api/v2/funding-periods/${marketId}?pagination.first=5000`,
       )
@@ -164,29 +159,29 @@ describe("the explorer's markets", () => {
     )
     await page.getByLabel('Compare BTC/PERP').uncheck()
     await page.waitForURL(new RegExp(`compare=${SOL}$`))
-    assert.deepEqual(faults, [])
   })
 
-  test('are forty, with 20 requests a second: every view answers, nothing is refused for good', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
-    const store = STORE_KINDS[0]!.create(t)
-    await ingestWhole(store, await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20']))
+  test('are forty, with 20 requests a second: every view answers, nothing is refused for good', async ({
+    t,
+    browser,
+  }) => {
+    const store = await storeOf(
+      t,
+      STORE_KINDS[0]!,
+      await generate(t, ['--blocks', '400', '--markets', '40', '--points', '20']),
+    )
     const base = await serve(t, store, { rateLimit: 20 })
     const { page, faults } = await openPage(browser, base)
     await page.goto('/')
-    await eventually(
-      () => page.locator('table.markets tbody tr').count(),
-      (count) => count === 40,
-    )
+    await eventuallyIs(() => page.locator('table.markets tbody tr').count(), 40)
     await page.getByText('Some prices are whole numbers as sent').waitFor()
     await page.locator('table.markets tbody tr').last().scrollIntoViewIfNeeded()
     await page.locator('table.markets tbody tr').last().locator('.sparkline svg').waitFor()
     await page.goto('/?view=providers')
-    const { coverage } = await ask<{ coverage: Coverage }>(base, '/api/v2/coverage')
-    await eventually(
+    const { coverage } = await getJson<{ coverage: Coverage }>(base, '/api/v2/coverage')
+    await eventuallyIs(
       () => page.locator('[data-figure="markets"]').innerText(),
-      (shown) => shown === `${coverage.liquidityProviders.filter(({ count }) => count !== '0').length}`,
+      `${coverage.liquidityProviders.filter(({ count }) => count !== '0').length}`,
     )
     await page.goto('/?view=funding&span=all')
     await settled(page)
@@ -207,9 +202,10 @@ const POINTS = scaled(100_000, 1_000_000)
 const BLOCKS = scaled(100, 1_000)
 
 describe("the explorer's requests", () => {
-  test('of a chart are at most four, and none again for what is there, whatever it holds', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('of a chart are at most four, and none again for what is there, whatever it holds', async ({
+    t,
+    open,
+  }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     for (let height = 1; height <= BLOCKS; height++) {
@@ -222,8 +218,7 @@ describe("the explorer's requests", () => {
         })),
       )
     }
-    const base = await serve(t, store, { rateLimit: 20 })
-    const { page, faults } = await openPage(browser, base)
+    const { page, base } = await open(store, { rateLimit: 20 })
     const asked = watchRequests(page)
     const drawn = async () => {
       await settled(page)
@@ -243,7 +238,7 @@ describe("the explorer's requests", () => {
     for (const part of ['/series/', '/auctions/']) {
       assert.equal(first.filter((path) => path.includes(part)).length, 1, part)
     }
-    const { series } = await ask<{ series: Series }>(
+    const { series } = await getJson<{ series: Series }>(
       base,
       `${first.find((path) => path.includes('/series/'))}?buckets=1`,
     )
@@ -275,12 +270,9 @@ describe("the explorer's requests", () => {
     )
     await page.goto(FUNDING.replace(BTC, ETH))
     await page.getByText('No funding of this market').waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('that have ended look closed, say since when, and have no rate', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('that have ended look closed, say since when, and have no rate', async ({ t, open }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
@@ -302,8 +294,7 @@ describe("the explorer's requests", () => {
         },
       },
     ])
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base)
+    const { page } = await open(store)
     await page.goto('/')
     const row = page.locator(`tr[data-market="${LIVE_MARKET}"]`)
     const since = `Settled since ${formatTime(timeOf(2)).slice(0, 16)} UTC`
@@ -313,12 +304,12 @@ describe("the explorer's requests", () => {
     assert.equal(await row.locator('data[data-figure="paid"]').getAttribute('value'), '-0.01')
     await page.goto(`/?view=funding&market=${LIVE_MARKET}&span=all`)
     await page.getByText(since).waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('of more funding periods than a page has are four, and what is left out is said', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('of more funding periods than a page has are four, and what is left out is said', async ({
+    t,
+    open,
+  }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     const count = 5_200
@@ -334,8 +325,7 @@ describe("the explorer's requests", () => {
       externalTwap: '1',
     }))
     await live.commit(1, [pointAt(1), ...periods])
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base)
+    const { page } = await open(store)
     const asked = watchRequests(page)
     await page.goto('/?view=funding&span=all')
     await page.getByText('This range has more than 5,000 funding periods: those before').waitFor()
@@ -358,6 +348,5 @@ describe("the explorer's requests", () => {
     await page.getByText('Cumulative, 10 due in this range').waitFor()
     assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')
     assert.equal(await page.getByText('more than 5,000').count(), 0)
-    assert.deepEqual(faults, [])
   })
 })

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import type { LiquidityProvider } from 'lyra-client'
 import type { Page } from 'playwright-core'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
-import { eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
-import { BTC, cellsOf, ETH, exactFigure, figure, openExplorer, SOL } from './fixtures/explorer.ts'
+import { eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
+import { BTC, cellsOf, ETH, exactFigure, figure, SOL, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { LIVE_MARKET, openLiveStore } from './fixtures/live-store.ts'
 import { PROVIDERS } from './fixtures/sample.ts'
-import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
@@ -40,11 +39,11 @@ async function rowsOf(page: Page): Promise<string[]> {
 }
 
 describe("the explorer's providers", () => {
-  test('are those of all markets at once, of one, or of a party, with filters and totals', async (t) => {
-    const setting = await openExplorer(t, 'perps-long-named.evts.gz')
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('are those of all markets at once, of one, or of a party, with filters and totals', async ({
+    t,
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording('perps-long-named.evts.gz')
     const all = (
       await Promise.all([BTC, ETH, SOL].map((marketId) => providersOf(base, [['marketId', marketId]])))
     ).flat()
@@ -127,10 +126,7 @@ describe("the explorer's providers", () => {
         await page.keyboard.press('Enter')
         await page.waitForURL(new RegExp(`market=${ETH}`))
         const own = all.filter(({ marketId }) => marketId === ETH)
-        await eventually(
-          () => page.locator('table.providers tbody tr').count(),
-          (count) => count === own.length,
-        )
+        await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
         await page.getByRole('button', { name: 'All 12 figures' }).click()
         await page.waitForURL(/columns=all/)
         await page.getByRole('button', { name: 'Virtual stake, USD' }).click()
@@ -164,10 +160,7 @@ describe("the explorer's providers", () => {
       await page.waitForURL(new RegExp(`party=${partyId}`))
       await page.goto(`/?view=providers&party=${partyId.toUpperCase()}`)
       const own = all.filter((provider) => provider.partyId === partyId)
-      await eventually(
-        () => page.locator('table.providers tbody tr').count(),
-        (count) => count === own.length,
-      )
+      await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
       assert.equal(await figure(page, 'markets'), `${own.length}`)
       const markets = (await cellsOf(page, 'providers')).map(([name]) => name!.trim()).sort()
       assert.deepEqual(markets, own.map(({ marketId }) => NAMES[marketId]!).sort())
@@ -199,12 +192,12 @@ describe("the explorer's providers", () => {
       await page.getByText('00000000…000000 provides no liquidity').waitFor()
       await page.getByText('As of block 2,605.').waitFor()
     })
-    assert.deepEqual(faults, [])
   })
 
-  test('may have no SLA, and amounts without an asset are whole numbers as sent, with a word why', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('may have no SLA, and amounts without an asset are whole numbers as sent, with a word why', async ({
+    t,
+    open,
+  }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     const party = 'b'.repeat(64)
@@ -225,8 +218,7 @@ describe("the explorer's providers", () => {
         slas: [],
       },
     ])
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base)
+    const { page } = await open(store)
     await page.goto(`/?view=providers&market=${LIVE_MARKET}&columns=all`)
     await page.waitForSelector('table.providers')
     const row = await page.locator('table.providers tbody').innerText()
@@ -239,6 +231,5 @@ describe("the explorer's providers", () => {
     await page.setViewportSize({ width: 375, height: 812 })
     assert.equal(await overflow(page), 0)
     assert.match(await page.locator('.card').innerText(), /No SLA figures/)
-    assert.deepEqual(faults, [])
   })
 })

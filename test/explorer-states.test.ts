@@ -1,29 +1,28 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
-import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, eventuallyIs, openPage, overflow } from './fixtures/browser.ts'
 import { dial } from './fixtures/core.ts'
 import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import {
-  ask,
   BTC,
   cellsOf,
   ETH,
   exactFigure,
   FUNDING,
   figure,
-  openExplorer,
   SOL,
   settled,
+  explorerTest as test,
 } from './fixtures/explorer.ts'
-import { getPage } from './fixtures/http.ts'
+import { getJson, getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
-import { startLyra } from './fixtures/program.ts'
+import { addressOf, startLyra } from './fixtures/program.ts'
 import { inTurns, sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
@@ -95,10 +94,10 @@ function besideNotReady(faults: readonly string[]): string[] {
 }
 
 describe('the explorer says how current the data are', () => {
-  test('static as of a date, in the header, on the button and on the Node page alike', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { page, faults } = await openPage(setting.browser, setting.base)
+  test('static as of a date, in the header, on the button and on the Node page alike', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     assert.equal(await oneTruth(page, 'static', 2), 'static as of 2023-10-05 10:15 UTC')
     await page.goto('/?view=node')
@@ -106,12 +105,9 @@ describe('the explorer says how current the data are', () => {
     await page
       .getByText(/^Static: no blocks arrive\. The last one is of 2023-10-05 10:15:04 UTC, \d+ y \d+ d ago/)
       .waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('live with the age, receiving old blocks, and not ready with the reason', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('live with the age, receiving old blocks, and not ready with the reason', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     // Heights are seconds since the fixture's epoch.
@@ -139,9 +135,10 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('receiving while a core sends old blocks, whose periods and points come up by themselves', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('receiving while a core sends old blocks, whose periods and points come up by themselves', async ({
+    t,
+    browser,
+  }) => {
     const blocks = await blocksOf(recordingPath(RECORDING)!)
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const { page, faults } = await openPage(browser, service.base)
@@ -157,51 +154,40 @@ describe('the explorer says how current the data are', () => {
       ['pagination.first', '5'],
     ])
     const paid = edges.find(({ node }) => node.fundingRate !== undefined)!.node
-    await eventually(
-      () => exactFigure(page, 'last-rate'),
-      (rate) => rate === paid.fundingRate,
-    )
-    const { fundingEstimate } = await ask<{ fundingEstimate: { fundingRate: string } }>(
+    await eventuallyIs(() => exactFigure(page, 'last-rate'), paid.fundingRate)
+    const { fundingEstimate } = await getJson<{ fundingEstimate: { fundingRate: string } }>(
       service.base,
       `/api/v2/funding-estimates/${ETH}`,
     )
-    await eventually(
-      () => exactFigure(page, 'estimate-rate'),
-      (rate) => rate === fundingEstimate.fundingRate,
-    )
+    await eventuallyIs(() => exactFigure(page, 'estimate-rate'), fundingEstimate.fundingRate)
     await core.close()
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('live while blocks come in, and by which point', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('live while blocks come in, and by which point', async ({ t, open }) => {
     const store = STORE_KINDS[0]!.create(t)
     const live = await openLiveStore(t, store)
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
     await live.commit(now() - 2, [pointAt(now() - 2)])
-    const base = await serve(t, store)
-    const { page, faults } = await openPage(browser, base)
+    const { page } = await open(store)
     await page.goto('/?view=funding')
     assert.match(await oneTruth(page, 'live', 2), /^live · \d+ s$/)
     const height = live.height + 1
     await settled(page)
     await live.commit(height, [pointAt(height), pointAt(height, { source: 1 })])
-    await eventually(
+    await eventuallyIs(
       () => figure(page, 'internal-price'),
-      (text) => text === formatAmountWithUnit(pointAt(height).price, null),
+      formatAmountWithUnit(pointAt(height).price, null),
     )
-    assert.deepEqual(faults, [])
   })
 
-  test('not ready: an empty store greets with the two commands that fill it, and fills without a reload', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('not ready: an empty store greets with the two commands that fill it, and fills without a reload', async ({
+    t,
+    browser,
+  }) => {
     const store = STORE_KINDS[0]!.create(t)
     const base = await serve(t, store, { storeName: "it's.db" })
-    const { page, faults } = await openPage(browser, base, {
-      permissions: ['clipboard-read', 'clipboard-write'],
-    })
+    const { page, faults } = await openPage(browser, base)
     const word = `'it'\\''s.db'`
     for (const [path] of Object.values(VIEWS)) {
       await page.goto(path)
@@ -223,9 +209,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('a gap: why, when it was on the chart, and that it is filled', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('a gap: why, when it was on the chart, and that it is filled', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
     await ingest(store, writeFirstPart(t), { allowGap: true })
     const base = await serve(t, store)
@@ -266,9 +250,9 @@ describe('the explorer says how current the data are', () => {
       ['pagination.first', '1'],
     ])
     const usd = { symbol: 'USD', decimals: 5 }
-    await eventually(
+    await eventuallyIs(
       () => figure(funding.page, 'internal-twap'),
-      (text) => text === formatAmountWithUnit(edges[0]!.node.twap as string, usd),
+      formatAmountWithUnit(edges[0]!.node.twap as string, usd),
     )
     await eventually(
       () => funding.page.locator('.notes').innerText(),
@@ -287,15 +271,13 @@ describe('the explorer says how current the data are', () => {
     for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('down: keeps what it has, and continues when the service is back', async (t) => {
-    const browser = await openBrowser(t)
-    if (browser === null) return
+  test('down: keeps what it has, and continues when the service is back', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
     await ingest(store, writeFirstPart(t), { allowGap: true })
     const start = async (port: string) => {
       const program = startLyra(t, ['serve', '--store', store, '--port', port])
-      const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-      return { program, base: base! }
+      const base = await addressOf(program)
+      return { program, base: base }
     }
     const first = await start('0')
     const { page } = await openPage(browser, first.base)
@@ -313,28 +295,24 @@ describe('the explorer says how current the data are', () => {
     await ingestWhole(store, recordingPath(RECORDING)!)
 
     const again = await start(new URL(first.base).port)
-    await eventually(
-      () => page.locator('.banner').count(),
-      (count) => count === 0,
-    )
+    await eventuallyIs(() => page.locator('.banner').count(), 0)
     const { edges } = await getPage(again.base, POINTS, [
       ['source', 'SOURCE_INTERNAL'],
       ['pagination.first', '1'],
     ])
     const usd = { symbol: 'USD', decimals: 5 }
-    await eventually(
+    await eventuallyIs(
       () => figure(page, 'internal-twap'),
-      (text) => text === formatAmountWithUnit(edges[0]!.node.twap as string, usd),
+      formatAmountWithUnit(edges[0]!.node.twap as string, usd),
     )
   })
 })
 
 describe('the explorer is right in each state', () => {
-  test('an empty range says where the data are and goes there; a wrong date or id gets words', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('an empty range says where the data are and goes there; a wrong date or id gets words', async ({
+    openRecording,
+  }) => {
+    const { page, base } = await openRecording(RECORDING)
     const ends = async (newestFirst: string) =>
       formatTime(
         (
@@ -350,10 +328,7 @@ describe('the explorer is right in each state', () => {
     await page.getByText(`This market's data are from ${first} to ${last} (UTC).`).waitFor()
     await page.getByRole('button', { name: `First after: ${first}` }).click()
     await settled(page)
-    await eventually(
-      () => page.getByText('No data points in this range').count(),
-      (count) => count === 0,
-    )
+    await eventuallyIs(() => page.getByText('No data points in this range').count(), 0)
     await page.goto(`/?view=funding&market=${BTC}&from=2024-01-01&to=2024-01-02`)
     await page.getByRole('button', { name: `Last before: ${last}` }).click()
     await eventually(
@@ -376,21 +351,14 @@ describe('the explorer is right in each state', () => {
     await page.getByText("That is not a market's id").waitFor()
     await page.goto(`/?view=funding&market=${'0'.repeat(64)}`)
     await page.getByText('No funding of this market').waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('a market is picked by code, name or id, by keys alone', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { page, faults } = await openPage(setting.browser, setting.base)
+  test('a market is picked by code, name or id, by keys alone', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     const picker = page.getByRole('combobox', { name: 'Market' })
     await picker.waitFor()
-    const shows = (code: string) =>
-      eventually(
-        () => picker.inputValue(),
-        (value) => value === code,
-      )
+    const shows = (code: string) => eventuallyIs(() => picker.inputValue(), code)
     await shows('BTC/PERP')
     for (const [typed, id, code] of [
       ['eth/', ETH, 'ETH/PERP'],
@@ -400,10 +368,7 @@ describe('the explorer is right in each state', () => {
     ] as const) {
       await picker.focus()
       await page.keyboard.type(typed)
-      await eventually(
-        () => page.locator('.choice').count(),
-        (count) => count === 1,
-      )
+      await eventuallyIs(() => page.locator('.choice').count(), 1)
       await page.keyboard.press('Enter')
       await page.waitForURL(new RegExp(`market=${id}`))
       await shows(code)
@@ -414,13 +379,10 @@ describe('the explorer is right in each state', () => {
     await shows('ETH/PERP')
     await page.keyboard.type('nothing')
     await page.getByText('No market has that code, name or id.').waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('shows skeletons, not "no point", while an answer is on its way', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { page, faults } = await openPage(setting.browser, setting.base)
+  test('shows skeletons, not "no point", while an answer is on its way', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
       letGo = resolve
@@ -439,17 +401,11 @@ describe('the explorer is right in each state', () => {
     }
     letGo()
     await settled(page)
-    await eventually(
-      () => page.locator('.skeleton').count(),
-      (count) => count === 0,
-    )
-    assert.deepEqual(faults, [])
+    await eventuallyIs(() => page.locator('.skeleton').count(), 0)
   })
 
-  test('says nothing of funding periods while they are on their way', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { page, faults } = await openPage(setting.browser, setting.base)
+  test('says nothing of funding periods while they are on their way', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     await page.route(/\/funding-periods\/[0-9a-f]{64}/, async (route) => {
       await held
@@ -475,14 +431,12 @@ describe('the explorer is right in each state', () => {
       () => spoken.innerText(),
       (text) => / UTC, period \d+; external price /.test(text),
     )
-    assert.deepEqual(faults, [])
   })
 
-  test('is whole at every width, in both themes, and nothing is held against it by axe-core', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('is whole at every width, in both themes, and nothing is held against it by axe-core', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING)
     for (const [index, [name, [path, ready]]] of Object.entries(VIEWS).entries()) {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.goto(path)
@@ -505,16 +459,10 @@ describe('the explorer is right in each state', () => {
         }
       }
     }
-    assert.deepEqual(faults, [])
   })
 
-  test('every view has a link to itself, and its rows as CSV', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base, {
-      permissions: ['clipboard-read', 'clipboard-write'],
-    })
+  test('every view has a link to itself, and its rows as CSV', async ({ openRecording }) => {
+    const { page, base } = await openRecording(RECORDING)
     for (const [name, [path, ready]] of Object.entries(VIEWS)) {
       await page.goto(path)
       await page.waitForSelector(ready)
@@ -531,14 +479,12 @@ describe('the explorer is right in each state', () => {
       assert.ok(lines.length > 2, `${name}: ${lines.length} lines`)
       assert.ok(new Set(rows).size === 1, `${name}: ${lines[0]}`)
     }
-    assert.deepEqual(faults, [])
   })
 
-  test('a phone has the chart in the upper half of its first screen, says gestures, and scrolls wide tables', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base, {
+  test('a phone has the chart in the upper half of its first screen, says gestures, and scrolls wide tables', async ({
+    openRecording,
+  }) => {
+    const { page } = await openRecording(RECORDING, {
       viewport: { width: 375, height: 812 },
       hasTouch: true,
       isMobile: true,
@@ -554,13 +500,10 @@ describe('the explorer is right in each state', () => {
     await table.getByText('Scroll back').waitFor()
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByText('Tap to read').waitFor()
-    assert.deepEqual(faults, [])
   })
 
-  test('is reached and read by keys alone', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { page, faults } = await openPage(setting.browser, setting.base)
+  test('is reached and read by keys alone', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
     await page.goto('/')
     await page.waitForSelector('table.markets')
     const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
@@ -599,6 +542,5 @@ describe('the explorer is right in each state', () => {
     await tabTo('Older')
     await page.keyboard.press('Enter')
     await page.waitForURL(/after=/)
-    assert.deepEqual(faults, [])
   })
 })

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe } from 'node:test'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
-import { eventually, openPage } from './fixtures/browser.ts'
-import { cellsOf, openExplorer, watchRequests } from './fixtures/explorer.ts'
+import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
+import { cellsOf, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { CHECKPOINTS, HEIGHT } from './fixtures/sample.ts'
 
 const RECORDING = 'perps-calm-named.evts.gz'
 
 describe('the explorer', () => {
-  test('lists checkpoints, with hashes to copy, and goes to a height', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base, {
-      permissions: ['clipboard-read', 'clipboard-write'],
-    })
+  test('lists checkpoints, with hashes to copy, and goes to a height', async ({ openRecording }) => {
+    const { page, base } = await openRecording(RECORDING)
     await page.goto('/?view=checkpoints')
     const { edges } = await getPage(base, CHECKPOINTS, [])
     const heights = () => page.locator('table.checkpoints tbody tr td:first-child').allInnerTexts()
@@ -37,14 +32,10 @@ describe('the explorer', () => {
     await page.getByRole('button', { name: 'Go', exact: true }).click()
     await eventually(heights, (shown) => shown[0] === groupDigits(wanted))
     assert.deepEqual(await page.locator('tr.marked td:first-child').allInnerTexts(), [groupDigits(wanted)])
-    assert.deepEqual(faults, [])
   })
 
-  test('shows the position of the node, and the rows and blocks that it holds', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
-    const { page, faults } = await openPage(browser, base)
+  test('shows the position of the node, and the rows and blocks that it holds', async ({ openRecording }) => {
+    const { page } = await openRecording(RECORDING)
     await page.goto('/?view=node')
     await page.waitForSelector('.holdings')
     const text = await page.locator('main').innerText()
@@ -55,13 +46,10 @@ describe('the explorer', () => {
       () => cellsOf(page, 'holdings'),
       (rows) => rows.map(([name]) => name!.trim()).join() === 'BTC/PERP,ETH/PERP,SOL/PERP',
     )
-    assert.deepEqual(faults, [])
   })
 
-  test('shows the first view after a few requests and kilobytes', async (t) => {
-    const setting = await openExplorer(t, RECORDING)
-    if (setting === null) return
-    const { base, browser } = setting
+  test('shows the first view after a few requests and kilobytes', async ({ t, browser, openRecording }) => {
+    const { base } = await openRecording(RECORDING)
     for (const path of ['/', '/?view=funding', '/?view=providers', '/?view=checkpoints', '/?view=node']) {
       const { page, close, faults } = await openPage(browser, base)
       const asked = watchRequests(page)
@@ -75,10 +63,7 @@ describe('the explorer', () => {
       })
       await page.goto(path)
       await page.waitForSelector('.request')
-      await eventually(
-        () => page.locator('.skeleton').count(),
-        (count) => count === 0,
-      )
+      await eventuallyIs(() => page.locator('.skeleton').count(), 0)
       await page.waitForLoadState('load')
       const paint = await page.evaluate<number>(
         "performance.getEntriesByType('paint').find(({ name }) => name === 'first-contentful-paint').startTime",

@@ -9,14 +9,14 @@ import { gunzipSync } from 'node:zlib'
 import { projectEvent } from '../src/resources/arrivals.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
-import { getPage, query, send } from './fixtures/http.ts'
+import { getPage, query, send, statusOf } from './fixtures/http.ts'
 import { openLiveStore, pointAt } from './fixtures/live-store.ts'
-import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
+import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
@@ -128,8 +128,7 @@ const partOf = (cells: Record<string, string | null>) => {
 for (const kind of STORE_KINDS) {
   describe(`exports (${kind.name})`, () => {
     test('over HTTP and by the program hold the rows that pages hold, in their order', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       for (const { path, params, args } of RESOURCES) {
         const where = args.join(' ')
@@ -171,8 +170,7 @@ for (const kind of STORE_KINDS) {
       if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
         return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
       }
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const folder = temporaryFolder(t)
       for (const [index, { path, params, args }] of RESOURCES.entries()) {
@@ -309,8 +307,7 @@ describe('an export', () => {
   const kind = STORE_KINDS[0]!
 
   async function served(t: TestContext): Promise<string> {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     return serve(t, store)
   }
 
@@ -334,7 +331,7 @@ describe('an export', () => {
       assert.deepEqual([code, details[0]?.code], [3, detail], target)
     }
     const empty = await serve(t, kind.create(t))
-    assert.equal((await send(empty, `${CHECKPOINTS}?format=csv`)).status, 503)
+    assert.equal(await statusOf(empty, `${CHECKPOINTS}?format=csv`), 503)
     const head = await send(base, `${CHECKPOINTS}?format=csv`, { method: 'HEAD' })
     assert.deepEqual([head.status, head.text], [200, ''])
     assert.match(head.headers['content-disposition']!, /filename="checkpoints\.csv"/)
@@ -357,12 +354,12 @@ describe('an export', () => {
     const refused = await send(base, target)
     assert.equal(refused.status, 503)
     assert.ok(Number(refused.headers['retry-after']) >= 1)
-    assert.equal((await send(base, CHECKPOINTS)).status, 200)
+    assert.equal(await statusOf(base, CHECKPOINTS), 200)
     for (const response of slow.slice(1)) response.destroy()
     let text = ''
     for await (const chunk of slow[0]!.setEncoding('utf8')) text += chunk
     assert.equal(ndjsonRows(text).length, 60_000)
-    for (let tried = 0; (await send(base, `${target}&source=1`)).status !== 200; tried++) {
+    for (let tried = 0; (await statusOf(base, `${target}&source=1`)) !== 200; tried++) {
       assert.ok(tried < 100, 'those that are gone make room')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -371,8 +368,7 @@ describe('an export', () => {
   test('that fails in the middle breaks the connection: no client takes a part for the whole', async (t) => {
     const store = kind.create(t)
     await writePoints(store, 60_000)
-    const reader = await openStore(store).openReader()
-    t.after(() => reader.close())
+    const reader = await openReader(t, store)
     const base = await serve(t, store, {
       reader: {
         ...reader,
@@ -399,8 +395,7 @@ describe('an export', () => {
   })
 
   test('of the program is of the market or party whose id begins so', async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const written = async (...args: string[]) =>
       runLyra(t, ['export', 'liquidity-providers', '--store', store, ...args])
     const { stdout } = await written('--market', MARKET)
@@ -431,18 +426,17 @@ describe('an export', () => {
   })
 
   test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const folder = temporaryFolder(t)
     const out = join(folder, 'checkpoints.csv')
     const args = ['export', 'checkpoints', '--store', store, '--format', 'csv', '--out', out]
-    assert.equal((await runLyra(t, args)).code, 0)
+    await runWell(t, args)
     assert.deepEqual(readdirSync(folder), ['checkpoints.csv'])
     assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
     const again = await runLyra(t, args)
     assert.equal(again.code, 1)
     assert.match(again.stderr, /already exists/)
-    assert.equal((await runLyra(t, [...args, '--force'])).code, 0)
+    await runWell(t, [...args, '--force'])
     for (const [wrong, message] of [
       [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
       [

@@ -21,7 +21,7 @@ import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, readFrom, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const KB = 1024
@@ -473,8 +473,6 @@ function largeBlocks(count: number, bytes = 64 * KB): Buffer[][] {
 }
 
 async function heightIn(store: string): Promise<number> {
-  const reader = await openStore(store).openReader()
-  const position = await reader.read(readPosition)
-  await reader.close()
+  const position = await readFrom(store, readPosition)
   return Number(position?.height ?? 0)
 }

@@ -6,10 +6,10 @@ import { decodeMarketCursor, encodeMarketCursor } from '../src/resources/market-
 import type { Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { idOf } from './fixtures/event-stream.ts'
-import { query, send } from './fixtures/http.ts'
+import { query, send, statusOf } from './fixtures/http.ts'
 import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { serve } from './fixtures/service.ts'
@@ -93,8 +93,7 @@ for (const kind of STORE_KINDS) {
         const cursors = csv.text.split('\r\n').flatMap((line) => /,([^,"]*)$/.exec(line)?.[1] ?? [])
         assert.deepEqual(new Set(cursors), new Set(['cursor', ...lines.map(({ cursor }) => cursor)]))
         const args = ['export', resource.kebabName, '--store', store, '--oldest-first']
-        const { code, stdout, stderr } = await runLyra(t, args)
-        assert.equal(code, 0, stderr)
+        const { stdout } = await runWell(t, args)
         assert.deepEqual(linesOf(stdout), lines)
         const middle = lines[Math.floor(lines.length / 2)]!
         const resumed = await runLyra(t, [...args, '--after', middle.cursor])
@@ -117,7 +116,7 @@ for (const kind of STORE_KINDS) {
               ...[['format', 'csv'] as [string, string], ['marketId', marketId] as [string, string]],
               ['pagination.after', cursor],
             ])}`
-            assert.equal((await send(base, target)).status, of === marketId ? 200 : 400)
+            assert.equal(await statusOf(base, target), of === marketId ? 200 : 400)
           }
         }
       })
@@ -199,14 +198,14 @@ describe('an export of all markets', () => {
     const plain = await send(base, path)
     assert.equal(plain.headers['content-type'], 'application/x-ndjson')
     assert.equal(plain.text, (await send(base, `${path}?format=ndjson`)).text)
-    assert.equal((await send(base, '/api/v2/export/nothing?format=csv')).status, 404)
-    assert.equal((await send(base, '/api/v2/export/market-summaries?format=csv')).status, 404)
-    assert.equal((await send(base, `${path}?format=csv`, { method: 'POST' })).status, 405)
+    assert.equal(await statusOf(base, '/api/v2/export/nothing?format=csv'), 404)
+    assert.equal(await statusOf(base, '/api/v2/export/market-summaries?format=csv'), 404)
+    assert.equal(await statusOf(base, `${path}?format=csv`, { method: 'POST' }), 405)
     const head = await send(base, `${path}?format=csv`, { method: 'HEAD' })
     assert.deepEqual([head.status, head.text], [200, ''])
     assert.equal(head.headers['content-disposition'], 'attachment; filename="fundingPeriodDataPoints.csv"')
     const empty = await serve(t, kind.create(t))
-    assert.equal((await send(empty, `${path}?format=csv`)).status, 503)
+    assert.equal(await statusOf(empty, `${path}?format=csv`), 503)
   })
 
   test('has an address by the client, whatever the filters', async (t) => {
@@ -236,7 +235,7 @@ describe('an export of all markets', () => {
     const live = await openLiveStore(t, store)
     await live.commit(1, [pointAt(1)])
     const base = await serve(t, store, { limits: { exports: 0 } })
-    assert.equal((await send(base, '/api/v2/export/checkpoints?format=csv')).status, 503)
+    assert.equal(await statusOf(base, '/api/v2/export/checkpoints?format=csv'), 503)
   })
 
   test('has cursors that hold market and key, of every resource that is bound to a market', () => {

@@ -6,13 +6,13 @@ import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { decodeEvent } from '../src/resources/arrivals.ts'
 import { readEstimate } from '../src/store/market-data.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { LIVE_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openReader, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-estimates/'
 
@@ -89,8 +89,7 @@ for (const kind of STORE_KINDS) {
         const heights = [...new Set(records.map(({ height }) => height))]
         const store = kind.create(t)
         await openStore(store).migrate()
-        const reader = await openStore(store).openReader()
-        t.after(() => reader.close())
+        const reader = await openReader(t, store)
         const markets = new Markets()
         let compared = 0
         let last = 0
@@ -193,7 +192,7 @@ for (const kind of STORE_KINDS) {
       const base = await serve(t, store)
       const answer = await send(base, `${PATH}${idOf('9')}`)
       assert.deepEqual([answer.status, answer.text], [200, '{"fundingEstimate":null}'])
-      assert.equal((await send(base, PATH)).status, 400)
+      assert.equal(await statusOf(base, PATH), 400)
       assert.match((await send(base, PATH)).text, /10003/)
       assert.match((await send(base, `${PATH}abc`)).text, /10000/)
       assert.equal((await send(base, `${PATH}${idOf('9')}/`)).status, 404)

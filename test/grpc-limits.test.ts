@@ -8,7 +8,7 @@ import { status } from '@grpc/grpc-js'
 import { trailersOf } from '../src/api/grpc/grpc-errors.ts'
 import { ApiError } from '../src/api/http/errors.ts'
 import { TRADING_DATA } from '../src/api/protos.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import {
   callFrames,
   callHeaders,
@@ -161,7 +161,7 @@ test('Every call counts for the rate limit, whatever it asks for', async (t) => 
   for (const path of [CHECK, PING, REFLECT, WATCH, `/${TRADING_DATA}/ListMarkets`]) {
     assert.equal((await call(session, path)).status, String(status.RESOURCE_EXHAUSTED), path)
   }
-  assert.equal((await send(base, '/api/v2/checkpoints')).status, 429)
+  assert.equal(await statusOf(base, '/api/v2/checkpoints'), 429)
 })
 
 test('Calls are shared: one who watches a thousand times leaves others theirs', async (t) => {

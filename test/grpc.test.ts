@@ -17,7 +17,7 @@ import { getPage, send } from './fixtures/http.ts'
 import { freePort } from './fixtures/postgres-server.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { ingestWhole, serveBoth } from './fixtures/service.ts'
+import { ingestWhole, serveBoth, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -83,8 +83,7 @@ describe('gRPC', () => {
 for (const kind of STORE_KINDS) {
   describe(`gRPC (${kind.name})`, () => {
     test('answers what was recorded of the reference', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
       /** Our cursors, by the reference's. */
       const cursors = new Map<string, string>()
@@ -141,8 +140,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('gives the pages and errors that REST gives, whatever is asked', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, NAMED_SAMPLE)
+      const store = await storeOf(t, kind, NAMED_SAMPLE)
       const { base, grpc } = await serveBoth(t, store)
       const call = grpcClient(t, grpc, TRADING_DATA)
       const random = createRandom(7)
@@ -227,8 +225,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('counts requests together with REST, by address', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const { base, grpc } = await serveBoth(t, store, { rateLimit: 1, trustProxy: true })
       const call = grpcClient(t, grpc, TRADING_DATA)
       const from = (address: string) => {
@@ -267,8 +264,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('bears what is no gRPC, and clients that do not read', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const { grpc } = await serveBoth(t, store)
       const [host, port] = grpc.split(':') as [string, string]
       for (const bytes of [
@@ -369,8 +365,7 @@ for (const kind of STORE_KINDS) {
       const python = process.env.LYRA_PYTHON
       if (python === undefined)
         return skip(t, 'LYRA_PYTHON names no Python with grpcio and grpcio-reflection')
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const { grpc } = await serveBoth(t, store)
       const script = join(import.meta.dirname, 'fixtures/grpc_client.py')
       const { stdout } = await promisify(execFile)(python, [script, grpc, MARKET])

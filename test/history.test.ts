@@ -22,15 +22,15 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
 const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock: height }))
@@ -52,17 +52,11 @@ function beginsOf(path: string, heights: readonly number[]): number[] {
 
 /** What a store holds. */
 async function coverageOf(store: string): Promise<Coverage> {
-  const reader = await openStore(store).openReader()
-  try {
-    return (await reader.read(readCoverage))!
-  } finally {
-    await reader.close()
-  }
+  return (await readFrom(store, readCoverage))!
 }
 
 async function wholeDump(scope: TestContext, kind: StoreKind, ...paths: string[]): Promise<StoreDump> {
-  const store = kind.create(scope)
-  await ingestWhole(store, paths)
+  const store = await storeOf(scope, kind, paths)
   return dumpStore(store)
 }
 
@@ -131,7 +125,7 @@ for (const kind of STORE_KINDS) {
       )
       // Somebody adds history: current data are served all the same.
       const base = await serve(t, store)
-      assert.equal((await send(base, '/ready')).status, 200)
+      assert.equal(await statusOf(base, '/ready'), 200)
       // Whoever brings nothing from below is not asked for it.
       writeFileSync(high!, fileOf(...blocks(24, 26)))
       assert.equal((await run(high!)).code, 0)

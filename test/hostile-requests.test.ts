@@ -15,7 +15,7 @@ import { createRandom } from './fixtures/random.ts'
 import { closed, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { LONG, scaled, seedsOf } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -146,8 +146,7 @@ test('When too much is kept for clients, the address that holds most loses its o
 
 for (const kind of STORE_KINDS) {
   test(`Harmed requests get an answer of the table or a closed connection (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const { base, residentMb } = await serveApart(t, store)
     const cursors: Record<string, string> = {}
     for (const [path, params] of [
@@ -204,8 +203,7 @@ for (const kind of STORE_KINDS) {
 
 for (const kind of ANY_STORE_KIND) {
   test(`Slow clients are waited for, then cut off, and nobody else waits for them (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const { base } = await serveApart(t, store)
     const page = await getPage(base, POINTS, [['pagination.first', '10']])
     const target = `${POINTS}?pagination.first=10`

@@ -6,11 +6,11 @@ import { printable } from '../src/domain/printable.ts'
 import { TEXT_FORMATS } from '../src/export/text-formats.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers/description.ts'
 import { busEvent, checkpoint, frame, idOf, message } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
-import { MAIN, runLyra, startProgram } from './fixtures/program.ts'
+import { getJson, send } from './fixtures/http.ts'
+import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -90,8 +90,7 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('longer than is kept now are still served by a store that has them, and pass check', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const price = '7'.repeat(5_000)
       await runSql(store, `update funding_period_data_points set price = '${price}'`)
       await runSql(
@@ -103,12 +102,11 @@ for (const kind of ANY_STORE_KIND) {
       const points = (await send(base, `${POINTS}?pagination.first=1`)).text
       assert.ok(points.includes(`"${price}"`), points.slice(0, 300))
       assert.ok((await send(base, CHECKPOINTS)).text.includes('f'.repeat(5_000)))
-      assert.equal((await runLyra(t, ['check', '--store', store])).code, 0)
+      await runWell(t, ['check', '--store', store])
     })
 
     test('a trigger that is not the store’s own is found by check', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       await runSql(
         store,
         kind.name === 'sqlite'
@@ -173,13 +171,11 @@ for (const kind of STORE_KINDS) {
     })
     const path = join(temporaryFolder(t), 'some.evts')
     writeFileSync(path, Buffer.concat(blocks))
-    const store = kind.create(t)
-    await ingestWhole(store, path)
+    const store = await storeOf(t, kind, path)
     const base = await serve(t, store)
     type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
     const pageOf = async (more: string) =>
-      (JSON.parse((await send(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).text) as Body)
-        .checkpoints.edges
+      (await getJson<Body>(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).checkpoints.edges
     const expected = texts.map((hash, index) => [hash, texts.at(-1 - index)])
     const edges = await pageOf('')
     assert.deepEqual(

@@ -6,7 +6,7 @@ import { ask, closed, exchange, openSocket, readAnswers, requestText } from './f
 import { assertRefusal, MALFORMED, NOT_ALLOWED, NOT_FOUND } from './fixtures/refusals.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { LONG, scaled } from './fixtures/sampling.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
@@ -19,8 +19,7 @@ const request = (line: string, headers: Record<string, string> = {}, body = '') 
 
 for (const kind of ANY_STORE_KIND) {
   test(`Connections on ${kind.name}`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
     const page = (await ask(base, `GET ${PAGE}`)).body
 
@@ -178,8 +177,7 @@ for (const kind of ANY_STORE_KIND) {
   })
 
   test(`A service that stops answers what is in flight (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const { child, printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store])
     const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
     const page = (await ask(base, `GET ${PAGE}`)).body

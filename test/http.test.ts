@@ -7,9 +7,9 @@ import { send } from './fixtures/http.ts'
 import { ask, type RawAnswer } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, NOT_FOUND, TOO_MANY, UNAVAILABLE } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openReader, STORE_KINDS } from './fixtures/stores.ts'
 
 const PAGES = [
   `${CHECKPOINTS}?pagination.first=3`,
@@ -37,8 +37,7 @@ function lasting(answer: RawAnswer): [string, string[]][] {
 
 for (const kind of STORE_KINDS) {
   test(`HTTP on ${kind.name}`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
 
     await t.test('a page says once what it is and where the store stands, and nothing odd', async () => {
@@ -369,10 +368,8 @@ for (const kind of STORE_KINDS) {
   })
 
   test(`A store that cannot be read gets 503, a fault of ours 500 (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
-    const reader = await openStore(store).openReader()
-    t.after(() => reader.close())
+    const store = await storeOf(t, kind, SAMPLE)
+    const reader = await openReader(t, store)
     let fault: Error | null = null
     const failing = async <T>(read: () => Promise<T>): Promise<T> => {
       if (fault !== null) throw fault
@@ -444,8 +441,7 @@ for (const kind of STORE_KINDS) {
 const PAGINATION = { status: 400, code: 3, detail: 10028 }
 
 test('A rate limit counts each address, reports where it stands, and lets bursts through', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const limit = 20
   const base = await serve(t, store, { rateLimit: limit, trustProxy: true })
   const from = (address: string, line = `GET ${PAGES[0]}`) => ask(base, line, { 'X-Forwarded-For': address })

@@ -10,7 +10,7 @@ import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store
 import { makeDatabase } from './fixtures/made-database.ts'
 import { writeMadeSegment } from './fixtures/made-segment.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -87,8 +87,7 @@ for (const kind of STORE_KINDS) {
         if (source === null) return skip(t, 'PostgreSQL is not installed')
         const whole = kind.create(t)
         const startedAt = performance.now()
-        const { code, stderr } = await runLyra(t, argumentsOf(whole, source))
-        assert.equal(code, 0, stderr)
+        await runWell(t, argumentsOf(whole, source))
         const wholeMs = performance.now() - startedAt
         const expected = await dumpStore(whole)
         const random = createRandom(path.length)
@@ -105,8 +104,7 @@ for (const kind of STORE_KINDS) {
               await settle(kind, store)
               await assertWhole(store, expected, `chain ${chain}, kill ${kill} after ${afterMs} ms`)
             }
-            const last = await runLyra(scope, argumentsOf(store, source))
-            assert.equal(last.code, 0, last.stderr)
+            await runWell(scope, argumentsOf(store, source))
             assertSameDump(await dumpStore(store), expected, `chain ${chain}`)
           })
         }
@@ -137,8 +135,7 @@ for (const kind of STORE_KINDS) {
           /^ {2}fundingPeriods: kept from block \d+ on; .*: run the import of these blocks again/m,
         )
         await locking.end()
-        const last = await runLyra(t, argumentsOf(store, database))
-        assert.equal(last.code, 0, last.stderr)
+        await runWell(t, argumentsOf(store, database))
         const whole = kind.create(t)
         await runLyra(t, argumentsOf(whole, database))
         assertSameDump(await dumpStore(store), await dumpStore(whole), signal)

@@ -9,7 +9,7 @@ import { importWhole } from './fixtures/import.ts'
 import { type PostgresServer, startPostgresServer } from './fixtures/postgres-server.ts'
 import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksUpTo, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -35,8 +35,7 @@ async function assertReplaced(t: TestContext, kind: StoreKind, store: string, ev
   assert.deepEqual(await problemsOf(store), [])
   await ingestWhole(store, events)
   assert.deepEqual(await problemsOf(store), [])
-  const whole = kind.create(t)
-  await ingestWhole(whole, events)
+  const whole = await storeOf(t, kind, events)
   assertSameDump(await dumpStore(store), await dumpStore(whole), 'once the events have come')
 }
 

@@ -16,8 +16,7 @@ import { statusOfStore } from '../src/status/status.ts'
 import { copyStore } from '../src/store/copy-store.ts'
 import { readCoverage } from '../src/store/coverage-rows.ts'
 import { pruneStore } from '../src/store/prune-store.ts'
-import { verifyStore } from '../src/verify/verify-store.ts'
-import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, openPage, overflow } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -39,9 +38,9 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { ETH } from './fixtures/explorer.ts'
+import { ETH, explorerTest } from './fixtures/explorer.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
-import { query, send } from './fixtures/http.ts'
+import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -49,18 +48,13 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve } from './fixtures/service.ts'
 import { recordingPath, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 type Made = { chainId: string; blocks: Block[] }
 
 async function coverageOf(store: string): Promise<Coverage> {
-  const reader = await openStore(store).openReader()
-  try {
-    return (await reader.read(readCoverage))!
-  } finally {
-    await reader.close()
-  }
+  return (await readFrom(store, readCoverage))!
 }
 
 /** What differs between a store and the blocks of a file. */
@@ -431,11 +425,11 @@ for (const kind of STORE_KINDS) {
     test('says so in coverage and status, and is ready', async (t) => {
       const store = await halfImported(t, kind)
       const base = await serve(t, store)
-      const { coverage } = JSON.parse((await send(base, '/api/v2/coverage')).text) as CoverageBody
+      const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
       assert.deepEqual(coverage.blocks.ranges, [{ from: '451', to: '905' }])
       assert.deepEqual(coverage.blocks.imported, [{ from: '1', to: '450' }])
       assert.deepEqual(coverage.blocks.gaps, [])
-      assert.equal((await send(base, '/ready')).status, 200)
+      assert.equal(await statusOf(base, '/ready'), 200)
       const [ofStore, ofService] = [await statusOfStore(openStore(store)), await statusOfService(base)]
       assert.deepEqual(ofService.coverage, ofStore.coverage)
       for (const report of [ofStore, ofService]) {
@@ -655,9 +649,7 @@ test('a file of events that is cut within an imported block leaves it imported',
   assert.deepEqual((await dumpStore(store)).gaps, [])
 })
 
-test('the explorer says which blocks are imported, and what that means', async (t) => {
-  const browser = await openBrowser(t)
-  if (browser === null) return
+explorerTest('the explorer says which blocks are imported, and what that means', async ({ t, browser }) => {
   const store = await halfImported(t, STORE_KINDS[0]!)
   const { page } = await openPage(browser, await serve(t, store))
   await page.goto('/?view=node')

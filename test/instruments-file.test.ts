@@ -6,7 +6,7 @@ import { InstrumentFileError, parseInstruments } from '../src/resources/instrume
 import { asset, fileOf, idOf, MARKET, perpetual } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -140,23 +140,21 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       await ingestWell(t, store, fileOf({ height: 5 }))
       const path = fileWith(t, answerOf(node()))
-      const { code, stdout, stderr } = await runLyra(t, ['ingest', '--store', store, '--instruments', path])
-      assert.equal(code, 0, stderr)
+      const { stdout } = await runWell(t, ['ingest', '--store', store, '--instruments', path])
       assert.match(stdout, /1 instruments and 1 assets/)
       assert.deepEqual(await nodesIn(t, store), [node()])
       const again = fileWith(t, [node({ marketId: idOf('0'), settlementAsset: null }), node({ code: 'NEW' })])
-      assert.equal((await runLyra(t, ['ingest', '--store', store, '--instruments', again])).code, 0)
+      await runWell(t, ['ingest', '--store', store, '--instruments', again])
       const codes = (await nodesIn(t, store)).map((each: { code: string }) => each.code)
       assert.deepEqual(codes, ['AB/PERP', 'NEW'])
-      const checked = await runLyra(t, ['check', '--store', store])
-      assert.equal(checked.code, 0, checked.stdout)
+      await runWell(t, ['check', '--store', store])
     })
 
     test('never replaces what an event has written, and is replaced by events', async (t) => {
       const store = kind.create(t)
       await ingestWell(t, store, fileOf({ height: 1, events: [perpetual({ code: 'EVENT' })] }, { height: 2 }))
       const path = fileWith(t, [node({ code: 'FILE' }), node({ marketId: idOf('d'), code: 'FILE' })])
-      assert.equal((await runLyra(t, ['ingest', '--store', store, '--instruments', path])).code, 0)
+      await runWell(t, ['ingest', '--store', store, '--instruments', path])
       const said = async () =>
         (await nodesIn(t, store)).map((each: ReturnType<typeof node>) => [
           each.code,
@@ -171,7 +169,7 @@ for (const kind of STORE_KINDS) {
         events: [perpetual({ marketId: idOf('d'), code: 'LATER' }), asset({ symbol: 'E' })],
       }
       await ingestWell(t, store, fileOf(next))
-      assert.equal((await runLyra(t, ['ingest', '--store', store, '--instruments', path])).code, 0)
+      await runWell(t, ['ingest', '--store', store, '--instruments', path])
       assert.deepEqual(await said(), [
         ['EVENT', 'E'],
         ['LATER', 'E'],
@@ -190,8 +188,7 @@ for (const kind of STORE_KINDS) {
       const empty = await runLyra(t, ['ingest', '--store', store, '--instruments', good])
       assert.equal(empty.code, 1)
       assert.match(empty.stderr, /holds no block yet.*ingest event files first/)
-      const both = await runLyra(t, ['ingest', '--store', store, '--instruments', good, events])
-      assert.equal(both.code, 0, both.stderr)
+      await runWell(t, ['ingest', '--store', store, '--instruments', good, events])
       assert.deepEqual(await nodesIn(t, store), [node()])
     })
   })

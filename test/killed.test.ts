@@ -10,11 +10,11 @@ import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { end, runWell, startLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
+import { readFrom, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
@@ -32,14 +32,12 @@ type CommandName = keyof typeof COMMANDS
 /** Lets a command take the file in to its end. */
 async function finish(test: TestContext, command: CommandName, args: string[]): Promise<void> {
   if (command === 'ingest') {
-    const { code, stderr } = await runLyra(test, args)
-    assert.equal(code, 0, stderr)
+    await runWell(test, args)
     return
   }
   const service = startLyra(test, args)
   await service.printed(/ingestion ended/)
-  service.child.kill('SIGTERM')
-  assert.equal((await service.outcome).code, 0)
+  await end(service)
 }
 
 /** Nothing of a block after the position is there, and every table is readable. */
@@ -62,12 +60,7 @@ function assertWholeUpToPosition(dump: StoreDump, where: string): void {
 /** The store's position; null where it is empty, or not there yet. */
 async function heightOf(store: string): Promise<bigint | null> {
   try {
-    const reader = await openStore(store).openReader()
-    try {
-      return (await reader.read(readCoverage))?.height ?? null
-    } finally {
-      await reader.close()
-    }
+    return (await readFrom(store, readCoverage))?.height ?? null
   } catch (error) {
     if (error instanceof StoreError || error instanceof StoreUnavailableError) return null
     throw error

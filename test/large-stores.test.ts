@@ -27,9 +27,9 @@ import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 /*
  * What docs/scale.md says of large stores. Stores that are spread over a Citus cluster are tested on plain PostgreSQL, where
@@ -217,8 +217,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
 
     test(`what ends a snapshot is named by all that is asked of it afterwards (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
+      const reader = await openReader(t, store)
       const snapshot = await reader.openSnapshot()
       t.after(() => snapshot.close())
       for (const text of ['select 1 / 0', 'select 1']) {
@@ -348,8 +347,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
   })
 
   test('a page of points is one task of one machine', async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const heard = listen(t)
     const reader = await openStore(store).openReader()
     const page = await reader.page({

@@ -8,10 +8,10 @@ import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { blocksOf, kill, startLive, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { readFrom, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
 
@@ -24,15 +24,12 @@ async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, 
     file,
     Buffer.concat(blocks.slice(0, count).flatMap((events) => events.flatMap((event) => record(event)))),
   )
-  const plain = kind.create(t)
-  await ingestWhole(plain, file)
+  const plain = await storeOf(t, kind, file)
   assert.deepEqual(await digestStore(store), await digestStore(plain))
 }
 
 async function storedHeight(store: string): Promise<number> {
-  const reader = await openStore(store).openReader()
-  const position = await reader.read(readPosition)
-  await reader.close()
+  const position = await readFrom(store, readPosition)
   return Number(position?.height ?? 0)
 }
 
@@ -99,10 +96,8 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('a disk that is full under a SQLite store', () => {
-  const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
-
   test('the core is not held up; the fault is reported, and made good once space is made', async (t) => {
-    if (kind === undefined) return
+    if (SQLITE === undefined) return
     const disk = mountSmallDisk(t, (5 * MB) / 16)
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const store = join(disk.folder, 'lyra.db')
@@ -115,6 +110,6 @@ describe('a disk that is full under a SQLite store', () => {
     await untilHeight(service, blocks.length)
     await untilReady(service)
     await stop(service)
-    await assertHoldsFirst(t, kind, store, blocks.length)
+    await assertHoldsFirst(t, SQLITE, store, blocks.length)
   })
 })

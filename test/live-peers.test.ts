@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from './fixtures/http.ts'
-import { startLyra, startProgram } from './fixtures/program.ts'
+import { addressOf, corePortOf, startLyra, startProgram } from './fixtures/program.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -20,13 +20,13 @@ for (const kind of ANY_STORE_KIND) {
       ...['serve', '--port', '0', '--store', kind.create(t), '--listen', '127.0.0.1:0'],
       ...['--buffer', temporaryFolder(t)],
     ])
-    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-    const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
-    const sender = startProgram(t, python, [SCRIPT, port!, SAMPLE])
+    const base = await addressOf(service)
+    const port = await corePortOf(service)
+    const sender = startProgram(t, python, [SCRIPT, String(port), SAMPLE])
     let height = 0
     for (let waited = 0; height < 905 && waited < 20_000; waited += 50) {
       await sleep(50)
-      height = Number((await send(base!, '/api/v2/checkpoints')).headers['x-block-height'] ?? 0)
+      height = Number((await send(base, '/api/v2/checkpoints')).headers['x-block-height'] ?? 0)
     }
     assert.equal(height, 905, service.output.stderr)
     assert.equal((await sender.outcome).code, 0, sender.output.stderr)
@@ -39,7 +39,7 @@ test('nanocat shakes hands', async (t) => {
     ...['serve', '--port', '0', '--store', STORE_KINDS[0]!.create(t), '--listen', '127.0.0.1:0'],
     ...['--buffer', temporaryFolder(t)],
   ])
-  const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+  const port = await corePortOf(service)
   startProgram(t, 'nanocat', ['--pair', '--connect', `tcp://127.0.0.1:${port}`, '--data', 'no event'])
   await service.printed(/core connected from/)
   await service.printed(/not an event/)

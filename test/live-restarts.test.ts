@@ -8,12 +8,13 @@ import { dial, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { frame, recordsOf } from './fixtures/event-stream.ts'
 import { blocksOf, kill, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { end } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { freePort } from './fixtures/receiver.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)
@@ -106,9 +107,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
         const next = blocks.findIndex((_, index) => blocks.slice(0, index + 1).flat().length > core.sent)
         await untilHeight(service, next)
         await stop(service)
-        const reader = await openStore(store).openReader()
-        const { gaps } = (await reader.read(readCoverage))!
-        await reader.close()
+        const { gaps } = (await readFrom(store, readCoverage))!
         const lost = gaps.reduce((sum, { from, to }) => sum + Number(to - from) + 1, 0)
         t.diagnostic(`${lost} blocks lost in ${rounds} restarts`)
         for (const { from, to } of gaps) {
@@ -117,8 +116,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
         if (how === 'killed') return
         const file = join(temporaryFolder(t), 'sent.evts')
         writeFileSync(file, frame(events.slice(0, core.sent)))
-        const plain = kind!.create(t)
-        await ingestWhole(plain, file)
+        const plain = await storeOf(t, kind!, file)
         assert.deepEqual(await digestStore(store), await digestStore(plain))
       })
     }

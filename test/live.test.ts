@@ -18,10 +18,10 @@ import {
   untilNotReady,
   untilReady,
 } from './fixtures/live.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -30,8 +30,7 @@ import { until } from './fixtures/until.ts'
 const blocks = await blocksOf(SAMPLE)
 
 async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string): Promise<void> {
-  const plain = kind.create(t)
-  await ingestWhole(plain, SAMPLE)
+  const plain = await storeOf(t, kind, SAMPLE)
   assert.deepEqual(await digestStore(store), await digestStore(plain))
 }
 
@@ -70,8 +69,7 @@ for (const kind of STORE_KINDS) {
       await untilHeight(service, last)
       await core.close()
       await stop(service)
-      const again = kind.create(t)
-      await ingestWhole(again, join(buffer, 'archive'))
+      const again = await storeOf(t, kind, join(buffer, 'archive'))
       assert.deepEqual(await digestStore(again), await digestStore(store))
     })
 
@@ -121,8 +119,7 @@ for (const kind of STORE_KINDS) {
       await untilNotReady(service, /heights 101 to 110 missing/)
       assert.equal(await heightOf(service), 100)
       assert.equal((await send(service.base, '/metrics')).text.includes('lyra_live_stopped 1'), true)
-      const filled = await runLyra(t, ['ingest', '--store', store, SAMPLE])
-      assert.equal(filled.code, 0, filled.stderr)
+      await runWell(t, ['ingest', '--store', store, SAMPLE])
       await core.send(blocks.slice(200).flat())
       await untilHeight(service, last)
       await untilReady(service)

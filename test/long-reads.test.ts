@@ -15,10 +15,10 @@ import { createHub } from '../src/stream/hub.ts'
 import { createReadingTurns, type Lane } from '../src/stream/reading-turns.ts'
 import { send } from './fixtures/http.ts'
 import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
-import { startLyra } from './fixtures/program.ts'
+import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openReader, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
@@ -66,8 +66,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       await live.commit(1, [pointAt(1)])
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
+      const reader = await openReader(t, store)
       let reads = 0
       const counting: Reader = {
         ...reader,
@@ -104,8 +103,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       await live.commit(1, [pointAt(1)])
-      const opened = await openStore(store).openReader()
-      t.after(() => opened.close())
+      const opened = await openReader(t, store)
       const first = Promise.withResolvers<void>()
       const committed = Promise.withResolvers<void>()
       const reader: Reader = {
@@ -136,8 +134,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       await live.commit(1, [pointAt(1)])
-      const opened = await openStore(store).openReader()
-      t.after(() => opened.close())
+      const opened = await openReader(t, store)
       let looks = 0
       const reader: Reader = {
         ...opened,
@@ -190,8 +187,7 @@ for (const kind of STORE_KINDS) {
       for (let height = 1; height <= rows; height++) {
         await live.commit(height, [{ ...checkpointAt(height), blockHash }])
       }
-      const reader = await openStore(store).openReader()
-      t.after(() => reader.close())
+      const reader = await openReader(t, store)
       const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const listener = createListener()
@@ -213,18 +209,15 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('what reads for streams and exports', () => {
-  const sqlite = STORE_KINDS.find(({ name }) => name === 'sqlite')
-
   test('is a thread beside the one that answers, where the store is a SQLite file', {
-    skip: sqlite === undefined && 'for SQLite only',
+    skip: SQLITE === undefined && 'for SQLite only',
   }, async (t) => {
-    const store = sqlite!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openLiveStore(t, store)
     for (let height = 1; height <= 10; height++) {
       await live.commit(height, [pointAt(height), checkpointAt(height)])
     }
-    const opened = await openStore(store).openReader()
-    t.after(() => opened.close())
+    const opened = await openReader(t, store)
     const never = () => {
       throw new Error('read by the thread that answers')
     }
@@ -354,9 +347,8 @@ describe('what the clients of streams have not taken', () => {
     for (let height = 1; height <= rows; height++) {
       await live.commit(height, [{ ...checkpointAt(height), blockHash }])
     }
-    const service = startLyra(t, ['serve', '--port', '0', '--store', store])
-    const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
-    const unread = Array.from({ length: 150 }, () => openSocket(base!))
+    const { base } = await startService(t, ['--store', store])
+    const unread = Array.from({ length: 150 }, () => openSocket(base))
     for (const socket of unread) {
       socket.pause()
       socket.write(requestText(`GET ${CHECKPOINT_STREAM}?afterBlock=0`, {}))
@@ -367,12 +359,12 @@ describe('what the clients of streams have not taken', () => {
     let most = 0
     for (let n = 0; n < 20; n++) {
       await sleep(100)
-      const { text } = await send(base!, '/metrics')
+      const { text } = await send(base, '/metrics')
       most = Math.max(most, Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1]))
     }
     t.diagnostic(`${Math.round(most / 1e6)} MB at most`)
     assert.ok(most < 600e6, `${most} bytes`)
-    const heard = await listen(t, base!, `${CHECKPOINT_STREAM}?afterBlock=0`)
+    const heard = await listen(t, base, `${CHECKPOINT_STREAM}?afterBlock=0`)
     const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
     // The thread that reads for streams has a lower priority than whatever else the machine runs.
     await until(whole, 'one who reads has everything', 180)

@@ -18,12 +18,11 @@ import { ALL_HOLDINGS, StoreUnavailableError } from '../src/store/store.ts'
 import { send } from './fixtures/http.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole, SILENT, serve } from './fixtures/service.ts'
+import { SILENT, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, SQLITE, temporaryFolder } from './fixtures/stores.ts'
 
-const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
-const options = { skip: kind === undefined && 'for SQLite only' }
+const options = { skip: SQLITE === undefined && 'for SQLite only' }
 
 function points(limit: number, change: Partial<PageQuery> = {}, backward = false): PageRequest {
   return {
@@ -53,8 +52,7 @@ async function contentOf(maker: Maker, asked: PageRequest): Promise<Omit<Made, '
 }
 
 test('Threads make the pages that are made without them, many at a time', options, async (t) => {
-  const store = kind!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, SQLITE!, SAMPLE)
   const reader = await openStore(store).openReader()
   const threads = startMakingThreads(store, SILENT)
   const asked = [
@@ -79,8 +77,7 @@ test('Threads make the pages that are made without them, many at a time', option
 })
 
 test('Pages of few rows are made by one thread, those of many by two', options, async (t) => {
-  const store = kind!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, SQLITE!, SAMPLE)
   let started = 0
   const count = () => {
     started += 1
@@ -99,8 +96,7 @@ test('Pages of few rows are made by one thread, those of many by two', options, 
 })
 
 test('Long pages, which are read in pieces, are what they are in one', options, async (t) => {
-  const store = kind!.create(t)
-  await ingestWhole(store, generatedPoints(t))
+  const store = await storeOf(t, SQLITE!, generatedPoints(t))
   const reader = await openStore(store).openReader()
   const threads = startMakingThreads(store, SILENT)
   try {
@@ -146,11 +142,9 @@ test(
   'A page that waits for its client is sent as it was made, whatever is made meanwhile',
   options,
   async (t) => {
-    const store = kind!.create(t)
-    await ingestWhole(store, generatedPoints(t))
+    const store = await storeOf(t, SQLITE!, generatedPoints(t))
     const base = await serve(t, store, { cacheBytes: 0 })
-    const reader = await openStore(store).openReader()
-    t.after(() => reader.close())
+    const reader = await openReader(t, store)
     const { marketId } = (await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits)))!
       .fundingPeriodDataPoints[0]!
     const path = `/api/v2/funding-periods/data-points/${marketId}`
@@ -192,8 +186,7 @@ function generatedPoints(t: TestContext): string {
 }
 
 test('A store that is away is reported as that, and read again once it is back', options, async (t) => {
-  const store = kind!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, SQLITE!, SAMPLE)
   const threads = startMakingThreads(store, SILENT)
   t.after(() => threads.close())
   const before = await contentOf(threads, points(5))
@@ -209,8 +202,7 @@ test('A store that is away is reported as that, and read again once it is back',
 })
 
 test('A fault of ours is reported as one', options, async (t) => {
-  const store = kind!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, SQLITE!, SAMPLE)
   const threads = startMakingThreads(store, SILENT)
   t.after(() => threads.close())
   const unknown = { ...questionAt(checkpoints.path), path: '/nothing', lane: () => 'usual' as const }

@@ -14,7 +14,7 @@ import type { PageQuery } from '../src/store/page.ts'
 import { valueLists } from '../src/store/page-statement.ts'
 import { decodedEvents } from './fixtures/decoded-events.ts'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
-import { getPage, type PageAnswer, query, send } from './fixtures/http.ts'
+import { getPage, type PageAnswer, query, send, statusOf } from './fixtures/http.ts'
 import { openLiveStore, perpetualMarket, pointAt } from './fixtures/live-store.ts'
 import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
 import {
@@ -28,7 +28,7 @@ import {
 } from './fixtures/resource-cases.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -238,8 +238,7 @@ for (const kind of STORE_KINDS) {
       test(`of ${name} say what the other operations say`, async (t) => {
         const recording = recordingPath(`${name}.evts.gz`)
         if (recording === null) return skip(t, `${name} is not there`)
-        const store = kind.create(t)
-        await ingestWhole(store, recording)
+        const store = await storeOf(t, kind, recording)
         const base = await serve(t, store)
         const { edges } = await getPage(base, SUMMARIES, [['pagination.newestFirst', 'false']])
         const ids = edges.map(({ node }) => String(node.marketId))
@@ -295,8 +294,8 @@ for (const kind of STORE_KINDS) {
         [head.status, head.text, head.headers['content-length']],
         [200, '', answer.headers['content-length']],
       )
-      assert.equal((await send(base, SUMMARIES, { method: 'POST' })).status, 405)
-      assert.equal((await send(base, `${SUMMARIES}/`)).status, 404)
+      assert.equal(await statusOf(base, SUMMARIES, { method: 'POST' }), 405)
+      assert.equal(await statusOf(base, `${SUMMARIES}/`), 404)
       const upper = await send(base, `${SUMMARIES}?market_id=${ids[1]!.toUpperCase()}`)
       assert.equal(JSON.parse(upper.text).marketSummaries.edges.length, 1)
       const none = await getPage(base, SUMMARIES, [['marketId', idOf('9')]])

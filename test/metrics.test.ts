@@ -5,7 +5,7 @@ import { CONNECTION_FAULTS } from '../src/ingest/live/pair-socket.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { send } from './fixtures/http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -28,8 +28,7 @@ for (const kind of STORE_KINDS) {
   })
 
   test(`the last checkpoint, and the last points of markets that have not ended (${kind.name})`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, NAMED_SAMPLE)
+    const store = await storeOf(t, kind, NAMED_SAMPLE)
     const folder = temporaryFolder(t)
     const base = await serve(t, store, { disks: { buffer: folder, gone: `${folder}/gone` } })
     const figures = async (name: string) => {

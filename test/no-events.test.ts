@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { runLyra, startLyra } from './fixtures/program.ts'
 import { MARKET } from './fixtures/sample.ts'
-import { ingestWhole } from './fixtures/service.ts'
+import { ingestWhole, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -94,8 +94,7 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
 for (const kind of STORE_KINDS) {
   describe(`an export without rows (${kind.name})`, () => {
     test('of a market that no table knows is an error, and leaves no file', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const out = join(temporaryFolder(t), 'points.csv')
       for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
         const args = ['export', resource, '--store', store, '--market', idOf('9')]
@@ -111,8 +110,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of one that is known is said, and no error', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const args = [
         'export',
         'funding-period-data-points',

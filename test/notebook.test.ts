@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from './fixtures/documentation.ts'
-import { runLyra, startProgram } from './fixtures/program.ts'
+import { runWell, startProgram } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
@@ -23,8 +23,7 @@ test('The notebook prints what it shows, from an export of the sample', async (t
   const store = join(folder, 'lyra.db')
   await ingestWhole(store, NAMED_SAMPLE)
   // As in a checkout whose reader has followed the tutorial.
-  const exported = await runLyra(t, ['export', 'all', '--store', store, '--out', join(folder, 'everything')])
-  assert.equal(exported.code, 0, exported.stderr)
+  await runWell(t, ['export', 'all', '--store', store, '--out', join(folder, 'everything')])
   mkdirSync(join(folder, 'docs'))
   copyFileSync(NOTEBOOK, join(folder, 'docs/notebook.ipynb'))
   const run = startProgram(t, PYTHON, [RUN_NOTEBOOK, 'notebook.ipynb'], { cwd: join(folder, 'docs') })

@@ -7,7 +7,7 @@ import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { send } from './fixtures/http.ts'
 import { type OldAnswers, readOldAnswers, restoreOldStore } from './fixtures/old-store.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -73,8 +73,7 @@ for (const kind of STORE_KINDS) {
     test('has the series of a store made now, and passes the check', async (t) => {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
-      const made = kind.create(t)
-      await ingestWhole(made, files)
+      const made = await storeOf(t, kind, files)
       assert.deepEqual(await problemsOf(old), [])
       const [ours, theirs] = [await dumpStore(old), await dumpStore(made)]
       for (const table of ['funding_period_spans', 'funding_period_series'])
@@ -103,8 +102,7 @@ for (const kind of STORE_KINDS) {
     test('passes the check against its files, and ingesting these again fills what it does not know', async (t) => {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
-      const made = kind.create(t)
-      await ingestWhole(made, files)
+      const made = await storeOf(t, kind, files)
       const check = async () => {
         const { told, compared } = await checkWithFiles(old, files)
         assert.deepEqual(

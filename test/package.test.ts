@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { send } from './fixtures/http.ts'
-import { startProgram } from './fixtures/program.ts'
+import { addressOf, startProgram } from './fixtures/program.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -43,12 +43,12 @@ describe('the package', () => {
 
     const other = join(folder, 'b.db')
     const service = startProgram(t, lyra, ['serve', '--port', '0', '--store', other, SAMPLE], { env })
-    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const base = await addressOf(service)
     await service.printed(/ingestion ended/)
-    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
     assert.equal(answer.status, 200)
     assert.equal(answer.headers['x-block-height'], '905')
-    for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
+    for (const page of ['/', '/docs']) assert.match((await send(base, page)).text, /^<!doctype html>/, page)
   })
 
   test('an older Node is reported in one line', async (t) => {

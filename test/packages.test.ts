@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { send } from './fixtures/http.ts'
-import { startProgram } from './fixtures/program.ts'
+import { addressOf, startProgram } from './fixtures/program.ts'
 import { NAMED_SAMPLE, skip } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -78,10 +78,10 @@ describe('what npm run packages makes', () => {
       },
     )
     await service.printed(/answering gRPC on 127/)
-    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
-    const answer = await send(base!, '/api/v2/checkpoints?pagination.first=1')
+    const base = await addressOf(service)
+    const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
     assert.deepEqual([answer.status, answer.headers['x-block-height']], [200, '905'])
-    for (const page of ['/', '/docs']) assert.match((await send(base!, page)).text, /^<!doctype html>/, page)
+    for (const page of ['/', '/docs']) assert.match((await send(base, page)).text, /^<!doctype html>/, page)
     const node = join(folder, name!, 'lib/node')
     assert.equal(execFileSync(node, ['--version']).toString().trim(), process.version)
   })

@@ -16,7 +16,7 @@ import { queriesFor, RESOURCE_CASES, type ResourceCase } from './fixtures/resour
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { keyOfNode, type ListCase, marketsOf, type Params, selectionsOf } from './fixtures/selections.ts'
-import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
@@ -178,8 +178,7 @@ for (const kind of STORE_KINDS) {
       test(`walks of every size and direction over ${name} give every row once, in order`, async (t) => {
         const recording = recordingPath(`${name}.evts.gz`)
         if (recording === null) return skip(t, `${name} is not there`)
-        const store = kind.create(t)
-        await ingestWhole(store, recording)
+        const store = await storeOf(t, kind, recording)
         const base = await serve(t, store)
         const lists = selectionsOf(await dumpStore(store))
         assert.ok(lists.length > 0)

@@ -4,7 +4,7 @@ import { getPage, type PageAnswer, query } from './fixtures/http.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -208,8 +208,7 @@ function fieldOf(name: string): string {
 
 for (const kind of STORE_KINDS) {
   test(`Parameters on ${kind.name}`, async (t) => {
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
     const target = (path: string, params: [string, string | bigint][]) => {
       const text = query(params.map(([name, value]) => [name, String(value)]))

@@ -6,7 +6,7 @@ import { createLyraClient } from '../client/src/index.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { runLyra } from './fixtures/program.ts'
 import { INSTRUMENTS, MARKET, PERIODS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE as NAMED } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -65,8 +65,7 @@ function eventsOf(url: string, count: number): Promise<ServerEvent[]> {
 for (const kind of STORE_KINDS) {
   describe(`Instruments and funding periods (${kind.name})`, () => {
     test('instruments are what the events of markets and assets say', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, NAMED)
+      const store = await storeOf(t, kind, NAMED)
       const base = await serve(t, store)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
       const page = await getPage(base, INSTRUMENTS, [oldestFirst])
@@ -97,8 +96,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('streams send all rows that pages hold, and need a market where pages do', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, NAMED)
+      const store = await storeOf(t, kind, NAMED)
       const base = await serve(t, store)
       for (const [name, path, target] of [
         ['fundingPeriods', PERIODS, `/api/v2/stream/funding-periods?marketId=${MARKET}`],
@@ -127,8 +125,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('the client and the program give the same rows as pages', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, NAMED)
+      const store = await storeOf(t, kind, NAMED)
       const base = await serve(t, store)
       const lyra = createLyraClient({ url: base })
       const periods: object[] = []

@@ -14,17 +14,17 @@ import { readCoverage, readPosition } from '../src/store/coverage-rows.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { blocksOf, readyOf, startLive, stop, untilHeight, untilReady } from './fixtures/live.ts'
 import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { addressOf, end, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
@@ -97,15 +97,14 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
-    const service = startLyra(t, ['serve', '--port', '0', '--store', name, stream])
-    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const { service, base } = await startService(t, ['--store', name, stream])
     // Once the first blocks are there: a writer that finds no server at its start does not wait for one.
-    while ((await send(base!, '/api/v2/checkpoints')).status !== 200) await sleep(20)
+    while ((await statusOf(base, '/api/v2/checkpoints')) !== 200) await sleep(20)
     const statuses = new Map<number, number>()
     let asking = true
     const reading = (async () => {
       while (asking) {
-        const { status } = await send(base!, '/api/v2/checkpoints?pagination.first=5').catch(
+        const { status } = await send(base, '/api/v2/checkpoints?pagination.first=5').catch(
           (error: unknown) => {
             throw new Error(`no answer:\n${service.output.stderr.slice(-3000)}`, { cause: error })
           },
@@ -128,7 +127,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       [...statuses.keys()].filter((status) => status !== 200 && status !== 503),
       [],
     )
-    assert.equal((await send(base!, '/api/v2/checkpoints')).status, 200)
+    assert.equal(await statusOf(base, '/api/v2/checkpoints'), 200)
     service.child.kill('SIGTERM')
     await service.outcome
     assert.deepEqual(await digestStore(name), expected)
@@ -172,8 +171,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
-    const reader = await openStore(name).openReader()
-    t.after(() => reader.close())
+    const reader = await openReader(t, name)
     const pageOf = (limit: number) =>
       reader.page({
         ...{ resource: fundingPeriodDataPoints, selection: { marketId: MARKET } },
@@ -251,8 +249,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       for (const socket of open) socket.destroy()
       proxy.close()
     })
-    const reader = await openStore(address.href).openReader()
-    t.after(() => reader.close())
+    const reader = await openReader(t, address.href)
     const expected = await reader.read(readCoverage)
     await Promise.all(Array.from({ length: 6 }, () => reader.read(readCoverage)))
     assert.ok(open.size >= 5, `${open.size} connections`)
@@ -275,7 +272,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     await core.send(blocks.slice(300).flat())
     await core.close()
     while (performance.now() - stoppedAt < scaled(3_000, 60_000)) {
-      assert.equal((await send(service.base, '/api/v2/checkpoints')).status, 503)
+      assert.equal(await statusOf(service.base, '/api/v2/checkpoints'), 503)
       await sleep(100)
     }
     server.control('start')
@@ -295,11 +292,10 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     await query(server.url, `create tablespace small location '${location}'`)
     await query(server.url, 'create database on_small tablespace small')
     const name = server.url.replace('/postgres', '/on_small')
-    const service = startLyra(t, ['serve', '--port', '0', '--store', name, stream])
-    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const { service, base } = await startService(t, ['--store', name, stream])
     await service.printed(/the server's disk is full/)
     // What was committed before can be read; nothing may be there yet.
-    assert.ok([200, 503].includes((await send(base!, '/api/v2/checkpoints')).status))
+    assert.ok([200, 503].includes(await statusOf(base, '/api/v2/checkpoints')))
     disk.resize(512 * MB)
     assert.equal((await service.printed(/ingestion (ended|stopped: .*)/))[1], 'ended')
     service.child.kill('SIGTERM')
@@ -345,16 +341,15 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const buffer = join(temporaryFolder(t), 'buffer')
     const args = ['--port', '0', '--listen', '127.0.0.1:0', '--buffer', buffer]
     const service = startLyra(t, ['serve', '--store', name, ...args])
-    const [, base] = await service.printed(/on (http:\S+?)["\s]/)
+    const base = await addressOf(service)
     const shows = async (value: number) => {
       const pattern = new RegExp(`^lyra_standby ${value}$`, 'm')
-      while (!pattern.test((await send(base!, '/metrics')).text)) await sleep(100)
+      while (!pattern.test((await send(base, '/metrics')).text)) await sleep(100)
     }
     await shows(1)
     await first.close()
     await shows(0)
-    service.child.kill('SIGTERM')
-    assert.equal((await service.outcome).code, 0)
+    await end(service)
   })
 
   test('any number of processes may make the schema at once', async (t) => {
@@ -373,10 +368,10 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const service = startLyra(t, [
       ...['serve', '--port', '0', '--store', name, '--read-store', readStore, '--max-lag', '5'],
     ])
-    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const base = await addressOf(service)
     const schema = new URL(name).searchParams.get('schema')
     const heightSeen = async () =>
-      Number((await send(base!, '/api/v2/checkpoints?pagination.first=1')).headers['x-block-height'])
+      Number((await send(base, '/api/v2/checkpoints?pagination.first=1')).headers['x-block-height'])
     assert.equal(await heightSeen(), 905)
 
     // The replica stops following, and the primary goes on.
@@ -421,8 +416,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     const name = store()
     await ingestWhole(name, SAMPLE)
     await query(server.url, 'create role few login connection limit 20; grant pg_read_all_data to few')
-    const service = startLyra(t, ['serve', '--port', '0', '--store', name.replace('//lyra@', '//few@')])
-    const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
+    const { service, base } = await startService(t, ['--store', name.replace('//lyra@', '//few@')])
     const paths = [
       '/api/v2/checkpoints?pagination.first=100',
       '/api/v2/coverage',
@@ -436,7 +430,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
         for (let round = 0; round < rounds; round++) {
           // Pages that nobody has asked for before, so that each is read.
           const path = paths[(reader + round) % paths.length]!.replace(/\d+$/, (most) => `${+most - reader}`)
-          found.push((await send(base!, path)).status)
+          found.push(await statusOf(base, path))
         }
       })
       await Promise.all(reading)
@@ -483,7 +477,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
       const { status, text } = await readyOf(service)
       assert.equal(status, 503)
       assert.match(text, /store unreachable/)
-      assert.equal((await send(service.base, '/api/v2/checkpoints')).status, 503)
+      assert.equal(await statusOf(service.base, '/api/v2/checkpoints'), 503)
       if (comes === 'started') server.control('start')
       else await query(server.url, `alter role waits_${schemas} connection limit -1`)
       await untilHeight(service, 300)

@@ -5,11 +5,11 @@ import { copyStore } from '../src/store/copy-store.ts'
 import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { getJson, send } from './fixtures/http.ts'
 import { ingestWell } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { serve } from './fixtures/service.ts'
-import { openStore, STORE_KINDS } from './fixtures/stores.ts'
+import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
 /** Prices as events may have them: those that integers of a database hold, and those that read back otherwise. */
 const PRICES = [
@@ -75,7 +75,7 @@ for (const kind of STORE_KINDS) {
       // Made from the points themselves, and from the buckets that are kept of them.
       for (const interval of ['1s', '1m']) {
         const target = `/api/v2/series/funding-period-data-points/${MARKET}?interval=${interval}`
-        const { series } = JSON.parse((await send(base, target)).text) as { series: Series }
+        const { series } = await getJson<{ series: Series }>(base, target)
         assert.deepEqual(
           series.sources[0]!.buckets.map(({ price, twap }) => [price.last, twap.last]),
           pairs,
@@ -100,11 +100,9 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-const sqlite = STORE_KINDS.find(({ name }) => name === 'sqlite')
-
-describe('prices in a SQLite store', { skip: sqlite === undefined && 'SQLite is not asked for' }, () => {
+describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is not asked for' }, () => {
   test('are integers where these read back as the events have them', async (t) => {
-    const store = sqlite!.create(t)
+    const store = SQLITE!.create(t)
     await ingestWell(t, store, FILE)
     const integers = PRICES.filter((price) => /^(0|[1-9]\d{0,14})$/.test(price))
     assert.ok(integers.length > 3)
@@ -115,11 +113,11 @@ describe('prices in a SQLite store', { skip: sqlite === undefined && 'SQLite is 
   })
 
   test('of before stay texts once it is migrated, and become integers in a copy', async (t) => {
-    const old = await restoreOldStore(t, sqlite!)
+    const old = await restoreOldStore(t, SQLITE!)
     await openStore(old).migrate()
     assert.deepEqual(new Set(heldAs(old)), new Set(['text']))
     const dump = await dumpStore(old)
-    const copy = sqlite!.create(t)
+    const copy = SQLITE!.create(t)
     await copyStore(openStore(old), openStore(copy))
     assert.deepEqual(new Set(heldAs(copy)), new Set(['integer']))
     assertSameDump(await dumpStore(copy), dump, 'the copy')

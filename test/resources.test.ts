@@ -16,7 +16,7 @@ import { RESOURCES } from '../src/resources/resources.ts'
 import { copyStore } from '../src/store/copy-store.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
-import { getPage, query, send } from './fixtures/http.ts'
+import { getJson, getPage, query, send } from './fixtures/http.ts'
 import { listen, rowsOf } from './fixtures/listen.ts'
 import { openLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
@@ -230,10 +230,8 @@ for (const kind of STORE_KINDS) {
           }
         }
         assert.ok(nodes > 2)
-        const coverage = JSON.parse((await send(base, '/api/v2/coverage')).text) as {
-          coverage: Record<string, unknown>
-        }
-        assert.ok(coverage.coverage[resource.name] !== undefined)
+        const { coverage } = await getJson<{ coverage: object }>(base, '/api/v2/coverage')
+        assert.ok(resource.name in coverage)
       })
 
       test(`hostile requests for ${resource.name} get a row of the table of errors`, async (t) => {

@@ -17,7 +17,7 @@ import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -272,8 +272,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a recording: the same as of all of its points', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       await compareSeries(base, MARKET, 3, runsOf('comparison'))
       const { interval, sources } = await seriesOf(base, MARKET, '')
@@ -386,8 +385,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are empty where there is nothing to draw', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
       for (const [marketId, query] of [
@@ -408,8 +406,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of all time there is, with an interval of a year', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
       const { interval, sources, from } = await seriesOf(base, MARKET, all)
@@ -445,8 +442,7 @@ for (const kind of STORE_KINDS) {
 
 describe('a request for a series', () => {
   test('that cannot be read is refused by the table of errors', async (t) => {
-    const store = STORE_KINDS[0]!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
     const base = await serve(t, store)
     const refused: [target: string, code: number, message: RegExp, detail?: number][] = [
       [path(MARKET, 'buckets=0'), 3, /parsing field "buckets".*"0".*an integer from 1 to 2000/],
@@ -481,8 +477,7 @@ describe('a request for a series', () => {
   })
 
   test('passes over what it does not know, in either spelling of what it does', async (t) => {
-    const store = STORE_KINDS[0]!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
     const base = await serve(t, store)
     const plain = await send(base, path(MARKET, 'interval=1m'))
     const other = await send(

@@ -15,9 +15,9 @@ import { createShares } from '../src/shares.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, openReader, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 /** A log that keeps its lines. */
@@ -87,8 +87,7 @@ test('Turns go round the addresses that wait: one that asks for everything waits
 test('Reports are waited for by reports alone, by those of unknown markets never, and in turns of addresses', async (t) => {
   const store = join(temporaryFolder(t), 'lyra.db')
   await ingestWhole(store, SAMPLE)
-  const reader = await openStore(store).openReader()
-  t.after(() => reader.close())
+  const reader = await openReader(t, store)
   const maker = makerOf(reader)
   /** Reports in the making, by the end of their range, and what has them made. */
   const inMaking: [end: bigint, finish: () => void][] = []
@@ -184,8 +183,7 @@ test('A reader is slow that takes less than the pace over the whole time while b
 })
 
 test('Once all connections are taken, the address that holds most loses an idle one to another address', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { lines, log } = keptLog()
   const base = await serve(t, store, { limits: { connections: 20 }, log })
   const port = Number(new URL(base).port)

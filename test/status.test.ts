@@ -8,18 +8,17 @@ import { statusOfStore } from '../src/status/status.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
-import { runLyra, startLyra } from './fixtures/program.ts'
+import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, ingestWhole, serve } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`the status of a store in ${kind.name}`, () => {
     test('reports what it holds, its size, its schema and the age of its last block', async (t) => {
-      const store = kind.create(t)
-      await ingestWhole(store, SAMPLE)
+      const store = await storeOf(t, kind, SAMPLE)
       const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
       assert.deepEqual([lastBlock!.height, lastBlock!.timestamp], [HEIGHT, TIMESTAMP])
       const age = Date.now() / 1000 - Number(BigInt(TIMESTAMP) / 1_000_000_000n)
@@ -136,10 +135,8 @@ for (const kind of STORE_KINDS) {
 describe('lyra status', () => {
   test('prints a table, and the same as JSON', async (t) => {
     const kind = STORE_KINDS.at(-1)!
-    const store = kind.create(t)
-    await ingestWhole(store, SAMPLE)
-    const people = await runLyra(t, ['status', '--store', store])
-    assert.equal(people.code, 0, people.stderr)
+    const store = await storeOf(t, kind, SAMPLE)
+    const people = await runWell(t, ['status', '--store', store])
     assert.match(people.stdout, /^chain +core-scenarios$/m)
     assert.match(people.stdout, /^last block +905, 2023-10-05T10:15:04Z, [\d,]+ days old$/m)
     assert.match(people.stdout, /^whole blocks +1 to 905$/m)
@@ -159,8 +156,8 @@ describe('lyra status', () => {
     const folder = temporaryFolder(t)
     const args = ['--store', join(folder, 'a.db'), '--buffer', join(folder, 'buffer'), '--port', '0']
     const service = startLyra(t, ['serve', ...args, '--listen', '127.0.0.1:0'])
-    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
-    const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
+    const base = await addressOf(service)
+    const port = await corePortOf(service)
     const core = await dial(Number(port))
     t.after(() => core.close())
     const events = (await eventsOf(SAMPLE)).slice(0, 500)
@@ -169,11 +166,11 @@ describe('lyra status', () => {
     let status: StatusReport
     do {
       await new Promise((resolve) => setTimeout(resolve, 100))
-      status = await statusOfService(base!)
+      status = await statusOfService(base)
     } while ((status.service!.live?.eventsReceived ?? 0) < events.length)
     const { coreConnected, stopped, connectionFaults } = status.service!.live!
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
-    const { stdout } = await runLyra(t, ['status', '--url', base!])
+    const { stdout } = await runLyra(t, ['status', '--url', base])
     assert.match(stdout, /^live ingestion +core connected, 500 events received, .* in the buffer$/m)
   })
 

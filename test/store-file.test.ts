@@ -23,15 +23,15 @@ import { readPosition } from '../src/store/coverage-rows.ts'
 import { StoreError } from '../src/store/store.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { checkpoint, fileOf, joinRecords, recordsOf } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { writeLargeStream } from './fixtures/large-stream.ts'
 import { asNobody } from './fixtures/nobody.ts'
-import { MAIN, type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { MAIN, type Outcome, runLyra, startLyra, startProgram, startService } from './fixtures/program.ts'
 import { sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { openReader, openStore, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 /** Files of SQLite's only. */
 const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
@@ -104,12 +104,7 @@ function replaceByAltered(store: string, sql: string): void {
 }
 
 async function heightOf(store: string): Promise<string | undefined> {
-  const reader = await openStore(store).openReader()
-  try {
-    return (await reader.read(readPosition))?.height
-  } finally {
-    await reader.close()
-  }
+  return (await readFrom(store, readPosition))?.height
 }
 
 /** Runs a program of the fixtures that goes on until it is killed; resolves once it has said that it is ready. */
@@ -260,15 +255,14 @@ describe('a store file that changes under a service', options, () => {
     assert.equal(ready.status, 503)
     assert.match(ready.text, /"store unreachable"/)
     assert.doesNotMatch(ready.text, /lyra\.db/)
-    assert.equal((await send(base, '/health')).status, 200)
+    assert.equal(await statusOf(base, '/health'), 200)
     await ingestWhole(path('lyra.db'), path('more.evts'))
     assert.equal(await heightServed(base), '9')
   })
 
   test('a store that is replaced gives no page that is asked for afterwards, however many were before', async (t) => {
     const { path } = await storeFolder(t)
-    const reader = await openStore(path('lyra.db')).openReader()
-    t.after(() => reader.close())
+    const reader = await openReader(t, path('lyra.db'))
     const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
     const heightAskedAt = async (askedAt: bigint) =>
       (await reader.page({ ...list, askedAt })).position?.height
@@ -333,12 +327,11 @@ describe('a store file that changes under a service', options, () => {
     copyFileSync(store, backup)
     const { funding_period_data_points: points } = await dumpStore(store)
     const [marketId] = JSON.parse(points![0]!) as string[]
-    const service = startLyra(t, ['serve', '--port', '0', '--log-level', 'info', '--store', store])
-    const [, base] = await service.printed(/(http:\/\/127\.0\.0\.1:\d+)/)
+    const { base } = await startService(t, ['--log-level', 'info', '--store', store])
     const seen = new Set<number>()
     const path = `/api/v2/funding-periods/data-points/${marketId}?pagination.first=5000`
     for (let round = 0; round < 40; round++) {
-      const asked = Array.from({ length: 4 }, () => send(base!, path))
+      const asked = Array.from({ length: 4 }, () => send(base, path))
       for (let cut = 0; cut < 10; cut++) {
         truncateSync(store, 8192)
         copyFileSync(backup, store)
@@ -350,7 +343,7 @@ describe('a store file that changes under a service', options, () => {
       [...seen].filter((status) => status !== 200 && status !== 503),
       [],
     )
-    assert.equal((await send(base!, path)).status, 200)
+    assert.equal(await statusOf(base, path), 200)
   })
 
   test('an ingestion whose store is removed under it stops, and makes no other', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { query, send } from './fixtures/http.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { type GoldenValue, readGolden, recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -17,8 +17,7 @@ describe('the stores', () => {
       const golden = readGolden(name)!
       const bases = await Promise.all(
         STORE_KINDS.map(async (kind) => {
-          const store = kind.create(t)
-          await ingestWhole(store, recordingPath(golden.events)!)
+          const store = await storeOf(t, kind, recordingPath(golden.events)!)
           return serve(t, store)
         }),
       )

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { fingerprintOf } from '../src/resources/fingerprint.ts'
-import { getPage, query, send } from './fixtures/http.ts'
+import { getPage, query, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen, rowsOf } from './fixtures/listen.ts'
 import {
   checkpointAt,
@@ -16,7 +16,7 @@ import {
   openLiveStore,
   pointAt,
 } from './fixtures/live-store.ts'
-import { startLyra } from './fixtures/program.ts'
+import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, scaled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
@@ -227,15 +227,14 @@ for (const kind of STORE_KINDS) {
       let id: string | undefined
       const kills = runsOf('process')
       for (let kill = 0; kill <= kills; kill++) {
-        const service = startLyra(t, ['serve', '--port', '0', '--store', store])
-        const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
+        const { service, base } = await startService(t, ['--store', store])
         const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}${id === undefined ? '&afterBlock=0' : ''}`
-        const listener: Listener = await listen(base!, target, id)
+        const listener: Listener = await listen(base, target, id)
         if (kill < kills) await sleep(20 * (kill % 12))
         else {
           stopped = true
           await writing
-          const paged = await rowsOf(base!, pointsPath(LIVE_MARKET))
+          const paged = await rowsOf(base, pointsPath(LIVE_MARKET))
           await until(() => events.length + listener.events.length >= paged.length, 'the last rows')
           await sleep(1_500)
           assertSameRows([...dataOf(events), ...dataOf(listener.events)], paged, 'after the kills')
@@ -399,9 +398,8 @@ describe('a stream', () => {
     const store = kind.create(t)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1)])
-    const service = startLyra(t, ['serve', '--port', '0', '--store', store])
-    const [, base] = await service.printed(/on (http:\/\/127\.0\.0\.1:\d+)/)
-    const listener = await listen(base!, CHECKPOINT_STREAM)
+    const { service, base } = await startService(t, ['--store', store])
+    const listener = await listen(base, CHECKPOINT_STREAM)
     const startedAt = performance.now()
     service.child.kill('SIGTERM')
     await listener.ended
@@ -412,7 +410,7 @@ describe('a stream', () => {
   test('refuses what it cannot follow, by the table of errors', async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
-    assert.equal((await send(base, CHECKPOINT_STREAM)).status, 503)
+    assert.equal(await statusOf(base, CHECKPOINT_STREAM), 503)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1), pointAt(1), pointAt(1, { marketId: OTHER_MARKET })])
     const page = await getPage(base, pointsPath(OTHER_MARKET), [])
@@ -461,11 +459,11 @@ describe('a stream', () => {
       ] as const) {
         const text = `${head}_${body}`
         const sum = hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)
-        assert.equal((await send(base, `${target}${text}_${sum}`)).status, 400, `${target}${text}`)
+        assert.equal(await statusOf(base, `${target}${text}_${sum}`), 400, `${target}${text}`)
       }
     }
     const head = await send(base, CHECKPOINT_STREAM, { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'text/event-stream', ''])
-    assert.equal((await send(base, CHECKPOINT_STREAM, { method: 'POST' })).status, 405)
+    assert.equal(await statusOf(base, CHECKPOINT_STREAM, { method: 'POST' }), 405)
   })
 })

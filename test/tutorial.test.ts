@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
-import { runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { addressOf, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -26,9 +26,9 @@ async function startDocumented(t: TestContext, folder: string) {
     [...argumentsOf('serve'), '--port', '0', '--listen', '127.0.0.1:0', '--buffer', 'buffer'],
     { cwd: folder },
   )
-  const [, base] = await service.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-  const [, port] = await service.printed(/waiting for a core on 127\.0\.0\.1:(\d+)/)
-  return { service, base: base!, port: port! }
+  const base = await addressOf(service)
+  const port = await corePortOf(service)
+  return { service, base: base, port: port! }
 }
 
 describe('The tutorial', () => {
@@ -37,7 +37,7 @@ describe('The tutorial', () => {
     const { base, port } = await startDocumented(t, folder)
     const generate = argumentsOf('generate').map((text) => text.replace(/:3005$/, `:${port}`))
     const sender = startLyra(t, generate)
-    await until(async () => (await send(base, '/ready')).status === 200, 'a current service')
+    await until(async () => (await statusOf(base, '/ready')) === 200, 'a current service')
 
     const { text } = await send(base, '/api/v2/market-summaries')
     const { marketId } = (
@@ -64,7 +64,7 @@ describe('The tutorial', () => {
     // Started again, it sends the same blocks from the beginning; those that are held are skipped.
     const again = startLyra(t, generate)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
-    assert.equal((await send(base, '/ready')).status, 200)
+    assert.equal(await statusOf(base, '/ready'), 200)
     assert.equal(again.child.exitCode, null, again.output.stderr)
     again.child.kill('SIGTERM')
     assert.equal((await again.outcome).code, 130)

@@ -14,7 +14,7 @@ import { createActivity, LIVE_MARKET, openLiveStore, pointAt } from './fixtures/
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -22,8 +22,7 @@ const ROOT = dirname(import.meta.dirname)
 const kind = STORE_KINDS[0]!
 
 async function sampleService(t: TestContext): Promise<string> {
-  const store = kind.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, kind, SAMPLE)
   return serve(t, store)
 }
 

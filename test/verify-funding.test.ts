@@ -22,9 +22,9 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { ingestWhole, SILENT } from './fixtures/service.ts'
+import { SILENT, storeOf } from './fixtures/service.ts'
 import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -101,8 +101,7 @@ describe('recordings of the core', () => {
     test(`agree from ${kind.name} with the parameters of its instruments, and for the most part after points were pruned`, async (t) => {
       const path = recordingPath('perps-long-named.evts.gz')
       if (path === null) return skip(t, 'the recordings are not there')
-      const store = kind.create(t)
-      await ingestWhole(store, path)
+      const store = await storeOf(t, kind, path)
       const options = { method: 'running-sum', filter: ALL, signal: NEVER } as const
       const { funding } = await verifyStore(openStore(store), options)
       assert.deepEqual([funding.paidPeriods, funding.estimates], [all(128), all(0)])
@@ -122,8 +121,7 @@ describe('recordings of the core', () => {
       // What is given counts instead.
       const given = await verifyStore(openStore(store), { ...options, parameters: { scalingFactor: '2' } })
       assert.ok(given.funding.paidPeriods.differ > 100)
-      const unnamed = kind.create(t)
-      await ingestWhole(unnamed, SAMPLE)
+      const unnamed = await storeOf(t, kind, SAMPLE)
       const unknown = await verifyStore(openStore(unnamed), options)
       assert.deepEqual(unknown.funding.unknownReasons, { 'parameters not known': 45 })
       const named = await verifyStore(openStore(unnamed), { ...options, parameters: GIVEN })
@@ -432,15 +430,12 @@ describe('lyra verify', () => {
   })
 
   test('has parameters from flags, from files and stores', async (t) => {
-    const unnamed = await runLyra(t, ['verify', SAMPLE])
-    assert.equal(unnamed.code, 0)
+    const unnamed = await runWell(t, ['verify', SAMPLE])
     assert.match(unnamed.stdout, /payments and rates of periods +0 +0 +45\n/)
     assert.match(unnamed.stdout, /unknown: 2,738, .*--interest-rate/)
-    const files = await runLyra(t, ['verify', SAMPLE, ...FLAGS])
-    assert.equal(files.code, 0, files.stderr)
+    const files = await runWell(t, ['verify', SAMPLE, ...FLAGS])
     assert.match(files.stdout, /payments and rates of periods +45 +0 +0\n/)
-    const store = STORE_KINDS.at(-1)!.create(t)
-    await ingestWhole(store, SAMPLE)
+    const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const { stdout, code } = await runLyra(t, ['verify', '--store', store, ...FLAGS, '--json'])
     assert.equal(code, 0)
     assert.deepEqual((JSON.parse(stdout) as VerifyReport).funding.paidPeriods, all(45))

@@ -7,17 +7,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { send } from './fixtures/http.ts'
-import { type RunningProgram, runLyra, startLyra } from './fixtures/program.ts'
+import { end, type RunningProgram, runLyra, startService } from './fixtures/program.ts'
 import { HEIGHT, POINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve } from './fixtures/service.ts'
+import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 async function startWorkers(t: TestContext, store: string, args: string[] = []) {
-  const program = startLyra(t, ['serve', '--port', '0', '--workers', '2', '--store', store, ...args])
-  const [, base] = await program.printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/)
-  return { program, base: base! }
+  const { service: program, base } = await startService(t, ['--workers', '2', '--store', store, ...args])
+  return { program, base: base }
 }
 
 /** Each on a connection of its own: they go to the processes in turns. */
@@ -52,14 +51,12 @@ for (const kind of STORE_KINDS) {
     assert.ok(answered.reduce((sum, [, count]) => sum + Number(count), 0) >= 20, metrics)
     assert.match(metrics, new RegExp(`^lyra_block_height ${HEIGHT}$`, 'm'))
     assert.match(metrics, /^lyra_records_total 7881$/m)
-    program.child.kill('SIGTERM')
-    assert.equal((await program.outcome).code, 0, program.output.stderr)
+    await end(program)
   })
 }
 
 test('what stops the ingestion is known to every process', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program, base } = await startWorkers(t, store, [
     '--listen',
     '127.0.0.1:0',
@@ -77,8 +74,7 @@ test('what stops the ingestion is known to every process', async (t) => {
 
 test('a process that is killed is replaced, and the others answer meanwhile', async (t) => {
   if (process.platform !== 'linux') return t.skip('processes are found by /proc')
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program, base } = await startWorkers(t, store)
   const before = workerIds(program)
   assert.equal(before.length, 2)
@@ -87,8 +83,7 @@ test('a process that is killed is replaced, and the others answer meanwhile', as
   assert.equal((await ask(base, POINTS)).status, 200)
   await until(() => workerIds(program).length >= 2, 'another one')
   for (let count = 0; count < 6; count++) assert.equal((await ask(base, POINTS)).status, 200)
-  program.child.kill('SIGTERM')
-  assert.equal((await program.outcome).code, 0, program.output.stderr)
+  await end(program)
 })
 
 test('a process that cannot be replaced at once is replaced once it can be', async (t) => {
@@ -117,8 +112,7 @@ test('a process that cannot be replaced at once is replaced once it can be', asy
 
 test('the processes end with the one that has started them', async (t) => {
   if (process.platform !== 'linux') return t.skip('processes are found by /proc')
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program } = await startWorkers(t, store)
   const ids = workerIds(program)
   program.child.kill('SIGKILL')
@@ -129,8 +123,7 @@ test('the processes end with the one that has started them', async (t) => {
 })
 
 test('what keeps them from starting is reported in one line', async (t) => {
-  const store = STORE_KINDS[0]!.create(t)
-  await ingestWhole(store, SAMPLE)
+  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())

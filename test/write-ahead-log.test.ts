@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { send } from './fixtures/http.ts'
+import { send, statusOf } from './fixtures/http.ts'
 import {
   checkpointAt,
   LIVE_MARKET,
@@ -15,17 +15,16 @@ import {
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
-import { runLyra } from './fixtures/program.ts'
+import { runLyra, runWell } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { SQLITE, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
 const POINTS = 60_000
 const TARGET = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?format=ndjson`
 
-const kind = STORE_KINDS.find(({ name }) => name === 'sqlite')
-const skip = kind === undefined && 'for SQLite only'
+const skip = SQLITE === undefined && 'for SQLite only'
 
 const logBytes = (store: string) => statSync(`${store}-wal`).size
 
@@ -66,7 +65,7 @@ function openSlowExport(base: string): Promise<SlowExport> {
 
 describe('the log of a store that is written to while exports read it', { skip }, () => {
   test('refuses new exports once it is long, has the oldest ones give way, and is emptied then', async (t) => {
-    const store = kind!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
@@ -106,24 +105,23 @@ describe('the log of a store that is written to while exports read it', { skip }
     const rest = await send(base, `${TARGET}&pagination.after=${cursor}`)
     assert.equal(rest.status, 200)
     assert.equal((whole + rest.text).split('\n').length - 1, POINTS)
-    const check = await runLyra(t, ['check', '--store', store])
-    assert.equal(check.code, 0, check.stdout)
+    await runWell(t, ['check', '--store', store])
     for (const slow of [oldest, second])
       await until(() => slow.take() === '' && slow.isCut, 'the client is told')
   })
 
   test('is emptied where nobody reads any more, before an export is refused for it', async (t) => {
-    const store = kind!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     await live.commit(2, [])
     const base = await serve(t, store)
     lengthen(store, 300 * MB)
-    assert.equal((await send(base, `${TARGET}&source=SOURCE_EXTERNAL`)).status, 200)
+    assert.equal(await statusOf(base, `${TARGET}&source=SOURCE_EXTERNAL`), 200)
     assert.ok(logBytes(store) < 8 * MB)
   })
 
   test('is said to be kept by another program, where no export of the service does', async (t) => {
-    const store = kind!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const other = new DatabaseSync(store, { readOnly: true })
     t.after(() => other.close())
@@ -133,13 +131,13 @@ describe('the log of a store that is written to while exports read it', { skip }
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
     const base = await serve(t, store, { log })
     lengthen(store, 300 * MB)
-    for (let time = 0; time < 3; time++) assert.equal((await send(base, TARGET)).status, 503)
+    for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
     assert.equal(lines.length, 1, 'once, and not for every request')
     assert.match(lines[0]!, /the store's log holds 31\d MB, and another program keeps it from being emptied/)
   })
 
   test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {
-    const store = kind!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1)])
     const other = new DatabaseSync(store, { readOnly: true })
@@ -157,7 +155,7 @@ describe('the log of a store that is written to while exports read it', { skip }
   })
 
   test('makes commands that read for long warn, and empty it at their end', async (t) => {
-    const store = kind!.create(t)
+    const store = SQLITE!.create(t)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1), pointAt(1)])
     const folder = temporaryFolder(t)
