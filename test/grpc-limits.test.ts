@@ -8,7 +8,7 @@ import { status } from '@grpc/grpc-js'
 import { trailersOf } from '../src/api/grpc/grpc-errors.ts'
 import { ApiError } from '../src/api/http/errors.ts'
 import { TRADING_DATA } from '../src/api/protos.ts'
-import { send, statusOf } from './fixtures/http.ts'
+import { statusOf } from './fixtures/http.ts'
 import {
   callFrames,
   callHeaders,
