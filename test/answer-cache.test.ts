@@ -16,7 +16,7 @@ import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, SQLITE, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const TARGETS = [
@@ -167,8 +167,7 @@ describe('pages from memory of a SQLite file', () => {
 
   test('are forgotten when another file takes its place', async (t) => {
     if (SQLITE === undefined) return
-    const other = recordingPath('perps-long.evts.gz')
-    if (other === null) return skip(t, 'perps-long is not there')
+    const other = recorded('perps-long')
     const folder = temporaryFolder(t)
     const [store, second] = [join(folder, 'one.db'), join(folder, 'two.db')]
     await ingestWhole(store, SAMPLE)

@@ -30,7 +30,7 @@ import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sampl
 import { runsOf, sampled, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 /** The rows of a dump that a bound leaves. */
@@ -135,9 +135,9 @@ for (const kind of STORE_KINDS) {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       await pruneStore(openStore(store), { by: 'time', before: 1696500400000000000n })
-      const all = await getPage(base, POINTS, [['pagination.first', '5000']])
+      const all = await getPage(base, POINTS, 'pagination.first=5000')
       for (const seq of ['5', '6', '7', '8']) {
-        const page = await getPage(base, POINTS, [['seq', seq]])
+        const page = await getPage(base, POINTS, `seq=${seq}`)
         assert.deepEqual(
           page.edges,
           all.edges.filter(({ node }) => node.seq === seq),
@@ -212,8 +212,7 @@ for (const kind of STORE_KINDS) {
   describe(`looking a store in ${kind.name} through`, () => {
     test('finds nothing wrong with any recording, and nothing that differs from its file', async (t) => {
       for (const name of sampled('seconds', ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'])) {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+        const path = recorded(name)
         const store = await storeOf(t, kind, path)
         const { told, compared } = await checkWithFiles(store, path)
         assert.deepEqual(told, [], name)
@@ -647,20 +646,20 @@ describe('lyra prune', () => {
     await runSql(store, "delete from funding_periods where market_id < '1'")
     const base = await serve(t, store)
     const path = `/api/v2/funding-periods/data-points/${MARKET}`
-    const before = await getPage(base, path, [['pagination.first', '5000']])
+    const before = await getPage(base, path, 'pagination.first=5000')
     const large = statSync(store).size
     const snapshot = await (await openStore(store).openReader()).openSnapshot()
     await runSql(store, 'pragma busy_timeout = 60000; vacuum')
     await snapshot.close()
     await runSql(store, 'pragma wal_checkpoint(truncate)')
     assert.ok(statSync(store).size < large / 2, `${large} to ${statSync(store).size}`)
-    assert.deepEqual(await getPage(base, path, [['pagination.first', '5000']]), before)
+    assert.deepEqual(await getPage(base, path, 'pagination.first=5000'), before)
     await ingestWhole(
       store,
       part('rest.evts', (height) => height > 700),
     )
     assert.deepEqual(await problemsOf(store), [])
-    const after = await getPage(base, path, [['pagination.first', '5000']])
+    const after = await getPage(base, path, 'pagination.first=5000')
     assert.ok(after.edges.length > before.edges.length)
   })
 

@@ -16,7 +16,7 @@ import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { NAMED_SAMPLE, recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { NAMED_SAMPLE, recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const records = recordsOf(readRecording(NAMED_SAMPLE))
@@ -198,7 +198,7 @@ describe('services that are compared', () => {
 
   test('may be a data node that lost the points of a block but one, and times below the microsecond', async (t) => {
     for (const name of ['perps-long', 'synthetic']) {
-      const store = await storeOf(t, kind!, recordingPath(`${name}.evts.gz`)!)
+      const store = await storeOf(t, kind!, recorded(name))
       const rows = (await dumpStore(store)).funding_period_data_points!.map(
         (row) => JSON.parse(row) as string[],
       )
@@ -230,7 +230,7 @@ describe('services that are compared', () => {
       // The first real difference is found all the same.
       const [, source, timestamp, seq] = [...kept.values()].at(-1)!
       const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`
-      const changed = await storeOf(t, kind!, recordingPath(`${name}.evts.gz`)!)
+      const changed = await storeOf(t, kind!, recorded(name))
       await runSql(changed, `update funding_period_data_points set twap = '77777' where ${where}`)
       const { difference } = pointsOf(await compare(changed, reference))
       assert.deepEqual([difference?.fields, difference?.key.seq], [['twap'], seq])

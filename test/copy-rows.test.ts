@@ -5,11 +5,7 @@ import type { BatchRow } from '../src/resources/batch.ts'
 import { connect } from '../src/store/postgres/connection.ts'
 import { copyRows } from '../src/store/postgres/copy-rows.ts'
 import type { Table } from '../src/store/tables.ts'
-import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
-import { skip } from './fixtures/shared.ts'
-
-const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
-const isInstalled = postgresProgram('initdb') !== null
+import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const COPIED: Table = {
   name: 'copied',
@@ -22,12 +18,11 @@ const COPIED: Table = {
   keyLength: 1,
 }
 
-describe('Rows that are copied', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+describe('Rows that are copied', withOwnServer(), () => {
   let server: PostgresServer
   let client: Client
 
   before(async () => {
-    if (!isInstalled) return
     server = (await startPostgresServer())!
     const config: ClientConfig & { pipeline: boolean } = { connectionString: server.url, pipeline: true }
     client = await connect(config)
@@ -41,8 +36,7 @@ describe('Rows that are copied', { skip: !chosen && 'LYRA_TEST_STORE does not as
   const held = async () =>
     (await client.query({ text: 'select id, words, flag from copied order by id', rowMode: 'array' })).rows
 
-  test('stand as they are, whatever their texts hold', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('stand as they are, whatever their texts hold', async () => {
     const texts = [
       ...['', ' ', '\\', '\\N', '\\.', '\t', 'a\tb\nc\r\nd\\t', '"quoted", {braced}', 'null', 'NULL'],
       ...[
@@ -64,8 +58,7 @@ describe('Rows that are copied', { skip: !chosen && 'LYRA_TEST_STORE does not as
     assert.deepEqual(await held(), asRead)
   })
 
-  test('are all refused where one is there already, and the statements sent behind them go on', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('are all refused where one is there already, and the statements sent behind them go on', async () => {
     await client.query('truncate copied')
     await client.query("insert into copied values (5000, 'before', true)")
     // More than the server has read when it finds the one.
@@ -90,8 +83,7 @@ describe('Rows that are copied', { skip: !chosen && 'LYRA_TEST_STORE does not as
     ])
   })
 
-  test('are refused where there is no such table, and the connection stays good', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('are refused where there is no such table, and the connection stays good', async () => {
     const rows = Array.from({ length: 50_000 }, (_, id): BatchRow => [BigInt(id), 'x'.repeat(100), false])
     await assert.rejects(copyRows(client, { ...COPIED, name: 'missing' }, rows), { code: '42P01' })
     assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }])

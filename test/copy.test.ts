@@ -7,7 +7,7 @@ import { TABLES } from '../src/store/tables.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { runWell } from './fixtures/program.ts'
 import { ingestWhole } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 for (const fromKind of STORE_KINDS) {
@@ -49,8 +49,7 @@ for (const fromKind of STORE_KINDS) {
       })
 
       test('is refused where it would mix chains, or go back', async (t) => {
-        const synthetic = recordingPath('synthetic.evts.gz')
-        if (synthetic === null) return skip(t, 'the recordings are not there')
+        const synthetic = recorded('synthetic')
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await assert.rejects(copyStore(openStore(from), openStore(to)), StoreError)

@@ -36,10 +36,7 @@ const percent = (text: string, places = 4) => formatRate(parseDecimal(text)!, pl
 
 /** All periods of a market, oldest first. */
 async function periodsOf(base: string, path = PERIODS): Promise<FundingPeriod[]> {
-  const { edges } = await getPage(base, path, [
-    ['pagination.first', '5000'],
-    ['pagination.newestFirst', 'false'],
-  ])
+  const { edges } = await getPage(base, path, 'pagination.first=5000&pagination.newestFirst=false')
   return edges.map(({ node }) => node as unknown as FundingPeriod)
 }
 
@@ -72,7 +69,7 @@ describe("the explorer's funding", () => {
     t,
     openRecording,
   }) => {
-    const { page, base } = await openRecording('perps-long-named.evts.gz')
+    const { page, base } = await openRecording('perps-long-named')
     const asked = watchRequests(page)
     await page.goto(FUNDING)
     await settled(page)
@@ -177,12 +174,8 @@ describe("the explorer's funding", () => {
       'prices at a time, by keys and by mouse, and the exact integer on hover and in copies',
       async () => {
         const newest = async (source: string) =>
-          (
-            await getPage(base, POINTS, [
-              ['source', source],
-              ['pagination.first', '1'],
-            ])
-          ).edges[0]!.node as unknown as FundingPeriodDataPoint
+          (await getPage(base, POINTS, `source=${source}&pagination.first=1`)).edges[0]!
+            .node as unknown as FundingPeriodDataPoint
         const [external, internal] = [await newest('SOURCE_EXTERNAL'), await newest('SOURCE_INTERNAL')]
         assert.equal(await figure(page, 'external-twap'), formatAmountWithUnit(external.twap, USD))
         assert.equal(await exactFigure(page, 'external-twap'), external.twap)
@@ -208,7 +201,7 @@ describe("the explorer's funding", () => {
       })()`)
         await page.keyboard.press('Control+c')
         const copied = (await page.evaluate<string>('navigator.clipboard.readText()')).split('\t')
-        const [first] = (await getPage(base, POINTS, [['pagination.first', '1']])).edges
+        const [first] = (await getPage(base, POINTS, 'pagination.first=1')).edges
         assert.deepEqual(copied.slice(-2), [first!.node.price, first!.node.twap])
 
         // What the keys point at is shown in full: what the series says of its bucket.
@@ -299,10 +292,11 @@ describe("the explorer's funding", () => {
         (text) =>
           text.includes(`dateRange.startTimestamp=${from}`) && text.includes(`dateRange.endTimestamp=${to}`),
       )
-      const { edges } = await getPage(base, POINTS, [
-        ['dateRange.startTimestamp', from],
-        ['dateRange.endTimestamp', to],
-      ])
+      const { edges } = await getPage(
+        base,
+        POINTS,
+        `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`,
+      )
       const expected = (rows: typeof edges) =>
         rows
           .slice(0, 25)
@@ -374,7 +368,7 @@ describe("the explorer's funding", () => {
   test('does not draw a difference in auction, shades it, and says why a period paid nothing', async ({
     openRecording,
   }) => {
-    const { page, base } = await openRecording('perps-long-named.evts.gz')
+    const { page, base } = await openRecording('perps-long-named')
     await page.goto(`/?view=funding&market=${ETH}&span=all`)
     await settled(page)
     const { series } = await getJson<{ series: Parameters<typeof readSeries>[0] }>(

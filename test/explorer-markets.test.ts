@@ -26,7 +26,7 @@ import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-const RECORDING = 'perps-long-named.evts.gz'
+const RECORDING = 'perps-long-named'
 
 async function summariesOf(base: string): Promise<Summary[]> {
   type Body = { marketSummaries: { edges: { node: Summary }[] } }

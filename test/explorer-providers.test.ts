@@ -43,7 +43,7 @@ describe("the explorer's providers", () => {
     t,
     openRecording,
   }) => {
-    const { page, base } = await openRecording('perps-long-named.evts.gz')
+    const { page, base } = await openRecording('perps-long-named')
     const all = (
       await Promise.all([BTC, ETH, SOL].map((marketId) => providersOf(base, [['marketId', marketId]])))
     ).flat()

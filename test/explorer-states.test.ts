@@ -25,10 +25,10 @@ import { openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { inTurns, sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
-import { recordingPath } from './fixtures/shared.ts'
+import { recorded } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-const RECORDING = 'perps-calm-named.evts.gz'
+const RECORDING = 'perps-calm-named'
 
 /** Where the recording is cut for what comes while a page is open, and the blocks left out before. */
 const FIRST_PART = 600
@@ -51,7 +51,7 @@ const WIDTHS = [320, 375, 768, 820, 1024, 1440]
 
 /** The first part of the recording, with a gap, as an event file. */
 function writeFirstPart(t: TestContext): string {
-  const records = recordsOf(readRecording(recordingPath(RECORDING)!)).filter(
+  const records = recordsOf(readRecording(recorded(RECORDING))).filter(
     ({ height }) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]),
   )
   const path = join(temporaryFolder(t), 'first-part.evts')
@@ -139,7 +139,7 @@ describe('the explorer says how current the data are', () => {
     t,
     browser,
   }) => {
-    const blocks = await blocksOf(recordingPath(RECORDING)!)
+    const blocks = await blocksOf(recorded(RECORDING))
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const { page, faults } = await openPage(browser, service.base)
     await page.goto(`/?view=funding&market=${ETH}&span=all`)
@@ -150,9 +150,7 @@ describe('the explorer says how current the data are', () => {
     await core.send(blocks.slice(400, 700).flat())
     assert.match(await oneTruth(page, 'receiving', 2), /^receiving · 2023-10-05 \d\d:\d\d UTC$/)
     await untilHeight(service, 700)
-    const { edges } = await getPage(service.base, `/api/v2/funding-periods/${ETH}`, [
-      ['pagination.first', '5'],
-    ])
+    const { edges } = await getPage(service.base, `/api/v2/funding-periods/${ETH}`, 'pagination.first=5')
     const paid = edges.find(({ node }) => node.fundingRate !== undefined)!.node
     await eventuallyIs(() => exactFigure(page, 'last-rate'), paid.fundingRate)
     const { fundingEstimate } = await getJson<{ fundingEstimate: { fundingRate: string } }>(
@@ -203,7 +201,7 @@ describe('the explorer says how current the data are', () => {
       await page.evaluate('navigator.clipboard.readText()'),
       `lyra ingest --store ${word} events.evts.gz`,
     )
-    await ingestWhole(store, recordingPath(RECORDING)!)
+    await ingestWhole(store, recorded(RECORDING))
     await page.waitForSelector('.holdings')
     await oneTruth(page, 'static', 2)
     assert.deepEqual(besideNotReady(faults), [])
@@ -232,7 +230,7 @@ describe('the explorer says how current the data are', () => {
       (text) => text.includes('Blocks are missing between'),
     )
     const [, from, to] = /missing between (\S+ \S+) and (\S+ \S+)\./.exec(said)!
-    const times = (await getPage(base, POINTS, [['pagination.first', '5000']])).edges
+    const times = (await getPage(base, POINTS, 'pagination.first=5000')).edges
       .map(({ node: point }) => point as Record<string, string>)
       .sort((a, b) => (BigInt(a.timestamp!) < BigInt(b.timestamp!) ? -1 : 1))
     const after = times.findIndex(
@@ -244,11 +242,8 @@ describe('the explorer says how current the data are', () => {
 
     // A page that is not seen follows nothing, and catches up when it is seen.
     await setHidden(checkpoints.page, true)
-    await ingestWhole(store, recordingPath(RECORDING)!)
-    const { edges } = await getPage(base, POINTS, [
-      ['source', 'SOURCE_INTERNAL'],
-      ['pagination.first', '1'],
-    ])
+    await ingestWhole(store, recorded(RECORDING))
+    const { edges } = await getPage(base, POINTS, 'source=SOURCE_INTERNAL&pagination.first=1')
     const usd = { symbol: 'USD', decimals: 5 }
     await eventuallyIs(
       () => figure(funding.page, 'internal-twap'),
@@ -259,7 +254,7 @@ describe('the explorer says how current the data are', () => {
       (text) => !text.includes('Blocks are missing'),
     )
     await setHidden(checkpoints.page, false)
-    const newest = (await getPage(base, '/api/v2/checkpoints', [['pagination.first', '1']])).edges[0]!.node
+    const newest = (await getPage(base, '/api/v2/checkpoints', 'pagination.first=1')).edges[0]!.node
       .atBlock as string
     await eventually(
       () => cellsOf(checkpoints.page, 'checkpoints'),
@@ -292,14 +287,11 @@ describe('the explorer says how current the data are', () => {
     await page.getByRole('button', { name: 'Try now' }).click()
     await page.getByText('Next try in').waitFor()
     assert.equal(await figure(page, 'internal-twap'), before)
-    await ingestWhole(store, recordingPath(RECORDING)!)
+    await ingestWhole(store, recorded(RECORDING))
 
     const again = await start(new URL(first.base).port)
     await eventuallyIs(() => page.locator('.banner').count(), 0)
-    const { edges } = await getPage(again.base, POINTS, [
-      ['source', 'SOURCE_INTERNAL'],
-      ['pagination.first', '1'],
-    ])
+    const { edges } = await getPage(again.base, POINTS, 'source=SOURCE_INTERNAL&pagination.first=1')
     const usd = { symbol: 'USD', decimals: 5 }
     await eventuallyIs(
       () => figure(page, 'internal-twap'),
@@ -316,10 +308,11 @@ describe('the explorer is right in each state', () => {
     const ends = async (newestFirst: string) =>
       formatTime(
         (
-          await getPage(base, `/api/v2/funding-periods/data-points/${BTC}`, [
-            ['pagination.first', '1'],
-            ['pagination.newestFirst', newestFirst],
-          ])
+          await getPage(
+            base,
+            `/api/v2/funding-periods/data-points/${BTC}`,
+            `pagination.first=1&pagination.newestFirst=${newestFirst}`,
+          )
         ).edges[0]!.node.timestamp as string,
       ).slice(0, 19)
     const [first, last] = [await ends('false'), await ends('true')]

@@ -6,13 +6,13 @@ import { cellsOf, explorerTest as test, watchRequests } from './fixtures/explore
 import { getPage } from './fixtures/http.ts'
 import { CHECKPOINTS, HEIGHT } from './fixtures/sample.ts'
 
-const RECORDING = 'perps-calm-named.evts.gz'
+const RECORDING = 'perps-calm-named'
 
 describe('the explorer', () => {
   test('lists checkpoints, with hashes to copy, and goes to a height', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     await page.goto('/?view=checkpoints')
-    const { edges } = await getPage(base, CHECKPOINTS, [])
+    const { edges } = await getPage(base, CHECKPOINTS)
     const heights = () => page.locator('table.checkpoints tbody tr td:first-child').allInnerTexts()
     await page.waitForSelector('table.checkpoints')
     assert.deepEqual(

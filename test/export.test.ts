@@ -284,7 +284,7 @@ async function writePoints(store: string, count: number): Promise<void> {
 /** Compares an export with pages, page by page. */
 async function assertEqualsPages(base: string, market: string, file: string, count: number): Promise<void> {
   const path = `/api/v2/funding-periods/data-points/${market}`
-  let page = await getPage(base, path, [['pagination.first', '5000']])
+  let page = await getPage(base, path, 'pagination.first=5000')
   let at = 0
   let compared = 0
   // Behind the first wait: lines that nobody awaits are lost.

@@ -11,7 +11,7 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { LIVE_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { recorded } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 const PATH = '/api/v2/funding-estimates/'
@@ -83,8 +83,7 @@ for (const kind of STORE_KINDS) {
   describe(`the estimate of a running funding period (${kind.name})`, () => {
     for (const name of RECORDINGS) {
       test(`is the core's own, block after block of ${name}`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+        const path = recorded(name)
         const records = recordsOf(readRecording(path))
         const heights = [...new Set(records.map(({ height }) => height))]
         const store = kind.create(t)

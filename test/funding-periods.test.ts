@@ -43,9 +43,7 @@ async function periodsInEveryOrder(
       const live = await openLiveStore(scope, store)
       for (const height of order) await live.commit(height, blocks[height]!)
       const base = await serve(scope, store)
-      const page = await getPage(base, `/api/v2/funding-periods/${MARKET}`, [
-        ['pagination.newestFirst', 'false'],
-      ])
+      const page = await getPage(base, `/api/v2/funding-periods/${MARKET}`, 'pagination.newestFirst=false')
       check(page.edges.map(({ node }) => node))
     })
   }

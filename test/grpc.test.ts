@@ -203,7 +203,7 @@ for (const kind of STORE_KINDS) {
       const empty = await call('ListCheckpoints', {})
       assert.deepEqual([empty.error?.code, empty.headers['x-block-height']], [status.UNAVAILABLE, undefined])
       await ingestWhole(store, SAMPLE)
-      const first = await getPage(base, '/api/v2/checkpoints', [['pagination.first', '2']])
+      const first = await getPage(base, '/api/v2/checkpoints', 'pagination.first=2')
       for (let i = 0; i < 3; i++) {
         const { message, headers } = await call('ListCheckpoints', { pagination: { first: 2 } })
         assert.deepEqual(connectionOf(message!).edges, first.edges)

@@ -29,7 +29,7 @@ import { createRandom } from './fixtures/random.ts'
 import { seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
@@ -76,7 +76,7 @@ for (const kind of STORE_KINDS) {
 
     for (const name of ['perps-calm', 'synthetic', 'virtual-stake']) {
       test(`give the same store in whatever order the pieces of ${name} come`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)!
+        const path = recorded(name)
         const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
         const expected = await wholeDump(t, kind, path)
         for (const seed of seedsOf('store', kind)) {

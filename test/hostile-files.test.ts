@@ -11,20 +11,17 @@ import { mutate } from './fixtures/mutations.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, sampled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { recorded } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 /** A stream of a few blocks that begins with genesis, with everything in it. */
 const GENERATED = Buffer.concat([...generateRecords({ blocks: 30, markets: 2, parties: 4, events: 2 })])
 
-/** Recordings that are harmed, by name; null where one is not there. */
-const BASES: [name: string, bytes: Buffer | null][] = [
+/** Recordings that are harmed, by name. */
+const BASES: [name: string, bytes: Buffer][] = [
   ['generated', GENERATED],
-  ...['synthetic', 'four-periods'].map((name): [string, Buffer | null] => {
-    const path = recordingPath(`${name}.evts.gz`)
-    return [name, path === null ? null : readRecording(path)]
-  }),
+  ...['synthetic', 'four-periods'].map((name): [string, Buffer] => [name, readRecording(recorded(name))]),
 ]
 
 /** Where an ingestion stopped: the number of the record that it did not take. */
@@ -72,12 +69,11 @@ for (const kind of ANY_STORE_KIND) {
     for (const [name, bytes] of BASES) {
       const wholeDump = async (scope: TestContext): Promise<StoreDump> => {
         const store = kind.create(scope)
-        await ingestBytes(scope, store, bytes!)
+        await ingestBytes(scope, store, bytes)
         return dumpStore(store)
       }
 
       test(`the model says what the store holds after ${name}`, async (t) => {
-        if (bytes === null) return skip(t, `${name} is not there`)
         const model = new StreamModel()
         model.ingest(bytes)
         const dump = await wholeDump(t)
@@ -86,7 +82,6 @@ for (const kind of ANY_STORE_KIND) {
       })
 
       test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
-        if (bytes === null) return skip(t, `${name} is not there`)
         const expected = await wholeDump(t)
         const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length)
         for (const length of sampled('change', lengths, kind)) {
@@ -98,7 +93,6 @@ for (const kind of ANY_STORE_KIND) {
       })
 
       test(`random harm to ${name} leaves whole blocks and a clear error`, async (t) => {
-        if (bytes === null) return skip(t, `${name} is not there`)
         const records = recordsOf(bytes)
         const expected = await wholeDump(t)
         // Where another block comes first the store begins there; and which parts of block 1 there are, and in

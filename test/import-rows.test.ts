@@ -10,7 +10,14 @@ import { type PostgresServer, startPostgresServer } from './fixtures/postgres-se
 import { loadReferenceTables } from './fixtures/reference-database.ts'
 import { blocksUpTo, type ImportedRows, importedRows } from './fixtures/reference-tables.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { type GoldenCase, readGolden, recordingPath, referencePath, skip } from './fixtures/shared.ts'
+import {
+  type GoldenCase,
+  readGolden,
+  recorded,
+  recordingPath,
+  referencePath,
+  skip,
+} from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Fails where a store has other rows than an import is to make. */
@@ -74,10 +81,10 @@ for (const kind of STORE_KINDS) {
       const { report } = await importWhole(store, join(folder, last))
       assert.deepEqual(report.imported, [{ from: '601', to: '900' }])
       const dump = await dumpStore(store)
-      const expected = importedRows(blocksUpTo(recordingPath('perps-calm.evts.gz')!, 900), 601n)
+      const expected = importedRows(blocksUpTo(recorded('perps-calm'), 900), 601n)
       assertImported(dump, expected)
       assert.equal(dump.liquidity_provisions!.filter((row) => row.includes('"0","0"')).length, 9)
-      await assertReplaced(t, kind, store, recordingPath('perps-calm.evts.gz')!)
+      await assertReplaced(t, kind, store, recorded('perps-calm'))
     })
 
     for (const [name, tables] of [

@@ -47,7 +47,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve } from './fixtures/service.ts'
-import { recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
@@ -188,7 +188,7 @@ for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
     for (const name of ['perps-calm', 'synthetic', 'virtual-stake', 'four-providers']) {
       test(`of ${name} goes block by block as its events come`, async (t) => {
-        const bytes = readRecording(recordingPath(`${name}.evts.gz`)!)
+        const bytes = readRecording(recorded(name))
         const made = blocksOf(bytes)
         const expected = await wholeDump(t, kind, bytes)
         const store = kind.create(t)
@@ -504,7 +504,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('has the estimate of a running period, whether its blocks are imported or not', async (t) => {
-      const path = recordingPath('perps-calm-named.evts.gz')!
+      const path = recorded('perps-calm-named')
       const base = await serve(t, await halfImported(t, kind, path))
       const whole = kind.create(t)
       await importBlocks(whole, blocksOf(readRecording(path)), { from: 1n, to: 1_000n })
@@ -518,7 +518,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('has TWAPs and payments that are not proven, and none that differ', async (t) => {
-      const path = recordingPath('perps-long-named.evts.gz')!
+      const path = recorded('perps-long-named')
       const store = await halfImported(t, kind, path, 800)
       const filter = { marketId: null, seq: null }
       const report = await verifyStore(openStore(store), {

@@ -28,7 +28,7 @@ import { startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
 import { ingestWhole, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 /*
@@ -89,7 +89,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
   for (const kind of SERVERS) {
     test(`each statement names its market by a value, and nothing that only the coordinator holds (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
-      const recording = recordingPath('perps-calm-named.evts.gz')!
+      const recording = recorded('perps-calm-named')
       const made = blocksOf(readRecording(recording))
       const heard = listen(t)
       // Twice: points that are there already are written in another way.

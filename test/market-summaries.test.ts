@@ -29,7 +29,7 @@ import {
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { recorded } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const SUMMARIES = '/api/v2/market-summaries'
@@ -236,11 +236,10 @@ for (const kind of STORE_KINDS) {
 
     for (const name of ['perps-calm-named', 'perps-long-named']) {
       test(`of ${name} say what the other operations say`, async (t) => {
-        const recording = recordingPath(`${name}.evts.gz`)
-        if (recording === null) return skip(t, `${name} is not there`)
+        const recording = recorded(name)
         const store = await storeOf(t, kind, recording)
         const base = await serve(t, store)
-        const { edges } = await getPage(base, SUMMARIES, [['pagination.newestFirst', 'false']])
+        const { edges } = await getPage(base, SUMMARIES, 'pagination.newestFirst=false')
         const ids = edges.map(({ node }) => String(node.marketId))
         const events: MarketEvent[] = []
         for await (const { event } of decodedEvents([readRecording(recording)])) events.push(event)
@@ -251,10 +250,10 @@ for (const kind of STORE_KINDS) {
         for (const { node } of edges) {
           const id = String(node.marketId)
           const points = `/api/v2/funding-periods/data-points/${id}`
-          const periods = (await getPage(base, `/api/v2/funding-periods/${id}`, [])).edges.map(
+          const periods = (await getPage(base, `/api/v2/funding-periods/${id}`)).edges.map(
             (edge) => edge.node,
           )
-          const providers = await getPage(base, '/api/v2/liquidity/providers', [['marketId', id]])
+          const providers = await getPage(base, '/api/v2/liquidity/providers', `marketId=${id}`)
           if (node.estimate !== null) estimates++
           assert.deepEqual(node, {
             marketId: id,
@@ -300,7 +299,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(JSON.parse(upper.text).marketSummaries.edges.length, 1)
       const none = await getPage(base, SUMMARIES, [['marketId', idOf('9')]])
       assert.deepEqual(none.edges, [])
-      const ofInstruments = (await getPage(base, '/api/v2/instruments', [])).edges[0]!.cursor
+      const ofInstruments = (await getPage(base, '/api/v2/instruments')).edges[0]!.cursor
       const own = JSON.parse(answer.text).marketSummaries.edges[0].cursor
       for (const [params, code] of [
         [[['marketId', 'abc']], 10000],

@@ -17,7 +17,7 @@ import { runsOf, scaled } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { keyOfNode, type ListCase, marketsOf, type Params, selectionsOf } from './fixtures/selections.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
@@ -196,8 +196,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('cursors are the same after a reingest that met the markets in another order', async (t) => {
-      const recording = recordingPath('perps-calm.evts.gz')
-      if (recording === null) return skip(t, 'perps-calm is not there')
+      const recording = recorded('perps-calm')
       const [first, second] = [kind.create(t), kind.create(t)]
       await ingestWhole(first, recording)
       const lists = selectionsOf(await dumpStore(first))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getPage, type PageAnswer, query } from './fixtures/http.ts'
+import { getPage, type PageAnswer, type Params, query } from './fixtures/http.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
@@ -210,13 +210,12 @@ for (const kind of STORE_KINDS) {
   test(`Parameters on ${kind.name}`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
-    const target = (path: string, params: [string, string | bigint][]) => {
-      const text = query(params.map(([name, value]) => [name, String(value)]))
+    const target = (path: string, params: Params) => {
+      const text = query(params)
       return path.includes('?') ? `${path}${text.replace('?', '&')}` : `${path}${text}`
     }
-    const get = (path: string, params: [string, string | bigint][]) =>
-      ask(base, `GET ${target(path, params)}`)
-    const assertPage = async (path: string, params: [string, string | bigint][]) => {
+    const get = (path: string, params: Params) => ask(base, `GET ${target(path, params)}`)
+    const assertPage = async (path: string, params: Params = '') => {
       const answer = await get(path, params)
       assert.equal(answer.status, 200, `${target(path, params).slice(0, 200)}: ${answer.body.slice(0, 300)}`)
       return Object.values(JSON.parse(answer.body) as Record<string, PageAnswer>)[0]!
@@ -237,10 +236,7 @@ for (const kind of STORE_KINDS) {
     }
 
     await t.test('integers of the same value are the same', async () => {
-      const one = await assertPage(POINTS, [
-        ['pagination.first', '2'],
-        ['dateRange.endTimestamp', '1696500100000000000'],
-      ])
+      const one = await assertPage(POINTS, 'pagination.first=2&dateRange.endTimestamp=1696500100000000000')
       for (const value of ['+1696500100000000000', '0001696500100000000000', '+01696500100000000000']) {
         const same = await assertPage(POINTS, [
           ['pagination.first', '+002'],
@@ -251,8 +247,8 @@ for (const kind of STORE_KINDS) {
     })
 
     await t.test('pagination.newestFirst is one of twelve spellings', async () => {
-      const oldest = await assertPage(CHECKPOINTS, [['pagination.newestFirst', 'false']])
-      const newest = await assertPage(CHECKPOINTS, [])
+      const oldest = await assertPage(CHECKPOINTS, 'pagination.newestFirst=false')
+      const newest = await assertPage(CHECKPOINTS)
       assert.deepEqual(oldest.edges, newest.edges.toReversed())
       for (const value of TRUE) {
         assert.deepEqual(await assertPage(CHECKPOINTS, [['pagination.newestFirst', value]]), newest)
@@ -272,7 +268,7 @@ for (const kind of STORE_KINDS) {
     })
 
     await t.test('source is a name or a number, and SOURCE_UNSPECIFIED restricts nothing', async () => {
-      const all = await assertPage(POINTS, [])
+      const all = await assertPage(POINTS)
       for (const [value, number, type] of [
         ['SOURCE_EXTERNAL', '1', 'SOURCE_EXTERNAL'],
         ['SOURCE_INTERNAL', '2', 'SOURCE_INTERNAL'],
@@ -297,9 +293,9 @@ for (const kind of STORE_KINDS) {
       const party = page.edges[0]!.node.partyId as string
       const ofParty = await assertPage(PROVIDERS, [['partyId', party]])
       assert.deepEqual(await assertPage(PROVIDERS, [['partyId', party.toUpperCase()]]), ofParty)
-      await assertPage(PROVIDERS, [['partyId', 'network']])
-      const points = await assertPage(POINTS, [['pagination.first', '3']])
-      assert.deepEqual(await assertPage(`${MARKETS_POINTS}${upper}`, [['pagination.first', '3']]), points)
+      await assertPage(PROVIDERS, 'partyId=network')
+      const points = await assertPage(POINTS, 'pagination.first=3')
+      assert.deepEqual(await assertPage(`${MARKETS_POINTS}${upper}`, 'pagination.first=3'), points)
 
       for (const id of [...BAD_IDS, 'network']) {
         assertRefusal(await get(PROVIDERS, [['marketId', id]]), invalid(10000), `marketId=${id}`)
@@ -325,18 +321,12 @@ for (const kind of STORE_KINDS) {
     })
 
     await t.test('the market of the path is never that of the query', async () => {
-      const page = await assertPage(POINTS, [['pagination.first', '3']])
+      const page = await assertPage(POINTS, 'pagination.first=3')
       const other = 'f'.repeat(64)
       for (const name of ['marketId', 'market_id']) {
         for (const value of [other, '', 'x']) {
-          assert.deepEqual(
-            await assertPage(POINTS, [
-              ['pagination.first', '3'],
-              [name, value],
-              [name, value],
-            ]),
-            page,
-          )
+          const params = `pagination.first=3&${name}=${value}&${name}=${value}`
+          assert.deepEqual(await assertPage(POINTS, params), page)
         }
         assertRefusal(await get(`${MARKETS_POINTS}x`, [[name, MARKET]]), invalid(10000), name)
         assertRefusal(await get(MARKETS_POINTS, [[name, MARKET]]), invalid(10003), name)
@@ -367,36 +357,23 @@ for (const kind of STORE_KINDS) {
 
     await t.test('unknown names are passed over', async () => {
       for (const path of [CHECKPOINTS, POINTS, PROVIDERS_OF_MARKET]) {
-        const page = await assertPage(path, [['pagination.first', '3']])
+        const page = await assertPage(path, 'pagination.first=3')
         for (const name of UNKNOWN) {
-          assert.deepEqual(
-            await assertPage(path, [
-              [name, 'x'],
-              ['pagination.first', '3'],
-              [name, ''],
-            ]),
-            page,
-            name,
-          )
+          const unknown = encodeURIComponent(name)
+          const params = `${unknown}=x&pagination.first=3&${unknown}=`
+          assert.deepEqual(await assertPage(path, params), page, name)
         }
       }
       // What belongs to another resource is unknown here.
-      const checkpoints = await assertPage(CHECKPOINTS, [])
+      const checkpoints = await assertPage(CHECKPOINTS)
       for (const name of ['seq', 'source', 'dateRange.startTimestamp', 'marketId', 'partyId']) {
-        assert.deepEqual(
-          await assertPage(CHECKPOINTS, [
-            [name, 'x'],
-            [name, 'y'],
-          ]),
-          checkpoints,
-          name,
-        )
+        assert.deepEqual(await assertPage(CHECKPOINTS, `${name}=x&${name}=y`), checkpoints, name)
       }
-      const providers = await assertPage(PROVIDERS_OF_MARKET, [])
+      const providers = await assertPage(PROVIDERS_OF_MARKET)
       for (const name of ['seq', 'source', 'dateRange.endTimestamp']) {
         assert.deepEqual(await assertPage(PROVIDERS_OF_MARKET, [[name, 'x']]), providers, name)
       }
-      assert.deepEqual(await assertPage(POINTS, [['partyId', 'x']]), await assertPage(POINTS, []))
+      assert.deepEqual(await assertPage(POINTS, 'partyId=x'), await assertPage(POINTS))
     })
 
     await t.test('a page has 1 to 5000 rows, 1000 where the request does not say', async () => {
@@ -415,38 +392,24 @@ for (const kind of STORE_KINDS) {
     })
 
     await t.test('what is passed over must parse and stand once, and nothing more', async () => {
-      const cursor = (await assertPage(CHECKPOINTS, [['pagination.first', '1']])).pageInfo.endCursor
-      const first = await assertPage(CHECKPOINTS, [['pagination.first', '2']])
-      const last = await assertPage(CHECKPOINTS, [['pagination.last', '2']])
+      const cursor = (await assertPage(CHECKPOINTS, 'pagination.first=1')).pageInfo.endCursor
+      const first = await assertPage(CHECKPOINTS, 'pagination.first=2')
+      const last = await assertPage(CHECKPOINTS, 'pagination.last=2')
       // Beside `first`: `last`, whatever its range, and `before`, whatever it holds.
       for (const passed of [
-        ['pagination.last', '0'],
-        ['pagination.last', '-1'],
-        ['pagination.last', '5001'],
-        ['pagination.last', INT32],
-        ['pagination.before', ''],
-        ['pagination.before', 'garbled'],
-        ['pagination.before', cursor],
-      ] as [string, string][]) {
-        assert.deepEqual(
-          await assertPage(CHECKPOINTS, [['pagination.first', '2'], passed]),
-          first,
-          String(passed),
-        )
+        ...['0', '-1', '5001', INT32].map((last) => `pagination.last=${last}`),
+        ...['', 'garbled', cursor].map((before) => `pagination.before=${before}`),
+      ]) {
+        const page = await assertPage(CHECKPOINTS, `pagination.first=2&${passed}`)
+        assert.deepEqual(page, first, passed)
       }
       // Beside `last` alone: `after`, whatever it holds.
       for (const after of ['', 'garbled', cursor]) {
-        const page = await assertPage(CHECKPOINTS, [
-          ['pagination.last', '2'],
-          ['pagination.after', after],
-        ])
+        const page = await assertPage(CHECKPOINTS, `pagination.last=2&pagination.after=${after}`)
         assert.deepEqual(page, last, after)
       }
       for (const bad of ['', 'x', '1.0', INT32 + 1n]) {
-        const answer = await get(CHECKPOINTS, [
-          ['pagination.first', '2'],
-          ['pagination.last', bad],
-        ])
+        const answer = await get(CHECKPOINTS, `pagination.first=2&pagination.last=${bad}`)
         assertRefusal(answer, refused('last', 'pagination.last'), String(bad))
       }
       for (const [name, other] of [
@@ -454,29 +417,19 @@ for (const kind of STORE_KINDS) {
         ['pagination.before', 'pagination.first'],
         ['pagination.after', 'pagination.last'],
       ] as const) {
-        const answer = await get(CHECKPOINTS, [
-          [other, '2'],
-          [name, '2'],
-          [name, '2'],
-        ])
+        const answer = await get(CHECKPOINTS, `${other}=2&${name}=2&${name}=2`)
         const message = new RegExp(`^too many values for field "${fieldOf(name)}"`)
         assertRefusal(answer, { status: 400, code: 3, message }, name)
       }
     })
 
     await t.test('after together with before is an error, whatever else there is', async () => {
-      const cursor = (await assertPage(CHECKPOINTS, [['pagination.first', '1']])).pageInfo.endCursor
+      const cursor = (await assertPage(CHECKPOINTS, 'pagination.first=1')).pageInfo.endCursor
       for (const after of ['', 'x', cursor]) {
         for (const before of ['', 'x', cursor]) {
-          for (const more of [[], [['pagination.first', '0']], [['pagination.last', '3']]] as [
-            string,
-            string,
-          ][][]) {
-            const answer = await get(CHECKPOINTS, [
-              ['pagination.after', after],
-              ['pagination.before', before],
-              ...more,
-            ])
+          for (const more of ['', '&pagination.first=0', '&pagination.last=3']) {
+            const cursors = `pagination.after=${after}&pagination.before=${before}`
+            const answer = await get(CHECKPOINTS, `${cursors}${more}`)
             assertRefusal(answer, invalid(10028), `${after} ${before}`)
             assert.match(answer.body, /cannot set both an after and a before cursor/)
           }
@@ -488,9 +441,9 @@ for (const kind of STORE_KINDS) {
       'a cursor is one of the same resource, of a market and party that are asked for',
       async () => {
         const cursors = {
-          checkpoint: (await assertPage(CHECKPOINTS, [])).pageInfo.startCursor,
-          point: (await assertPage(POINTS, [])).pageInfo.startCursor,
-          provider: (await assertPage(PROVIDERS_OF_MARKET, [])).pageInfo.startCursor,
+          checkpoint: (await assertPage(CHECKPOINTS)).pageInfo.startCursor,
+          point: (await assertPage(POINTS)).pageInfo.startCursor,
+          provider: (await assertPage(PROVIDERS_OF_MARKET)).pageInfo.startCursor,
         }
         const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
         const cut = (cursor: string) => cursor.slice(0, -1)
@@ -543,29 +496,18 @@ for (const kind of STORE_KINDS) {
         }
         // Under another filter of the same market, and with another size and order, it is good.
         for (const params of [
-          [['source', '1']],
-          [['seq', '1']],
-          [['seq', UINT64]],
-          [
-            ['dateRange.startTimestamp', '5'],
-            ['dateRange.endTimestamp', '4'],
-          ],
-          [
-            ['pagination.newestFirst', 'f'],
-            ['pagination.first', '1'],
-          ],
-        ] as [string, string | bigint][][]) {
-          await assertPage(POINTS, [['pagination.after', cursors.point], ...params])
+          'source=1',
+          'seq=1',
+          `seq=${UINT64}`,
+          'dateRange.startTimestamp=5&dateRange.endTimestamp=4',
+          'pagination.newestFirst=f&pagination.first=1',
+        ]) {
+          await assertPage(POINTS, `pagination.after=${cursors.point}&${params}`)
         }
-        const party = (await assertPage(PROVIDERS_OF_MARKET, [])).edges[0]!.node.partyId as string
-        await assertPage(PROVIDERS, [
-          ['partyId', party],
-          ['pagination.after', cursors.provider],
-        ])
-        await assertPage(PROVIDERS_OF_MARKET, [
-          ['partyId', party],
-          ['pagination.after', cursors.provider],
-        ])
+        const party = (await assertPage(PROVIDERS_OF_MARKET)).edges[0]!.node.partyId as string
+        for (const path of [PROVIDERS, PROVIDERS_OF_MARKET]) {
+          await assertPage(path, `partyId=${party}&pagination.after=${cursors.provider}`)
+        }
       },
     )
 
@@ -590,41 +532,13 @@ for (const kind of STORE_KINDS) {
           assertRefusal(await get(POINTS, twice), { status: 400, code: 3, message }, `${name} twice`)
         }
       }
-      for (const params of [
-        [
-          ['marketId', 'x'],
-          ['partyId', 'y'],
-        ],
-        [
-          ['partyId', 'y'],
-          ['marketId', 'x'],
-        ],
-      ] as [string, string][][]) {
-        assert.match((await get(PROVIDERS, params)).body, /"invalid market ID"/)
-      }
-      for (const params of [
-        [
-          ['pagination.after', 'x'],
-          ['pagination.first', '0'],
-        ],
-        [
-          ['pagination.first', '0'],
-          ['pagination.after', 'x'],
-        ],
-      ] as [string, string][][]) {
-        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.after is not a cursor/)
-      }
-      for (const params of [
-        [
-          ['pagination.before', 'x'],
-          ['pagination.last', '0'],
-        ],
-        [
-          ['pagination.last', '0'],
-          ['pagination.before', 'x'],
-        ],
-      ] as [string, string][][]) {
-        assert.match((await get(CHECKPOINTS, params)).body, /pagination\.before is not a cursor/)
+      for (const [path, first, second, reported] of [
+        [PROVIDERS, 'marketId=x', 'partyId=y', /"invalid market ID"/],
+        [CHECKPOINTS, 'pagination.after=x', 'pagination.first=0', /pagination\.after is not a cursor/],
+        [CHECKPOINTS, 'pagination.before=x', 'pagination.last=0', /pagination\.before is not a cursor/],
+      ] as const) {
+        assert.match((await get(path, `${first}&${second}`)).body, reported)
+        assert.match((await get(path, `${second}&${first}`)).body, reported)
       }
     })
 
@@ -632,34 +546,22 @@ for (const kind of STORE_KINDS) {
       'a range that is empty or reversed, and a seq that no row has, are empty pages',
       async () => {
         for (const params of [
-          [
-            ['dateRange.startTimestamp', '5'],
-            ['dateRange.endTimestamp', '5'],
-          ],
-          [
-            ['dateRange.startTimestamp', '6'],
-            ['dateRange.endTimestamp', '5'],
-          ],
-          [
-            ['dateRange.startTimestamp', INT64],
-            ['dateRange.endTimestamp', -INT64 - 1n],
-          ],
-          [['dateRange.startTimestamp', INT64]],
-          [['dateRange.endTimestamp', -INT64 - 1n]],
-          [['seq', INT64]],
-          [['seq', INT64 + 1n]],
-          [['seq', UINT64]],
-        ] as [string, bigint][][]) {
+          'dateRange.startTimestamp=5&dateRange.endTimestamp=5',
+          'dateRange.startTimestamp=6&dateRange.endTimestamp=5',
+          `dateRange.startTimestamp=${INT64}&dateRange.endTimestamp=${-INT64 - 1n}`,
+          `dateRange.startTimestamp=${INT64}`,
+          `dateRange.endTimestamp=${-INT64 - 1n}`,
+          `seq=${INT64}`,
+          `seq=${INT64 + 1n}`,
+          `seq=${UINT64}`,
+        ]) {
           assert.deepEqual(await assertPage(POINTS, params), {
             edges: [],
             pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: '', endCursor: '' },
           })
         }
-        const all = await getPage(base, POINTS, [])
-        const whole: [string, bigint][] = [
-          ['dateRange.startTimestamp', -INT64 - 1n],
-          ['dateRange.endTimestamp', INT64],
-        ]
+        const all = await getPage(base, POINTS)
+        const whole = `dateRange.startTimestamp=${-INT64 - 1n}&dateRange.endTimestamp=${INT64}`
         assert.deepEqual(await assertPage(POINTS, whole), all)
       },
     )

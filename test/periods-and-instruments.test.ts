@@ -130,7 +130,7 @@ for (const kind of STORE_KINDS) {
       const lyra = createLyraClient({ url: base })
       const periods: object[] = []
       for await (const node of lyra.fundingPeriods({ marketId: MARKET }, { pageSize: 7 })) periods.push(node)
-      const page = await getPage(base, PERIODS, [['pagination.first', '5000']])
+      const page = await getPage(base, PERIODS, 'pagination.first=5000')
       assert.deepEqual(
         periods,
         page.edges.map(({ node }) => node),

@@ -16,7 +16,7 @@ import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { blocksOf, readyOf, startLive, stop, untilHeight, untilReady } from './fixtures/live.ts'
-import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
+import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 import { addressOf, end, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -28,9 +28,6 @@ import { openReader, openStore, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MB = 1024 * 1024
-
-const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
-const isInstalled = postgresProgram('initdb') !== null
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })
@@ -63,18 +60,17 @@ async function start(server: PostgresServer): Promise<void> {
   }
 }
 
-describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+describe('PostgreSQL that fails', withOwnServer(), () => {
   let server: PostgresServer
   let stream: string
   let schemas = 0
 
   before(async () => {
-    if (!isInstalled) return
     server = (await startPostgresServer())!
   })
   // A test that failed may have left it killed.
   beforeEach(async () => {
-    if (isInstalled) await query(server.url, 'select 1').catch(() => start(server))
+    await query(server.url, 'select 1').catch(() => start(server))
   })
   after(() => server?.remove())
 
@@ -94,7 +90,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   }
 
   test('killed and started again while blocks are ingested: nothing is lost or doubled, readers get 503 at worst', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
     const { service, base } = await startService(t, ['--store', name, stream])
@@ -134,7 +129,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('connections cut again and again: nothing is lost or doubled', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
     const random = createRandom(3)
@@ -156,8 +150,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     assert.deepEqual(await digestStore(name), expected)
   })
 
-  test('a reader that is closed opens no connection any more', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('a reader that is closed opens no connection any more', async () => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openStore(name).openReader()
@@ -168,7 +161,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('pages share a connection as long as it keeps up, four at most, and are asked for anew where those are cut', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openReader(t, name)
@@ -224,7 +216,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('all of its connections cut, each noticed when it is used next: readers get answers from new ones', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
     const address = new URL(name)
@@ -258,7 +249,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const plain = store()
     await ingestWhole(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
@@ -282,7 +272,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('on a disk that is full: it is reported in one line, readers are answered, and it continues with more space', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const disk = mountSmallDisk(t, 12 * MB)
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const { expected } = await prepare(t)
@@ -306,7 +295,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('a second writer stands by, and takes over when the first is killed', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const { expected } = await prepare(t)
     const name = store()
     const schema = new URL(name).searchParams.get('schema')
@@ -335,7 +323,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('a service that stands by says so in its metrics, until it takes over', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     const first = await openStore(name).openWriter()
     const buffer = join(temporaryFolder(t), 'buffer')
@@ -353,14 +340,12 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('any number of processes may make the schema at once', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => runLyra(t, ['migrate', '--store', name])))
     for (const { code, stderr } of outcomes) assert.equal(code, 0, stderr)
   })
 
   test('a replica that lags or is gone is not used, and comes back by itself', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
     const replica = await startReplica(t, server)
@@ -412,7 +397,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('at its limit of connections: pages are read on those that are open, and one line says so', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const name = store()
     await ingestWhole(name, SAMPLE)
     await query(server.url, 'create role few login connection limit 20; grant pg_read_all_data to few')
@@ -451,7 +435,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('away when the service starts: the core is taken, and its blocks are written once the database is there', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     const plain = store()
     await ingestWhole(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
@@ -491,7 +474,6 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
   })
 
   test('that refuses the service for good makes it exit, at its start and when it is found later', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
     await query(
       server.url,
       "create role locked login password 'right'; create role poor login; create role reads login; grant pg_read_all_data to reads",
@@ -538,8 +520,7 @@ describe('PostgreSQL that fails', { skip: !chosen && 'LYRA_TEST_STORE does not a
     }
   })
 
-  test('every unique key of a distributed table holds the column that it is distributed by', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('every unique key of a distributed table holds the column that it is distributed by', async () => {
     const name = store()
     await openStore(name).migrate()
     const schema = new URL(name).searchParams.get('schema')

@@ -2,22 +2,18 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client } from 'pg'
 import { connect, rowsOf } from '../src/store/postgres/connection.ts'
-import { type PostgresServer, postgresProgram, startPostgresServer } from './fixtures/postgres-server.ts'
-import { skip } from './fixtures/shared.ts'
-
-const chosen = ['postgres', 'all'].includes(process.env.LYRA_TEST_STORE ?? '')
-const isInstalled = postgresProgram('initdb') !== null
+import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
 const VALUES = `
   select $1::bigint, $2::text, cast($3 as smallint), $2 is null as is_null, ''::text, $1::bigint / $3::bigint
   from generate_series(1, 2)`
 
-describe('Prepared reads', { skip: !chosen && 'LYRA_TEST_STORE does not ask for PostgreSQL' }, () => {
+describe('Prepared reads', withOwnServer(), () => {
   let server: PostgresServer
   const clients: Client[] = []
 
   before(async () => {
-    if (isInstalled) server = (await startPostgresServer())!
+    server = (await startPostgresServer())!
   })
   after(async () => {
     await Promise.all(clients.map((client) => client.end()))
@@ -32,8 +28,7 @@ describe('Prepared reads', { skip: !chosen && 'LYRA_TEST_STORE does not ask for 
     return { client, described: () => count }
   }
 
-  test('give the same rows each time, and have their columns described once a connection', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('give the same rows each time, and have their columns described once a connection', async () => {
     const row = ['9223372036854775807', 'é\n"', 2, false, '', '4611686018427387903']
     for (const { client, described } of [await open(), await open()]) {
       for (let run = 0; run < 3; run++) {
@@ -48,8 +43,7 @@ describe('Prepared reads', { skip: !chosen && 'LYRA_TEST_STORE does not ask for 
     }
   })
 
-  test('are answered each by its own rows where many are sent ahead', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('are answered each by its own rows where many are sent ahead', async () => {
     const { client } = await open()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -64,8 +58,7 @@ describe('Prepared reads', { skip: !chosen && 'LYRA_TEST_STORE does not ask for 
     )
   })
 
-  test('of which one fails say so, and those behind it are answered', async (t) => {
-    if (!isInstalled) return skip(t, 'PostgreSQL is not installed')
+  test('of which one fails say so, and those behind it are answered', async () => {
     const { client } = await open()
     const quotient = 'select 6 / $1::integer'
     const isReadOf = (message: RegExp) => (result: PromiseSettledResult<unknown>) =>

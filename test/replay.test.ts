@@ -31,16 +31,8 @@ import { createRandom } from './fixtures/random.ts'
 import { runsOf, sampled, scaled, seedsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
-import { recordingPath, skip } from './fixtures/shared.ts'
+import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
-
-/** The bytes of a recording, or null where it is not there; the test is skipped then. */
-function recordingOf(test: TestContext, name: string): Buffer | null {
-  const path = recordingPath(`${name}.evts.gz`)
-  if (path !== null) return readRecording(path)
-  skip(test, `${name} is not there`)
-  return null
-}
 
 /** The tables after an uninterrupted ingestion of a file into a separate store. */
 async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Promise<StoreDump> {
@@ -67,8 +59,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('a file that ends at any block is finished by the whole file', async (t) => {
-      const bytes = recordingOf(t, 'synthetic')
-      if (bytes === null) return
+      const bytes = readRecording(recorded('synthetic'))
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
       for (const { offset, height } of sampled('change', begins, kind)) {
@@ -83,8 +74,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('a file that ends at any byte is finished by the whole file', async (t) => {
-      const bytes = recordingOf(t, 'perps-long')
-      if (bytes === null) return
+      const bytes = readRecording(recorded('perps-long'))
       const expected = await dumpOf(t, kind, bytes)
       const random = createRandom(7)
       for (let run = 0; run < runsOf('store', kind); run++) {
@@ -99,8 +89,9 @@ for (const kind of STORE_KINDS) {
     })
 
     test('a file may be ingested piece by piece, each beginning where the last one ended', async (t) => {
-      const bytes = recordingOf(t, 'smoke')
-      if (bytes === null) return
+      const path = recordingPath('smoke.evts.gz')
+      if (path === null) return skip(t, 'smoke is not there')
+      const bytes = readRecording(path)
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
       // A piece that ends before block 2 begins would leave block 1 out, which is whole only then.
@@ -196,8 +187,7 @@ for (const kind of STORE_KINDS) {
 
     for (const name of ['synthetic', 'perps-calm', 'four-providers']) {
       test(`${name} with random holes, filled later, equals ${name}`, async (t) => {
-        const bytes = recordingOf(t, name)
-        if (bytes === null) return
+        const bytes = readRecording(recorded(name))
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
         for (const seed of seedsOf('service')) {

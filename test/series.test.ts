@@ -18,7 +18,7 @@ import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
 import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const path = (marketId: string, query = '') =>
@@ -289,8 +289,7 @@ for (const kind of STORE_KINDS) {
 
     for (const name of ['four-periods', 'perps-long', 'synthetic', 'twap', 'twap-auction']) {
       test(`of ${name}: the same as of all points of every market, whole, with gaps filled, and imported`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+        const path = recorded(name)
         const records = recordsOf(readRecording(path))
         const heights = [...new Set(records.map(({ height }) => height))]
         const random = createRandom(records.length)

@@ -154,7 +154,7 @@ for (const kind of STORE_KINDS) {
       const everything = await listen(base, `${target}&afterBlock=0`)
       await until(() => everything.events.length >= 300, 'all rows')
       assert.deepEqual(dataOf(everything.events), (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse())
-      const page = await getPage(base, pointsPath(LIVE_MARKET), [['pagination.first', '100']])
+      const page = await getPage(base, pointsPath(LIVE_MARKET), 'pagination.first=100')
       for (const start of [
         `afterBlock=200`,
         `after=${page.pageInfo.endCursor}`,
@@ -413,7 +413,7 @@ describe('a stream', () => {
     assert.equal(await statusOf(base, CHECKPOINT_STREAM), 503)
     const live = await openLiveStore(t, store)
     await live.commit(1, [checkpointAt(1), pointAt(1), pointAt(1, { marketId: OTHER_MARKET })])
-    const page = await getPage(base, pointsPath(OTHER_MARKET), [])
+    const page = await getPage(base, pointsPath(OTHER_MARKET))
     const ofOther = await listen(base, `${POINT_STREAM}?marketId=${OTHER_MARKET}`)
     ofOther.cut()
     const market = `marketId=${LIVE_MARKET}`

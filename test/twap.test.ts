@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { AuctionEvent, FundingPeriodDataPointEvent, FundingPeriodEvent } from '../src/events/event.ts'
 import {
@@ -21,6 +19,7 @@ import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
 import { readEventFile } from '../src/records/event-file.ts'
 import { decodedEvents } from './fixtures/decoded-events.ts'
 import { runsOf } from './fixtures/sampling.ts'
+import { recorded } from './fixtures/shared.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
 const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
@@ -548,15 +547,12 @@ const RECORDINGS = [
   { name: 'four-periods', points: 12, closing: 5, plain: 5, runningSum: 5 },
 ]
 
-const recordings = fileURLToPath(new URL('../../shared/events', import.meta.url))
-const missing = !existsSync(recordings) && process.env.CI !== 'true'
-
-describe('recordings of the core', { skip: missing && `no recordings in ${recordings}` }, () => {
+describe('recordings of the core', () => {
   for (const { name, points, closing, plain, runningSum } of RECORDINGS) {
     for (const method of METHOD_NAMES) {
       const expected = method === 'plain-formula' ? plain : runningSum
       test(`${name}: all ${points} points and ${expected} of ${closing} closing TWAPs by the ${method}`, async () => {
-        assert.deepEqual(await agreement(`${recordings}/${name}.evts.gz`, method), {
+        assert.deepEqual(await agreement(recorded(name), method), {
           points: { sent: points, agree: points },
           closing: { sent: closing, agree: expected },
         })

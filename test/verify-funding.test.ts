@@ -25,7 +25,7 @@ import {
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { SILENT, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const ALL = { marketId: null, seq: null }
@@ -75,9 +75,8 @@ describe('recordings of the core', () => {
   ]
   for (const [name, given, periods, estimates] of recordings) {
     for (const method of ['running-sum', 'plain-formula'] as const) {
-      test(`${name}: all ${periods} paid periods and ${estimates} estimates agree, by the ${method}`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+      test(`${name}: all ${periods} paid periods and ${estimates} estimates agree, by the ${method}`, async () => {
+        const path = recorded(name)
         const { funding } = await ofFiles(path, given, method)
         assert.deepEqual(funding, {
           paidPeriods: all(periods),
@@ -99,8 +98,7 @@ describe('recordings of the core', () => {
 
   for (const kind of STORE_KINDS) {
     test(`agree from ${kind.name} with the parameters of its instruments, and for the most part after points were pruned`, async (t) => {
-      const path = recordingPath('perps-long-named.evts.gz')
-      if (path === null) return skip(t, 'the recordings are not there')
+      const path = recorded('perps-long-named')
       const store = await storeOf(t, kind, path)
       const options = { method: 'running-sum', filter: ALL, signal: NEVER } as const
       const { funding } = await verifyStore(openStore(store), options)
@@ -140,9 +138,8 @@ const PAYMENT = 5
 const RATE = 6
 
 /** A named recording with one digit of a text altered in the event of a kind that is chosen. */
-function altered(t: TestContext, choose: (record: Buffer) => number | null, kind: number): string | null {
-  const path = recordingPath('perps-calm-named.evts.gz')
-  if (path === null) return null
+function altered(t: TestContext, choose: (record: Buffer) => number | null, kind: number): string {
+  const path = recorded('perps-calm-named')
   const records = recordsOf(readRecording(path))
   for (const record of records) {
     const at = record.kind === kind ? choose(record.bytes) : null
@@ -173,7 +170,6 @@ describe('a value that is altered by one digit', () => {
   for (const [name, field] of cases) {
     test(`is found where it is a period's ${name}, with both values and its place`, async (t) => {
       const path = altered(t, (bytes) => lastDigit(bytes, field), EVENT_KIND.fundingPeriod)
-      if (path === null) return skip(t, 'the recordings are not there')
       const { funding, differenceCount } = await ofFiles(path)
       assert.equal(differenceCount, 0)
       assert.deepEqual(
@@ -196,7 +192,6 @@ describe('a value that is altered by one digit', () => {
     const rate = Buffer.from('0.0009373514091091')
     const choose = (bytes: Buffer) => (bytes.includes(rate) ? bytes.indexOf(rate) + rate.length - 1 : null)
     const path = altered(t, choose, EVENT_KIND.marketData)
-    if (path === null) return skip(t, 'the recordings are not there')
     const { funding } = await ofFiles(path)
     assert.deepEqual(funding.estimates, { agree: 2_692, differ: 1, unknown: 0 })
     assert.deepEqual(funding.differences[0]!.values, [
@@ -204,9 +199,8 @@ describe('a value that is altered by one digit', () => {
     ])
   })
 
-  test('is a TWAP and not a payment where the TWAP of a closing event is', async (t) => {
-    const path = recordingPath('perps-long-named.evts.gz')
-    if (path === null) return skip(t, 'the recordings are not there')
+  test('is a TWAP and not a payment where the TWAP of a closing event is', async () => {
+    const path = recorded('perps-long-named')
     const { closingTwaps, funding } = await ofFiles(path, {}, 'plain-formula')
     assert.equal(closingTwaps.differ, 21)
     assert.deepEqual(funding.paidPeriods, all(128))
@@ -421,8 +415,7 @@ describe("the core's estimate of a running period", () => {
 
 describe('lyra verify', () => {
   test('prints payments and estimates, with parameters from market events', async (t) => {
-    const path = recordingPath('perps-calm-named.evts.gz')
-    if (path === null) return skip(t, 'the recordings are not there')
+    const path = recorded('perps-calm-named')
     const { stdout, code, stderr } = await runLyra(t, ['verify', path])
     assert.equal(code, 0, stderr)
     assert.match(stdout, /payments and rates of periods +45 +0 +0\n/)

@@ -23,7 +23,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, SILENT, storeOf } from './fixtures/service.ts'
-import { recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
+import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const ALL: VerifyFilter = { marketId: null, seq: null }
@@ -74,9 +74,8 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
       ['running-sum', running],
       ['plain-formula', plain],
     ] as const) {
-      test(`agrees from its file by the ${method}, but for ${closing - expected} ends of periods`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+      test(`agrees from its file by the ${method}, but for ${closing - expected} ends of periods`, async () => {
+        const path = recorded(name)
         const report = await ofFiles(path, method)
         const refused = method === 'running-sum' ? closing - expected : 0
         assert.deepEqual(figures(report), [
@@ -92,8 +91,7 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
 
     for (const kind of STORE_KINDS) {
       test(`agrees from ${kind.name}, but for what depends on market data`, async (t) => {
-        const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, 'the recordings are not there')
+        const path = recorded(name)
         const store = await storeOf(t, kind, path)
         const report = await ofStore(store)
         assert.deepEqual(figures(report).slice(0, 2), [
@@ -230,8 +228,7 @@ describe('what is missing', () => {
   for (const [start, holes, incomplete] of cases) {
     const shown = `from ${start}, without ${holes.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'}, ${incomplete} incomplete`
     test(`is unknown, and never differs: ${shown}`, async (t) => {
-      const recording = recordingPath('perps-long.evts.gz')
-      if (recording === null) return skip(t, 'the recordings are not there')
+      const recording = recorded('perps-long')
       const path = join(temporaryFolder(t), 'holes.evts')
       writeFileSync(path, withHoles(recording, start, holes, incomplete))
       const files = await ofFiles(path)
@@ -252,8 +249,7 @@ describe('what is missing', () => {
 
   for (const kind of STORE_KINDS) {
     test(`after rows were pruned from ${kind.name} is unknown, and what is whole still agrees`, async (t) => {
-      const recording = recordingPath('perps-long.evts.gz')
-      if (recording === null) return skip(t, 'the recordings are not there')
+      const recording = recorded('perps-long')
       const store = await storeOf(t, kind, recording)
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
       const byTime = await ofStore(store)
