@@ -11,7 +11,7 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import type { Reader } from '../src/store/store.ts'
 import { type Answer, send } from './fixtures/http.ts'
-import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
@@ -78,8 +78,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are not made again for each of many who ask for the same at once, as after a block', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const points = Array.from({ length: 1_000 }, (_, n) => ({
         ...pointAt(1),
         timestamp: timeOf(1) + BigInt(n),

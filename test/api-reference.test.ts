@@ -7,7 +7,7 @@ import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from
 import { getJson, send } from './fixtures/http.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFiles } from './fixtures/service.ts'
 import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -24,8 +24,7 @@ const MAX_HEIGHT = 1_900
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
   if (browser === null) return null
-  const store = await storeOf(t, STORE_KINDS[0]!, NAMED_SAMPLE)
-  const base = await serve(t, store)
+  const base = await serveFiles(t, STORE_KINDS[0]!, NAMED_SAMPLE)
   const opened = await openPage(browser, base, { colorScheme })
   const document = await getJson<Document>(base, '/openapi.json')
   await opened.page.goto('/docs')

@@ -9,9 +9,9 @@ import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '../src/
 import type { Reader } from '../src/store/store.ts'
 import {
   checkpointAt,
+  createLiveStore,
   LIVE_MARKET,
   type LiveBlock,
-  openLiveStore,
   pointAt,
   timeOf,
 } from './fixtures/live-store.ts'
@@ -61,8 +61,7 @@ function assertInOrder(rows: readonly ArrivedRow[]): void {
 for (const kind of STORE_KINDS) {
   describe(`what has arrived (${kind.name})`, () => {
     async function openPoints(t: TestContext, blocks: number, pointsOfBlock: number): Promise<Reader> {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const random = createRandom(3)
       const all: LiveBlock[] = []
       for (let height = 1; height <= blocks; height++) {
@@ -125,8 +124,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('of checkpoints comes by the limit, those of one block too', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 3; height++) {
         const checkpoints = Array.from({ length: 700 }, (_, n) => ({
           ...checkpointAt(height),

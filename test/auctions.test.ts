@@ -7,9 +7,16 @@ import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { decodeEvent } from '../src/resources/arrivals.ts'
 import { beginOf, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
-import { LIVE_MARKET, OTHER_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  openLiveStore,
+  pointAt,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFiles } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -66,8 +73,7 @@ for (const kind of STORE_KINDS) {
         if (path === null) return t.skip('the recording is not here')
         const expected = auctionsByBlocks(path)
         assert.ok(expected.size > 0)
-        const store = await storeOf(t, kind, path)
-        const base = await serve(t, store)
+        const base = await serveFiles(t, kind, path)
         const random = createRandom(name.length)
         for (const [marketId, intervals] of expected) {
           assert.deepEqual(await auctionsOf(base, marketId), { marketId, completeFrom: '0', intervals })
@@ -87,8 +93,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('are one where they touch, none where they last no time, and without an end while in progress', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1), auction(1, false)])
       const base = await serve(t, store)
       const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
@@ -117,8 +122,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a great many events are those from a time on, which is named', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const blocks = Array.from({ length: 20_003 }, (_, index) => ({
         height: index + 1,
         events: [auction(index + 1, index % 2 === 1)],

@@ -25,7 +25,7 @@ import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
 import { runWell, startService } from './fixtures/program.ts'
 import { ask } from './fixtures/raw-http.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFiles } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -103,8 +103,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('coverage of one market, and what is no market and no cursor', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const all = await part(base, [])
       const { marketId } = all.fundingPeriodDataPoints[1]!
       for (const id of [marketId, marketId.toUpperCase()]) {

@@ -23,7 +23,7 @@ import { createCommitter } from './fixtures/commit-events.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, joinRecords, readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { getPage, send } from './fixtures/http.ts'
-import { addressOf, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { addressOf, assertFails, end, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, TIMESTAMP } from './fixtures/sample.ts'
@@ -731,10 +731,7 @@ describe('lyra prune', () => {
     test(`${what}: one clear line`, async (t) => {
       const store = join(temporaryFolder(t), 'a.db')
       if (code === 1) await ingestWhole(store, SAMPLE)
-      const outcome = await runLyra(t, [...args, '--store', store])
-      assert.match(outcome.stderr, message)
-      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
-      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+      await assertFails(t, [...args, '--store', store], message, code)
     })
   }
 

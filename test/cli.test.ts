@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { send } from './fixtures/http.ts'
-import { runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell, startLyra, startService } from './fixtures/program.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
@@ -65,11 +65,7 @@ describe('the command line', () => {
     ]
   for (const [what, args, env, message, code] of wrong) {
     test(`${what} is reported in one line`, async (t) => {
-      const outcome = await runLyra(t, args, { cwd: temporaryFolder(t), env })
-      assert.match(outcome.stderr, message)
-      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
-      assert.equal(outcome.code, code)
-      assert.equal(outcome.stdout, '')
+      await assertFails(t, args, message, code, { cwd: temporaryFolder(t), env })
     })
   }
 

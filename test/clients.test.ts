@@ -7,7 +7,7 @@ import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serveFiles } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -29,8 +29,7 @@ type RestClients = {
 type List = { path: string; params: [string, string][]; operation: Operation; args: (string | undefined)[] }
 
 test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async (t) => {
-  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const base = await serve(t, store)
+  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
   const { TradingData } = createRequire(import.meta.url)('@vegaprotocol/rest-clients') as RestClients
   TradingData.OpenAPI.BASE = base
   const { NetworkService, MarketsService, LiquidityService } = TradingData
@@ -101,8 +100,7 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
 
 test('Python scripts that paste cursors into addresses walk every page of every list', async (t) => {
   if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not there')
-  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const base = await serve(t, store)
+  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
   for (const [path, query] of [
     [CHECKPOINTS, ''],
     [POINTS, ''],
@@ -138,8 +136,7 @@ test('schemathesis finds nothing but what is written down', async (t) => {
   if (spawnSync(command, ['--version']).status !== 0) {
     return skip(t, 'schemathesis is not there; LYRA_SCHEMATHESIS may name it')
   }
-  const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-  const base = await serve(t, store)
+  const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
   const examples = String(scaled(10, 2_000))
   const { code, stdout, stderr } = await startProgram(
     t,

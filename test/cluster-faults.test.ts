@@ -4,7 +4,7 @@ import { describeCluster } from '../src/store/inspection.ts'
 import { send } from './fixtures/http.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -20,8 +20,7 @@ test('a worker that is down is named with its address to operators alone', () =>
 
 for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
   test(`nothing is said of a cluster where there is none (${kind.name})`, async (t) => {
-    const store = await storeOf(t, kind, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, kind, SAMPLE)
     assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
     assert.match((await send(base, '/metrics')).text, /^lyra_cluster_faults 0$/m)
   })

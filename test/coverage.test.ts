@@ -13,7 +13,7 @@ import { send } from './fixtures/http.ts'
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, NOT_ALLOWED, UNAVAILABLE } from './fixtures/refusals.ts'
 import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
-import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { ingest, ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -99,8 +99,7 @@ const SAMPLE_COVERAGE = {
 for (const kind of STORE_KINDS) {
   describe(`GET ${PATH} on ${kind.name}`, () => {
     test('reports blocks, rows and times by market, of the snapshot that its headers name', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       assert.deepEqual(await getCoverage(base), SAMPLE_COVERAGE)
       const answer = await send(base, PATH)
       assert.equal(answer.headers['x-block-height'], HEIGHT)
@@ -109,8 +108,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('answers as every path of the API does', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const got = await ask(base, `GET ${PATH}`)
       const head = await ask(base, `HEAD ${PATH}`)
       assert.deepEqual([head.status, head.body], [200, ''])

@@ -23,8 +23,7 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson, getPage } from './fixtures/http.ts'
-import { LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
+import { createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
 
@@ -429,8 +428,7 @@ describe("the explorer's funding", () => {
     t,
     open,
   }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     const great = '1234567890123456789012345678'
     const period = (seq: number, end: number | null) => ({
       kind: 'funding-period' as const,

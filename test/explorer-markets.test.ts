@@ -20,7 +20,7 @@ import {
   watchRequests,
 } from './fixtures/explorer.ts'
 import { getJson } from './fixtures/http.ts'
-import { LIVE_MARKET, openLiveStore, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, perpetualMarket, pointAt, timeOf } from './fixtures/live-store.ts'
 import { runLyra } from './fixtures/program.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -206,8 +206,7 @@ describe("the explorer's requests", () => {
     t,
     open,
   }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     for (let height = 1; height <= BLOCKS; height++) {
       await live.commit(
         height,
@@ -273,8 +272,7 @@ describe("the explorer's requests", () => {
   })
 
   test('that have ended look closed, say since when, and have no rate', async ({ t, open }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
     await live.commit(1, [
       // The instrument is as old as the market, and says that it is active.
@@ -310,8 +308,7 @@ describe("the explorer's requests", () => {
     t,
     open,
   }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     const count = 5_200
     const periods = Array.from({ length: count }, (_, seq) => ({
       kind: 'funding-period' as const,

@@ -7,9 +7,8 @@ import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts
 import { eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { BTC, cellsOf, ETH, exactFigure, figure, SOL, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
-import { LIVE_MARKET, openLiveStore } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET } from './fixtures/live-store.ts'
 import { PROVIDERS } from './fixtures/sample.ts'
-import { STORE_KINDS } from './fixtures/stores.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
 
@@ -198,8 +197,7 @@ describe("the explorer's providers", () => {
     t,
     open,
   }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     const party = 'b'.repeat(64)
     const great = '1234567890123456789012345678'
     const share = {

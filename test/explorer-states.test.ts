@@ -21,7 +21,7 @@ import {
 } from './fixtures/explorer.ts'
 import { getJson, getPage } from './fixtures/http.ts'
 import { blocksOf, startLive, untilHeight } from './fixtures/live.ts'
-import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { createLiveStore, pointAt } from './fixtures/live-store.ts'
 import { addressOf, startLyra } from './fixtures/program.ts'
 import { inTurns, sampled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve } from './fixtures/service.ts'
@@ -108,8 +108,7 @@ describe('the explorer says how current the data are', () => {
   })
 
   test('live with the age, receiving old blocks, and not ready with the reason', async ({ t, browser }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     // Heights are seconds since the fixture's epoch.
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
     await live.commit(now() - 7_200, [pointAt(now() - 7_200)])
@@ -163,8 +162,7 @@ describe('the explorer says how current the data are', () => {
   })
 
   test('live while blocks come in, and by which point', async ({ t, open }) => {
-    const store = STORE_KINDS[0]!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t)
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
     await live.commit(now() - 2, [pointAt(now() - 2)])
     const { page } = await open(store)

@@ -13,7 +13,7 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -79,8 +79,7 @@ function rowsIn(pattern: string): { types: Record<string, string>; rows: Record<
 }
 
 async function filled(t: TestContext, kind: StoreKind, heights: readonly number[]) {
-  const store = kind.create(t)
-  const live = await openLiveStore(t, store)
+  const { store, live } = await createLiveStore(t, kind)
   for (const height of heights) await live.commit(height, pointsOf(height, 500))
   return { store, live, folder: join(temporaryFolder(t), 'all') }
 }
@@ -226,8 +225,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('goes on after it was killed', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 40; height++) {
         await live.commit(height, pointsOf(height, 200, idOf((height % 16).toString(16))))
       }
@@ -271,8 +269,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('writes numbers as decimals beside the texts, and names the row of one that does not fit', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
       const prices = ['1', '-0.50', '1e2', '12345678901234567890123456789012345.678', '0.001000']
       await live.commit(

@@ -10,8 +10,9 @@ import { projectEvent } from '../src/resources/arrivals.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, query, send, statusOf } from './fixtures/http.ts'
-import { openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
@@ -198,8 +199,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are of one snapshot, whatever is committed meanwhile', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 50; height++) {
         await live.commit(
           height,
@@ -325,10 +325,7 @@ describe('an export', () => {
       [`${PROVIDERS}?format=csv`, 10015],
       [`${POINTS}0?format=csv`, 10000],
     ] as [string, number?][]) {
-      const answer = await send(base, target)
-      assert.equal(answer.status, 400, target)
-      const { code, details } = JSON.parse(answer.text) as { code: number; details: { code: number }[] }
-      assert.deepEqual([code, details[0]?.code], [3, detail], target)
+      await assertMalformed(base, target, detail)
     }
     const empty = await serve(t, kind.create(t))
     assert.equal(await statusOf(empty, `${CHECKPOINTS}?format=csv`), 503)

@@ -7,10 +7,11 @@ import type { Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { query, send, statusOf } from './fixtures/http.ts'
-import { openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
 import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
@@ -44,8 +45,7 @@ const nodesOf = (lines: readonly Line[]) => lines.map(({ cursor: _, ...node }) =
 
 /** A store of random events of a resource, that is served, and the model of it. */
 async function serveCase(t: TestContext, kind: StoreKind, resourceCase: ResourceCase) {
-  const store = kind.create(t)
-  const live = await openLiveStore(t, store)
+  const { store, live } = await createLiveStore(t, kind)
   const model = new PageModel(resourceCase)
   const events = fc.sample(resourceCase.events, { seed: 1, numRuns: 150 })
   await live.commit(1, events)
@@ -123,8 +123,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('resume in the middle of a market that is gone, and find one that has come', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       // Numbers of markets go up in the order in which they come, which is not that of their ids.
       const ids = ['c', 'a', 'e', 'b', 'f'].map(idOf)
       for (const [index, marketId] of ids.entries()) {
@@ -163,8 +162,7 @@ describe('an export of all markets', () => {
   const kind = STORE_KINDS[0]!
 
   test('is refused where the request is wrong, by the table of errors', async (t) => {
-    const store = kind.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
     const base = await serve(t, store)
     const path = '/api/v2/export/funding-period-data-points'
@@ -189,11 +187,8 @@ describe('an export of all markets', () => {
       ],
       [`${pathOf({ kebabName: 'liquidity-providers' })}?format=csv&partyId=x`, 10000, /x/],
     ] as [string, number | undefined, RegExp][]) {
-      const answer = await send(base, target)
-      assert.equal(answer.status, 400, target)
-      const { code, details } = JSON.parse(answer.text) as { code: number; details: { code: number }[] }
-      assert.deepEqual([code, details[0]?.code], [3, detail], answer.text)
-      assert.match(answer.text, message)
+      const { text } = await assertMalformed(base, target, detail)
+      assert.match(text, message)
     }
     const plain = await send(base, path)
     assert.equal(plain.headers['content-type'], 'application/x-ndjson')
@@ -209,8 +204,7 @@ describe('an export of all markets', () => {
   })
 
   test('has an address by the client, whatever the filters', async (t) => {
-    const store = kind.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1), pointAt(2), pointAt(1, { marketId: idOf('b'), source: 1 })])
     const base = await serve(t, store)
     const lyra = createLyraClient({ url: base })
@@ -231,8 +225,7 @@ describe('an export of all markets', () => {
   })
 
   test('is one of the exports that run at once', async (t) => {
-    const store = kind.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
     const base = await serve(t, store, { limits: { exports: 0 } })
     assert.equal(await statusOf(base, '/api/v2/export/checkpoints?format=csv'), 503)

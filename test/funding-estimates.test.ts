@@ -8,7 +8,7 @@ import { readEstimate } from '../src/store/market-data.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
-import { LIVE_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
@@ -142,8 +142,7 @@ for (const kind of STORE_KINDS) {
           [periodWith({}), dataWith({ state })],
         ]),
       ]
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const idsOf = (at: number) => at.toString(16).padStart(64, '0')
       await live.commit(
         2,
@@ -175,8 +174,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('is that of the newest event, in whatever order blocks arrive', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(5, [periodWith({}), dataWith({ timestamp: timeOf(5) })])
       await live.commit(3, [dataWith({ timestamp: timeOf(3), ...perpetualWith({ fundingPayment: '1' }) })])
       const base = await serve(t, store)
@@ -185,8 +183,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('is null for an unknown market, and asked for by a market id', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(2, [])
       const base = await serve(t, store)
       const answer = await send(base, `${PATH}${idOf('9')}`)

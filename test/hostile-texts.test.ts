@@ -10,7 +10,7 @@ import { getJson, send } from './fixtures/http.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -171,8 +171,7 @@ for (const kind of STORE_KINDS) {
     })
     const path = join(temporaryFolder(t), 'some.evts')
     writeFileSync(path, Buffer.concat(blocks))
-    const store = await storeOf(t, kind, path)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, kind, path)
     type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
     const pageOf = async (more: string) =>
       (await getJson<Body>(base, `${CHECKPOINTS}?pagination.newestFirst=false${more}`)).checkpoints.edges

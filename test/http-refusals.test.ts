@@ -12,7 +12,7 @@ import {
   UNAVAILABLE,
 } from './fixtures/refusals.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFiles } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
@@ -168,8 +168,7 @@ function faultyRequest(path: string, faults: Fault[]): string {
 
 for (const kind of ANY_STORE_KIND) {
   test(`Refusals on ${kind.name}`, async (t) => {
-    const store = await storeOf(t, kind, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, kind, SAMPLE)
 
     for (const [what, request, expected] of REFUSED) {
       await t.test(`${what} gets ${expected.status}`, async () => {

@@ -6,7 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { blocksOf, kill, startLive, stop, untilHeight, untilNotReady, untilReady } from './fixtures/live.ts'
+import {
+  blocksOf,
+  kill,
+  startLive,
+  startWithCore,
+  stop,
+  untilHeight,
+  untilNotReady,
+  untilReady,
+} from './fixtures/live.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
@@ -48,8 +57,7 @@ for (const kind of STORE_KINDS) {
     ] as const) {
       test(`at ${speed}x`, async (t) => {
         const store = kind.create(t)
-        const service = await startLive(t, store, temporaryFolder(t))
-        const core = await dial(service.corePort)
+        const { service, core } = await startWithCore(t, store)
         const startedAt = performance.now()
         for (const [index, events] of blocks.slice(0, count).entries()) {
           // The recording has a block a second.
@@ -101,8 +109,7 @@ describe('a disk that is full under a SQLite store', () => {
     const disk = mountSmallDisk(t, (5 * MB) / 16)
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const store = join(disk.folder, 'lyra.db')
-    const service = await startLive(t, store, temporaryFolder(t))
-    const core = await dial(service.corePort)
+    const { service, core } = await startWithCore(t, store)
     await core.send(blocks.flat())
     await untilNotReady(service, /disk is full|look for a full/)
     await core.close()

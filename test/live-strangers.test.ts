@@ -18,6 +18,7 @@ import {
   type LiveService,
   readyOf,
   startLive,
+  startWithCore,
   stop,
   untilHeight,
   untilNotReady,
@@ -108,8 +109,7 @@ for (const kind of ANY_STORE_KIND) {
 
     test('keeps readiness from being well until a block that came afterwards is committed', async (t) => {
       const store = kind.create(t)
-      const service = await startLive(t, store, temporaryFolder(t))
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store)
       await core.send(blocks.slice(0, 50).flat())
       await untilHeight(service, 50)
       await core.close()
@@ -158,8 +158,7 @@ for (const kind of ANY_STORE_KIND) {
     test('a block without an end is dropped at the limit, on disk too', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer)
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store, buffer)
       await core.send(blocks.slice(0, 3).flat())
       await untilHeight(service, 3)
       await core.close()
@@ -180,8 +179,7 @@ for (const kind of ANY_STORE_KIND) {
 
 describe('a price that takes long to refuse', () => {
   test('does not hold up a stop', async (t) => {
-    const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
-    const core = await dial(service.corePort)
+    const { service, core } = await startWithCore(t, STORE_KINDS[0]!.create(t))
     const price = `${'1'.repeat(1_000_000)}x`
     await core.send([event(7, 1, 148, beginBlock(7).body), event(7, 2, 160, dataPoint({ price }).body)])
     await sleep(100)

@@ -13,6 +13,7 @@ import {
   kill,
   readyOf,
   startLive,
+  startWithCore,
   stop,
   untilHeight,
   untilNotReady,
@@ -63,8 +64,7 @@ for (const kind of STORE_KINDS) {
     test('what is committed is kept as event files where that is asked for', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
-      const service = await startLive(t, store, buffer, ['--keep-buffer'])
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store, buffer, ['--keep-buffer'])
       await core.send(blocks.flat())
       await untilHeight(service, last)
       await core.close()
@@ -80,8 +80,7 @@ for (const kind of STORE_KINDS) {
       const kills = runsOf('process')
       let from = 0
       for (let round = 0; round < kills; round++) {
-        const service = await startLive(t, store, buffer)
-        const core = await dial(service.corePort)
+        const { service, core } = await startWithCore(t, store, buffer)
         const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
         if (round % 2 === 0) {
           // Wait until a block is visible: it and all before it must never be asked for again.
@@ -102,8 +101,7 @@ for (const kind of STORE_KINDS) {
         if (round % 3 === 2) cutLastFile(buffer, random.integer)
         if (from === last) from = 0
       }
-      const service = await startLive(t, store, buffer)
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store, buffer)
       await core.send(blocks.flat())
       await untilHeight(service, last)
       await core.close()
@@ -113,8 +111,7 @@ for (const kind of STORE_KINDS) {
 
     test('a gap stops it, and it resumes by itself once files have filled the gap', async (t) => {
       const store = kind.create(t)
-      const service = await startLive(t, store, temporaryFolder(t))
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
       await untilNotReady(service, /heights 101 to 110 missing/)
       assert.equal(await heightOf(service), 100)
@@ -129,8 +126,7 @@ for (const kind of STORE_KINDS) {
 
     test('a gap is closed by the core itself where it starts again and sends the blocks', async (t) => {
       const store = kind.create(t)
-      const service = await startLive(t, store, temporaryFolder(t))
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
       await untilNotReady(service, /heights 101 to 110 missing/)
       await core.close()
@@ -144,8 +140,7 @@ for (const kind of STORE_KINDS) {
 
     test('an event left out within a block stops it before that block', async (t) => {
       const store = kind.create(t)
-      const service = await startLive(t, store, temporaryFolder(t))
-      const core = await dial(service.corePort)
+      const { service, core } = await startWithCore(t, store)
       const block = blocks[49]!
       await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
       await core.send(blocks.slice(50, 60).flat())

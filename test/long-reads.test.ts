@@ -14,7 +14,7 @@ import type { Follower } from '../src/stream/feed.ts'
 import { createHub } from '../src/stream/hub.ts'
 import { createReadingTurns, type Lane } from '../src/stream/reading-turns.ts'
 import { send } from './fixtures/http.ts'
-import { checkpointAt, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
 import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
@@ -63,8 +63,7 @@ const eventsIn = (text: string) => text.split('\nevent: ').length - 1
 for (const kind of STORE_KINDS) {
   describe(`reading for streams (${kind.name})`, () => {
     test('looks at the store once for all who have had more than there is, not for each', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const reader = await openReader(t, store)
       let reads = 0
@@ -100,8 +99,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('sends what is committed while the store is being looked at, without waiting for another commit', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const opened = await openReader(t, store)
       const first = Promise.withResolvers<void>()
@@ -131,8 +129,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('is read when its writer reports a commit, and seldom asked otherwise', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const opened = await openReader(t, store)
       let looks = 0
@@ -164,8 +161,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const base = await serve(t, store)
       const heard = await listen(t, base, POINT_STREAM)
@@ -180,8 +176,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('continues to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const blockHash = 'x'.repeat(20_000)
       const rows = 150
       for (let height = 1; height <= rows; height++) {
@@ -212,8 +207,7 @@ describe('what reads for streams and exports', () => {
   test('is a thread beside the one that answers, where the store is a SQLite file', {
     skip: SQLITE === undefined && 'for SQLite only',
   }, async (t) => {
-    const store = SQLITE!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, SQLITE!)
     for (let height = 1; height <= 10; height++) {
       await live.commit(height, [pointAt(height), checkpointAt(height)])
     }
@@ -340,8 +334,7 @@ describe('what the clients of streams have not taken', () => {
 
   test('takes little memory, however many ask for all checkpoints and read nothing', async (t) => {
     const kind = STORE_KINDS[0]!
-    const store = kind.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, kind)
     const rows = 250
     const blockHash = 'x'.repeat(20_000)
     for (let height = 1; height <= rows; height++) {

@@ -11,7 +11,7 @@ import { query } from './fixtures/http.ts'
 import { ask, exchange, type RawAnswer, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, INSTRUMENTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
-import { routedPaths, serve, storeOf } from './fixtures/service.ts'
+import { routedPaths, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
@@ -282,8 +282,7 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('takes the parameters that the document lists, and no others', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const targets: Record<string, string> = {
         [CHECKPOINTS]: CHECKPOINTS,
         '/api/v2/funding-periods/data-points/{marketId}': POINTS,
@@ -315,8 +314,7 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     test('takes what the schemas of parameters allow, and refuses what they do not', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const texts = [
         ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483647', '2147483648', '9223372036854775807'],
         ...['1.5', 'x', 'true', 'FALSE', 'tRUE', 'SOURCE_EXTERNAL', 'source_external', 'network', 'Network'],
@@ -354,8 +352,7 @@ for (const kind of ANY_STORE_KIND) {
         const golden = readGolden(name)
         const recording = golden === null ? null : recordingPath(golden.events)
         if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
-        const store = await storeOf(t, kind, recording)
-        const base = await serve(t, store)
+        const base = await serveFiles(t, kind, recording)
         for (const { path, params } of sampled('request', golden.cases)) {
           // The cursors of other cases are replaced by a text: what matters here is the shape of the answer.
           const texts = params.map(([key, value]): [string, string] => [

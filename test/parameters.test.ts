@@ -4,7 +4,7 @@ import { getPage, type PageAnswer, type Params, query } from './fixtures/http.ts
 import { ask } from './fixtures/raw-http.ts'
 import { assertRefusal, type Refusal } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serveFiles } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -208,8 +208,7 @@ function fieldOf(name: string): string {
 
 for (const kind of STORE_KINDS) {
   test(`Parameters on ${kind.name}`, async (t) => {
-    const store = await storeOf(t, kind, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, kind, SAMPLE)
     const target = (path: string, params: Params) => {
       const text = query(params)
       return path.includes('?') ? `${path}${text.replace('?', '&')}` : `${path}${text}`

@@ -5,8 +5,9 @@ import { createEventStreamReader, type ServerEvent } from '../client/src/event-s
 import { createLyraClient } from '../client/src/index.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { runLyra } from './fixtures/program.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
 import { INSTRUMENTS, MARKET, PERIODS } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE as NAMED } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
@@ -65,8 +66,7 @@ function eventsOf(url: string, count: number): Promise<ServerEvent[]> {
 for (const kind of STORE_KINDS) {
   describe(`Instruments and funding periods (${kind.name})`, () => {
     test('instruments are what the events of markets and assets say', async (t) => {
-      const store = await storeOf(t, kind, NAMED)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, NAMED)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
       const page = await getPage(base, INSTRUMENTS, [oldestFirst])
       assert.deepEqual(
@@ -89,15 +89,12 @@ for (const kind of STORE_KINDS) {
         [`${INSTRUMENTS}?marketId=abc`, 10000],
         [`${INSTRUMENTS}?marketId=${'f'.repeat(64)}&${after.join('=')}`, 10028],
       ] as const) {
-        const { status, text } = await send(base, target)
-        assert.equal(status, 400, target)
-        assert.equal((JSON.parse(text) as { details: { code: number }[] }).details[0]!.code, detail, target)
+        await assertMalformed(base, target, detail)
       }
     })
 
     test('streams send all rows that pages hold, and need a market where pages do', async (t) => {
-      const store = await storeOf(t, kind, NAMED)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, NAMED)
       for (const [name, path, target] of [
         ['fundingPeriods', PERIODS, `/api/v2/stream/funding-periods?marketId=${MARKET}`],
         ['instruments', INSTRUMENTS, '/api/v2/stream/instruments?'],
@@ -118,9 +115,7 @@ for (const kind of STORE_KINDS) {
         ['/api/v2/stream/funding-periods?marketId=abc', 10000],
         ['/api/v2/stream/instruments?marketId=abc', 10000],
       ] as const) {
-        const { status, text } = await send(base, target)
-        assert.equal(status, 400, target)
-        assert.equal((JSON.parse(text) as { details: { code: number }[] }).details[0]!.code, detail, target)
+        await assertMalformed(base, target, detail)
       }
     })
 

@@ -15,7 +15,15 @@ import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { send, statusOf } from './fixtures/http.ts'
-import { blocksOf, readyOf, startLive, stop, untilHeight, untilReady } from './fixtures/live.ts'
+import {
+  blocksOf,
+  readyOf,
+  startLive,
+  startWithCore,
+  stop,
+  untilHeight,
+  untilReady,
+} from './fixtures/live.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 import { addressOf, end, runLyra, startLyra, startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -253,8 +261,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     await ingestWhole(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
     const name = store()
-    const service = await startLive(t, name, temporaryFolder(t))
-    const core = await dial(service.corePort)
+    const { service, core } = await startWithCore(t, name)
     await core.send(blocks.slice(0, 300).flat())
     await untilHeight(service, 300)
     server.control('stop', '-m', 'fast')

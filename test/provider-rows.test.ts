@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { MarketEvent, ProvisionStatus } from '../src/events/event.ts'
 import { getPage } from './fixtures/http.ts'
 import { type Listener, listen } from './fixtures/listen.ts'
-import { openLiveStore } from './fixtures/live-store.ts'
+import { createLiveStore } from './fixtures/live-store.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
@@ -63,8 +63,7 @@ for (const kind of STORE_KINDS) {
     ]
     for (const [what, blocks] of cases) {
       test(`has the figures of the latest list, where it stands ${what}; who follows is sent it`, async (t) => {
-        const store = kind.create(t)
-        const live = await openLiveStore(t, store)
+        const { store, live } = await createLiveStore(t, kind)
         const [[first, events], ...later] = blocks as [(typeof blocks)[number], ...typeof blocks]
         await live.commit(first, events)
         const base = await serve(t, store)

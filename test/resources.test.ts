@@ -18,7 +18,7 @@ import { digestStore } from './fixtures/digest-store.ts'
 import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
 import { getJson, getPage, query, send } from './fixtures/http.ts'
 import { listen, rowsOf } from './fixtures/listen.ts'
-import { openLiveStore } from './fixtures/live-store.ts'
+import { createLiveStore } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES, type ResourceCase } from './fixtures/resource-cases.ts'
@@ -45,8 +45,7 @@ async function openFilled(
   { events, ...rest }: ResourceCase,
   blocks = BLOCKS,
 ) {
-  const store = kind.create(t)
-  const live = await openLiveStore(t, store)
+  const { store, live } = await createLiveStore(t, kind)
   const model = new PageModel({ events, ...rest })
   const lists = fc.sample(fc.array(events, { minLength: EVENTS_OF_BLOCK, maxLength: EVENTS_OF_BLOCK }), {
     seed: 2,

@@ -3,14 +3,13 @@ import { test } from 'node:test'
 import { send } from './fixtures/http.ts'
 import { exchange, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
-import { serve, storeOf } from './fixtures/service.ts'
+import { serveFiles } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
 for (const kind of ANY_STORE_KIND) {
   test(`Every answer forbids browsers to guess its type (${kind.name})`, async (t) => {
-    const store = await storeOf(t, kind, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, kind, SAMPLE)
     const page = `${CHECKPOINTS}?pagination.first=1`
     const { headers } = await send(base, page)
     const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }

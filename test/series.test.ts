@@ -12,12 +12,13 @@ import { joinRecords, readRecording, recordsOf } from './fixtures/event-stream.t
 import { send } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
-import { LIVE_MARKET, OTHER_MARKET, openLiveStore, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, OTHER_MARKET, timeOf } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { runsOf, scaled, seedsOf } from './fixtures/sampling.ts'
 import { countedBy, ofLatestPeriod, type Starts } from './fixtures/series-model.ts'
-import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
+import { ingestWhole, serve, serveFiles } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
@@ -213,8 +214,7 @@ function oddPeriod(marketId: string, seq: bigint, random: ReturnType<typeof crea
 
 /** Commits blocks in any order, with points early, late, repeated and carried over, and with some of their periods. */
 async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed: number): Promise<string> {
-  const store = kind.create(t)
-  const live = await openLiveStore(t, store)
+  const { store, live } = await createLiveStore(t, kind)
   const random = createRandom(seed)
   const heights = Array.from({ length: scaled(150, 600) }, (_, index) => 1_000 + index)
   for (let swaps = 0; swaps < heights.length / 4; swaps++) {
@@ -272,8 +272,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a recording: the same as of all of its points', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       await compareSeries(base, MARKET, 3, runsOf('comparison'))
       const { interval, sources } = await seriesOf(base, MARKET, '')
       assert.equal(interval, '2s')
@@ -319,8 +318,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('have at the start of a period its own TWAPs, from the points carried over into it', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const at = (seconds: number) => timeOf(100 * 60 + seconds) - timeOf(0) + 1_699_999_980_000_000_000n
       const point = (seq: bigint, source: 1 | 2, seconds: number, price: string, twap: string) => ({
         ...{ kind: 'funding-period-data-point' as const, marketId: LIVE_MARKET, seq, source },
@@ -365,8 +363,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('keep what was carried over into the running period, until that ends', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const carried = { ...oddPoint(1, createRandom(1), timeOf(5), 2n), source: 1 as const }
       await live.commit(1, [periodOf(1n, timeOf(0)), { ...carried, seq: 1n }])
       await live.commit(10, [periodOf(2n, timeOf(10)), carried, { ...carried, timestamp: timeOf(12) }])
@@ -384,8 +381,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are empty where there is nothing to draw', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
       for (const [marketId, query] of [
         [OTHER_MARKET, ''],
@@ -405,8 +401,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of all time there is, with an interval of a year', async (t) => {
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
+      const base = await serveFiles(t, kind, SAMPLE)
       const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
       const { interval, sources, from } = await seriesOf(base, MARKET, all)
       assert.equal(interval, '365d')
@@ -419,8 +414,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('of a market that has been pruned to nothing are empty, and come back with new points', async (t) => {
-      const store = kind.create(t)
-      const live = await openLiveStore(t, store)
+      const { store, live } = await createLiveStore(t, kind)
       const point = (height: number, time: number) => ({
         ...oddPoint(1, createRandom(height), timeOf(time), 1n),
         ...{ source: 2 as const, price: String(height), twap: '1' },
@@ -441,43 +435,33 @@ for (const kind of STORE_KINDS) {
 
 describe('a request for a series', () => {
   test('that cannot be read is refused by the table of errors', async (t) => {
-    const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-    const base = await serve(t, store)
-    const refused: [target: string, code: number, message: RegExp, detail?: number][] = [
-      [path(MARKET, 'buckets=0'), 3, /parsing field "buckets".*"0".*an integer from 1 to 2000/],
-      [path(MARKET, 'buckets=2001'), 3, /parsing field "buckets"/],
-      [path(MARKET, 'buckets=1.5'), 3, /parsing field "buckets"/],
-      [path(MARKET, 'interval=3s'), 3, /parsing field "interval".*one of 1s, 2s, 5s/],
-      [path(MARKET, 'interval='), 3, /parsing field "interval"/],
-      [path(MARKET, 'interval=1h&buckets=5'), 3, /buckets is 5 and interval is "1h", allowed is one/],
-      [path(MARKET, 'interval=1h&interval=1h'), 3, /too many values for field "interval"/],
-      [path(MARKET, 'dateRange.start_timestamp=x'), 3, /parsing field "start_timestamp"/],
-      [path(MARKET, 'source=3'), 3, /parsing field "source"/],
+    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+    const refused: [target: string, message: RegExp, detail?: number][] = [
+      [path(MARKET, 'buckets=0'), /parsing field "buckets".*"0".*an integer from 1 to 2000/],
+      [path(MARKET, 'buckets=2001'), /parsing field "buckets"/],
+      [path(MARKET, 'buckets=1.5'), /parsing field "buckets"/],
+      [path(MARKET, 'interval=3s'), /parsing field "interval".*one of 1s, 2s, 5s/],
+      [path(MARKET, 'interval='), /parsing field "interval"/],
+      [path(MARKET, 'interval=1h&buckets=5'), /buckets is 5 and interval is "1h", allowed is one/],
+      [path(MARKET, 'interval=1h&interval=1h'), /too many values for field "interval"/],
+      [path(MARKET, 'dateRange.start_timestamp=x'), /parsing field "start_timestamp"/],
+      [path(MARKET, 'source=3'), /parsing field "source"/],
       [
         path(MARKET, 'interval=1s&dateRange.startTimestamp=0'),
-        3,
         /interval is "1s", allowed is one of which the range touches at most 2001: 14d or longer/,
       ],
-      [path('', 'buckets=5'), 3, /InvalidArgument error/, 10003],
-      [path('xyz', 'buckets=5'), 3, /InvalidArgument error/, 10000],
+      [path('', 'buckets=5'), /InvalidArgument error/, 10003],
+      [path('xyz', 'buckets=5'), /InvalidArgument error/, 10000],
     ]
-    for (const [target, code, message, detail] of refused) {
-      const { status, text, headers } = await send(base, target)
-      assert.equal(status, 400, target)
-      const body = JSON.parse(text) as { code: number; message: string; details: { code: number }[] }
-      assert.equal(body.code, code)
-      assert.match(body.message, message)
-      assert.deepEqual(
-        body.details.map((found) => found.code),
-        detail === undefined ? [] : [detail],
-      )
+    for (const [target, message, detail] of refused) {
+      const { text, headers } = await assertMalformed(base, target, detail)
+      assert.match((JSON.parse(text) as { message: string }).message, message)
       assert.ok(Number(headers['x-block-height']) > 0)
     }
   })
 
   test('passes over what it does not know, in either spelling of what it does', async (t) => {
-    const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
-    const base = await serve(t, store)
+    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
     const plain = await send(base, path(MARKET, 'interval=1m'))
     const other = await send(
       base,

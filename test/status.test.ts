@@ -8,7 +8,7 @@ import { statusOfStore } from '../src/status/status.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
-import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { addressOf, assertFails, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
@@ -187,10 +187,7 @@ describe('lyra status', () => {
   ]
   for (const [what, args, message, code] of wrong) {
     test(`${what}: one clear line`, async (t) => {
-      const outcome = await runLyra(t, ['status', ...args], { cwd: temporaryFolder(t) })
-      assert.match(outcome.stderr, message)
-      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
-      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+      await assertFails(t, ['status', ...args], message, code, { cwd: temporaryFolder(t) })
     })
   }
 })

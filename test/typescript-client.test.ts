@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
 import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/src/index.ts'
 import { getPage } from './fixtures/http.ts'
-import { createActivity, LIVE_MARKET, openLiveStore, pointAt } from './fixtures/live-store.ts'
+import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, HEIGHT, MARKET, POINTS, PROVIDERS, TIMESTAMP } from './fixtures/sample.ts'
 import { runsOf } from './fixtures/sampling.ts'
@@ -137,8 +137,7 @@ describe('the TypeScript client', () => {
   })
 
   test('follows a stream across cuts and ends of the service, and ends by its signal', async (t) => {
-    const store = kind.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
     const first = startLyra(t, ['serve', '--port', '0', '--store', store])
     const [, base, port] = await first.printed(/on (http:\/\/127\.0\.0\.1:(\d+))/)

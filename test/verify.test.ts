@@ -18,7 +18,7 @@ import {
   readRecording,
   recordsOf,
 } from './fixtures/event-stream.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { sampled } from './fixtures/sampling.ts'
@@ -368,10 +368,7 @@ describe('lyra verify', () => {
   ]
   for (const [what, args, message, code] of wrong) {
     test(`${what}: one clear line`, async (t) => {
-      const outcome = await runLyra(t, ['verify', ...args], { cwd: temporaryFolder(t) })
-      assert.match(outcome.stderr, message)
-      assert.equal(outcome.stderr.trimEnd().split('\n').length, 1, outcome.stderr)
-      assert.deepEqual([outcome.code, outcome.stdout], [code, ''])
+      await assertFails(t, ['verify', ...args], message, code, { cwd: temporaryFolder(t) })
     })
   }
 })

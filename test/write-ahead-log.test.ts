@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { send, statusOf } from './fixtures/http.ts'
 import {
   checkpointAt,
+  createLiveStore,
   LIVE_MARKET,
   type LiveStore,
   openLiveStore,
@@ -137,8 +138,7 @@ describe('the log of a store that is written to while exports read it', { skip }
   })
 
   test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {
-    const store = SQLITE!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, SQLITE!)
     await live.commit(1, [checkpointAt(1)])
     const other = new DatabaseSync(store, { readOnly: true })
     other.exec('begin; select * from stream')
@@ -155,8 +155,7 @@ describe('the log of a store that is written to while exports read it', { skip }
   })
 
   test('makes commands that read for long warn, and empty it at their end', async (t) => {
-    const store = SQLITE!.create(t)
-    const live = await openLiveStore(t, store)
+    const { store, live } = await createLiveStore(t, SQLITE!)
     await live.commit(1, [checkpointAt(1), pointAt(1)])
     const folder = temporaryFolder(t)
     const commands: [string, ...string[]][] = [
