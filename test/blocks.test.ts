@@ -23,7 +23,7 @@ import {
   provision,
   timeUpdate,
 } from './fixtures/event-stream.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const block = (height: number, ...events: Content[]): MadeBlock => ({ height, events })
@@ -136,8 +136,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('heights that are held are passed over, whatever they hold', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf(marked(2), marked(3)))
+      const store = await storeOfBytes(t, kind, fileOf(marked(2), marked(3)))
       const before = await dumpStore(store)
       const other = (height: number) => block(height, checkpoint({ hash: 'other', atBlock: height }))
       // Not one of these would be ingested by an empty store without a gap.
@@ -183,8 +182,7 @@ for (const kind of STORE_KINDS) {
 
   describe(`one chain for each store (${kind.name})`, () => {
     test('another chain than the store’s is refused before anything is written', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf(marked(2)))
+      const store = await storeOfBytes(t, kind, fileOf(marked(2)))
       const before = await dumpStore(store)
       const { failure, report } = await ingestBytes(t, store, fileOf({ ...marked(3), chain: 'other' }))
       assert.ok(failure instanceof ChainError)
@@ -375,8 +373,7 @@ for (const kind of STORE_KINDS) {
 
     for (const status of [0, 1, 2, 3, 4, 5, 6]) {
       test(`a provision of status ${status} is kept with it`, async (t) => {
-        const store = kind.create(t)
-        await ingestWell(t, store, fileOf(block(2, provision({ status }))))
+        const store = await storeOfBytes(t, kind, fileOf(block(2, provision({ status }))))
         const { liquidity_provisions: rows } = await dumpStore(store)
         assert.deepEqual(rows, [JSON.stringify([idOf('c'), MARKET, PARTY, String(status), '2', '2'])])
       })

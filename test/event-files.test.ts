@@ -9,7 +9,7 @@ import { EventStreamError } from '../src/records/place.ts'
 import { RecordFramer } from '../src/records/record-framer.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { checkpoint, fileOf, readRecording } from './fixtures/event-stream.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { asNobody } from './fixtures/nobody.ts'
 import { type Outcome, runLyra, startLyra, startProgram } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -89,8 +89,7 @@ for (const kind of ANY_STORE_KIND) {
   describe(`event files (${kind.name})`, () => {
     /** The tables with all of {@link FILE} in them. */
     async function expectedDump(test: TestContext): Promise<StoreDump> {
-      const store = kind.create(test)
-      await ingestWell(test, store, FILE)
+      const store = await storeOfBytes(test, kind, FILE)
       return dumpStore(store)
     }
 

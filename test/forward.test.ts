@@ -10,18 +10,17 @@ import type { ForwardState } from '../src/ingest/forward/forward-state.ts'
 import { fileName } from '../src/ingest/live/event-buffer.ts'
 import { type LiveState, startLiveIngestion } from '../src/ingest/live/live-ingestion.ts'
 import { statusOfService } from '../src/status/service-status.ts'
-import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { blocksOf, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
+import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
 import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { openStore, readFrom, temporaryFolder } from './fixtures/stores.ts'
+import { openStore, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const KB = 1024
@@ -41,13 +40,13 @@ type Sender = {
 async function startSender(
   t: TestContext,
   {
-    folder,
+    folder = temporaryFolder(t),
     port,
     limitBytes = 64 * MB,
     buffer = join(folder, 'buffer'),
     core = null,
   }: {
-    folder: string
+    folder?: string
     port: number
     limitBytes?: number
     buffer?: string
@@ -208,7 +207,7 @@ test('--forward without a core, or to the address that the core dials, is wrong 
 describe('a receiver that events are forwarded to', () => {
   test('gets every message as the core sent it, in order, those between two blocks too', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    const sender = await startSender(t, { port: receiver.port })
     // An event of block 3 after its end, and one after the last end of all, which nothing may follow for long.
     const between = blocks[2]![1]!
     const final = blocks[9]![1]!
@@ -226,10 +225,10 @@ describe('a receiver that events are forwarded to', () => {
 
   test('gets the blocks that the core sends again once in a connection', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
-    await sender.core.send(blocks.slice(0, 30).flat())
+    const sender = await startSender(t, { port: receiver.port })
+    await sender.core.send(blocks.slice(0, 30))
     await untilLast(receiver, blocks[29]!.at(-1)!)
-    await sender.core.send([...blocks.slice(0, 40).flat()])
+    await sender.core.send(blocks.slice(0, 40))
     await untilLast(receiver, blocks[39]!.at(-1)!)
     assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 40).flat()))
   })
@@ -240,8 +239,8 @@ describe('a receiver that events are forwarded to', () => {
     const port = await freePort(t)
     const sender = await startSender(t, { folder, port })
     // Of block 26 only the beginning comes again.
-    await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)].flat())
-    await sender.core.send(blocks.slice(26, 40).flat())
+    await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)])
+    await sender.core.send(blocks.slice(26, 40))
     await until(() => sender.forward.lagBlocks >= 39, 'its lag')
     await receiver.kill()
     const late = await startReceiver(t, { port })
@@ -262,7 +261,7 @@ describe('a receiver that events are forwarded to', () => {
         ...['--forward', `127.0.0.1:${receiver.port}`],
       ])
       const core = await dial(service.corePort)
-      await core.send(blocks.slice(0, 20).flat())
+      await core.send(blocks.slice(0, 20))
       await untilLast(receiver, blocks[19]!.at(-1)!)
       await core.send([rest, ...blocks.slice(21, 40)].flat())
       await until(() => receiver.connections.length === 2, 'a second connection')
@@ -275,7 +274,7 @@ describe('a receiver that events are forwarded to', () => {
       await until(async () => missing.test(describeStatus(await statusOfService(service.base))), 'its status')
       assert.match((await readyOf(service)).text, /"missingBlocks":\{"from":"21","to":"21"\}/)
       assert.match(service.program.output.stderr, missing)
-      await core.send(blocks.slice(10, 50).flat())
+      await core.send(blocks.slice(10, 50))
       await until(() => receiver.connections.length === 3, 'a third connection')
       await untilLast(receiver, blocks[49]!.at(-1)!)
       assert.deepEqual(short(receiver.connections[2]!.messages), short(blocks.slice(0, 50).flat()))
@@ -288,11 +287,11 @@ describe('a receiver that events are forwarded to', () => {
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { folder, port: receiver.port, limitBytes: MB })
     const small = largeBlocks(600, 4 * KB)
-    await sender.core.send(small.slice(0, 20).flat())
+    await sender.core.send(small.slice(0, 20))
     await until(() => sender.forward.height === '20', 'the first blocks')
     await receiver.kill()
     await until(() => !sender.forward.connected, 'the end')
-    await sender.core.send(small.slice(20).flat())
+    await sender.core.send(small.slice(20))
     await until(() => sender.forward.droppedBlocks !== null, 'what is dropped')
     assert.equal(sender.forward.droppedBlocks!.from, '21')
   })
@@ -315,18 +314,18 @@ describe('a receiver that events are forwarded to', () => {
 
   test('gets no block that has not ended, and the whole one once the core has sent it again', async (t) => {
     const receiver = await startReceiver(t)
-    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
+    const sender = await startSender(t, { port: receiver.port })
     await sender.core.send([...blocks.slice(0, 5).flat(), ...blocks[5]!.slice(0, 3)])
     await untilLast(receiver, blocks[4]!.at(-1)!)
-    await sender.core.send(blocks.slice(4, 8).flat())
+    await sender.core.send(blocks.slice(4, 8))
     await untilLast(receiver, blocks[7]!.at(-1)!)
     assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 8).flat()))
   })
 
   test('that closes again and again has every block in the end', async (t) => {
     const receiver = await startReceiver(t, { closesAfter: 1_500 })
-    const sender = await startSender(t, { folder: temporaryFolder(t), port: receiver.port })
-    await sender.core.send(blocks.slice(0, 400).flat())
+    const sender = await startSender(t, { port: receiver.port })
+    await sender.core.send(blocks.slice(0, 400))
     await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
     assertInOrder(receiver)
     assert.ok(blocks.slice(0, 400).flat().length > 1_500)
@@ -338,12 +337,12 @@ describe('a receiver that events are forwarded to', () => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })
-    await first.core.send(blocks.slice(0, 200).flat())
+    await first.core.send(blocks.slice(0, 200))
     await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
     await until(() => /away/.test(first.forward.failure ?? ''), 'its fault')
     await first.stop()
     const second = await startSender(t, { folder, port })
-    await second.core.send(blocks.slice(200, 300).flat())
+    await second.core.send(blocks.slice(200, 300))
     const receiver = await startReceiver(t, { port })
     await untilLast(receiver, blocks[299]!.at(-1)!)
     assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 300).flat()))
@@ -370,11 +369,11 @@ describe('a receiver that events are forwarded to', () => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
     const first = await startSender(t, { folder, port: receiver.port })
-    await first.core.send(blocks.slice(0, 100).flat())
+    await first.core.send(blocks.slice(0, 100))
     await untilLast(receiver, blocks[99]!.at(-1)!)
     await first.stop()
     const second = await startSender(t, { folder, port: receiver.port })
-    await second.core.send(blocks.slice(90, 150).flat())
+    await second.core.send(blocks.slice(90, 150))
     await untilLast(receiver, blocks[149]!.at(-1)!)
     assert.deepEqual(
       receiver.connections.map(({ messages }) => messages.length > 0),
@@ -391,7 +390,7 @@ describe('a receiver that events are forwarded to', () => {
     const sender = await startSender(t, { folder, port: receiver.port, limitBytes })
     await until(() => receiver.connections.length === 1, 'a connection')
     const large = largeBlocks(250)
-    await sender.core.send(large.flat())
+    await sender.core.send(large)
     await until(() => sender.live.received === large.flat().length, 'all of it')
     await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
     await until(() => bytesIn(join(folder, 'buffer', 'forward')) <= limitBytes + limitBytes / 8, 'the limit')
@@ -417,7 +416,7 @@ describe('a receiver that events are forwarded to', () => {
       const folder = temporaryFolder(t)
       const receiver = await startReceiver(t, { greeting })
       const sender = await startSender(t, { folder, port: receiver.port })
-      await sender.core.send(blocks.slice(0, 20).flat())
+      await sender.core.send(blocks.slice(0, 20))
       await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
       await until(() => /away/.test(sender.forward.failure ?? ''), 'its fault')
       await until(() => receiver.dialled > 1, 'another try')
@@ -428,7 +427,7 @@ describe('a receiver that events are forwarded to', () => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })
-    await first.core.send(blocks.slice(0, 20).flat())
+    await first.core.send(blocks.slice(0, 20))
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
     await first.stop()
     const kept = join(folder, 'buffer', 'forward')
@@ -436,7 +435,7 @@ describe('a receiver that events are forwarded to', () => {
     writeFileSync(join(kept, name!), Buffer.alloc(100, 1))
     const receiver = await startReceiver(t, { port })
     const second = await startSender(t, { folder, port })
-    await second.core.send(blocks.slice(20, 40).flat())
+    await second.core.send(blocks.slice(20, 40))
     await untilLast(receiver, blocks[39]!.at(-1)!)
     assertInOrder(receiver)
   })
@@ -448,7 +447,7 @@ describe('a receiver that events are forwarded to', () => {
     const port = await freePort(t)
     const sender = await startSender(t, { folder, port, buffer: join(disk.folder, 'buffer') })
     const large = largeBlocks(250)
-    await sender.core.send(large.flat())
+    await sender.core.send(large)
     await until(() => sender.live.received === large.flat().length, 'all of it')
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
     await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
@@ -470,9 +469,4 @@ function largeBlocks(count: number, bytes = 64 * KB): Buffer[][] {
       busEvent({ id: `${height}-3`, kind: EVENT_KIND.endBlock }, message({ 1: height })),
     ]
   })
-}
-
-async function heightIn(store: string): Promise<number> {
-  const position = await readFrom(store, readPosition)
-  return Number(position?.height ?? 0)
 }

@@ -23,7 +23,7 @@ import {
   recordsOf,
 } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { seedsOf } from './fixtures/sampling.ts'
@@ -136,8 +136,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('are left out with exit 0 where gaps are allowed', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf(...blocks(20, 22)))
+      const store = await storeOfBytes(t, kind, fileOf(...blocks(20, 22)))
       const { failure, report } = await ingestBytes(t, store, fileOf(...blocks(2, 3)), { allowGap: true })
       assert.equal(failure, null)
       assert.deepEqual(report.gaps, [{ from: '4', to: '19', kind: 'missing' }])
@@ -190,8 +189,7 @@ for (const kind of STORE_KINDS) {
     ]
     for (const [what, files] of cases) {
       test(`is ${what}`, async (t) => {
-        const expected = kind.create(t)
-        await ingestWell(t, expected, whole)
+        const expected = await storeOfBytes(t, kind, whole)
         const store = kind.create(t)
         for (const file of files) await ingestWell(t, store, file)
         assertSameDump(await dumpStore(store), await dumpStore(expected), what)
@@ -203,8 +201,7 @@ for (const kind of STORE_KINDS) {
         [genesis, one],
         [one, genesis],
       ] as const) {
-        const store = kind.create(t)
-        await ingestWell(t, store, fileOf(first, ...rest))
+        const store = await storeOfBytes(t, kind, fileOf(first, ...rest))
         const before = await dumpStore(store)
         const { failure } = await ingestBytes(t, store, fileOf(second))
         assert.ok(failure instanceof GapError)
@@ -238,8 +235,7 @@ for (const kind of STORE_KINDS) {
       await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
       const whole = fileOf(marked(2), block(3, checkpoint(), auction()), marked(4))
       await ingestWell(t, store, whole)
-      const expected = kind.create(t)
-      await ingestWell(t, expected, whole)
+      const expected = await storeOfBytes(t, kind, whole)
       assertSameDump(await dumpStore(store), await dumpStore(expected), 'replaced')
     })
   })
@@ -295,8 +291,7 @@ for (const kind of STORE_KINDS) {
       const { failure } = await ingestBytes(t, store, second!)
       assert.ok(failure instanceof GapError)
       assert.match(failure.message, /height 400 missing/)
-      const other = kind.create(t)
-      await ingestWell(t, other, second!)
+      const other = await storeOfBytes(t, kind, second!)
       const below = await ingestBytes(t, other, first!)
       assert.ok(below.failure instanceof MissingHistoryError)
       assert.match(below.failure.message, /height 400/)

@@ -6,7 +6,7 @@ import type { IngestionResult } from '../src/ingest/ingest-files.ts'
 import { EventStreamError } from '../src/records/place.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording, recordsOf } from './fixtures/event-stream.ts'
-import { ingestBytes } from './fixtures/ingest-bytes.ts'
+import { dumpOf, ingestBytes } from './fixtures/ingest-bytes.ts'
 import { mutate } from './fixtures/mutations.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, sampled } from './fixtures/sampling.ts'
@@ -67,22 +67,16 @@ function lastHeight({ stream }: StoreDump): string | null {
 for (const kind of ANY_STORE_KIND) {
   describe(`harmed files (${kind.name})`, () => {
     for (const [name, bytes] of BASES) {
-      const wholeDump = async (scope: TestContext): Promise<StoreDump> => {
-        const store = kind.create(scope)
-        await ingestBytes(scope, store, bytes)
-        return dumpStore(store)
-      }
-
       test(`the model says what the store holds after ${name}`, async (t) => {
         const model = new StreamModel()
         model.ingest(bytes)
-        const dump = await wholeDump(t)
+        const dump = await dumpOf(t, kind, bytes)
         assertSameDump(dump, model.dump(), name)
         assert.notDeepEqual(dump, emptyDump())
       })
 
       test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
-        const expected = await wholeDump(t)
+        const expected = await dumpOf(t, kind, bytes)
         const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length)
         for (const length of sampled('change', lengths, kind)) {
           await inScope(async (scope) => {
@@ -94,7 +88,7 @@ for (const kind of ANY_STORE_KIND) {
 
       test(`random harm to ${name} leaves whole blocks and a clear error`, async (t) => {
         const records = recordsOf(bytes)
-        const expected = await wholeDump(t)
+        const expected = await dumpOf(t, kind, bytes)
         // Where another block comes first the store begins there; and which parts of block 1 there are, and in
         // which order, decides on the places of its events.
         const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))

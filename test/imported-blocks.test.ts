@@ -19,7 +19,7 @@ import { pruneStore } from '../src/store/prune-store.ts'
 import { accessibilityFaults, eventually, openPage, overflow } from './fixtures/browser.ts'
 import { checkWithFiles, problemsOf } from './fixtures/check.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import {
   asset,
   auction,
@@ -42,7 +42,7 @@ import { ETH, explorerTest } from './fixtures/explorer.ts'
 import { StreamFollower } from './fixtures/follow-store.ts'
 import { getJson, query, send, statusOf } from './fixtures/http.ts'
 import { blocksOf, importBlocks } from './fixtures/import-blocks.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -68,12 +68,6 @@ async function differencesOf(scope: TestContext, store: string, bytes: Buffer): 
 /** The records of some blocks of a file. */
 function pieceOf(bytes: Buffer, from: number, to: number): Buffer {
   return joinRecords(recordsOf(bytes).filter(({ height }) => height >= from && height <= to))
-}
-
-async function wholeDump(scope: TestContext, kind: StoreKind, bytes: Buffer): Promise<StoreDump> {
-  const store = kind.create(scope)
-  await ingestWell(scope, store, bytes)
-  return dumpStore(store)
 }
 
 const lastOf = ({ blocks }: Made): bigint => blocks.at(-1)!.height
@@ -190,7 +184,7 @@ for (const kind of STORE_KINDS) {
       test(`of ${name} goes block by block as its events come`, async (t) => {
         const bytes = readRecording(recorded(name))
         const made = blocksOf(bytes)
-        const expected = await wholeDump(t, kind, bytes)
+        const expected = await dumpOf(t, kind, bytes)
         const store = kind.create(t)
         await importBlocks(store, made, { from: 1n, to: lastOf(made), blocksOfCommit: 100 })
         assert.deepEqual(await problemsOf(store), [])
@@ -226,8 +220,7 @@ for (const kind of STORE_KINDS) {
         })
 
       test('keeps the points of events that it falls together with', async (t) => {
-        const store = kind.create(t)
-        await ingestWell(t, store, fileOf(first, { height: 61 }))
+        const store = await storeOfBytes(t, kind, fileOf(first, { height: 61 }))
         await importBlocks(store, made, { from: 62n, to: 62n })
         assert.deepEqual(await points(store), ['1000 60 60'])
         await ingestWell(t, store, bytes)
@@ -245,8 +238,7 @@ for (const kind of STORE_KINDS) {
       })
 
       test('has no copy of a point whose event is held, where an import does not know its block', async (t) => {
-        const store = kind.create(t)
-        await ingestWell(t, store, fileOf(second))
+        const store = await storeOfBytes(t, kind, fileOf(second))
         await importBlocks(store, blocksOf(fileOf(second, { height: 63 })), {
           from: 63n,
           to: 63n,
@@ -293,7 +285,7 @@ for (const kind of STORE_KINDS) {
         events: [checkpoint({ atBlock: height })],
       }))
       const bytes = fileOf(genesis, one, ...others)
-      const expected = await wholeDump(t, kind, bytes)
+      const expected = await dumpOf(t, kind, bytes)
       const made = blocksOf(bytes)
       for (const pieces of [
         [[genesis, one, ...others]],
@@ -365,7 +357,7 @@ for (const kind of STORE_KINDS) {
             assert.deepEqual(await differencesOf(scope, store, bytes), [])
             await ingestWell(scope, store, bytes, { allowGap: true })
             assert.deepEqual(await problemsOf(store), [])
-            assertSameDump(await dumpStore(store), await wholeDump(scope, kind, bytes), 'all events')
+            assertSameDump(await dumpStore(store), await dumpOf(scope, kind, bytes), 'all events')
           }),
         ),
         { numRuns: runsOf('change', kind), seed: 1 },
@@ -489,8 +481,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await digestStore(backup, true), await digestStore(store, true))
       }
       await ingestWell(t, copy, readRecording(SAMPLE))
-      const whole = kind.create(t)
-      await ingestWell(t, whole, readRecording(SAMPLE))
+      const whole = await storeOfBytes(t, kind, readRecording(SAMPLE))
       assertSameDump(await dumpStore(copy), await dumpStore(whole), 'copied')
 
       await pruneStore(openStore(store), { by: 'height', before: 400n })
@@ -628,8 +619,7 @@ for (const kind of STORE_KINDS) {
       const { text } = await send(base, '/api/v2/instruments')
       assert.match(text, /AB\/PERP/)
       await ingestWell(t, store, fileOf({ height: 5, events: state }))
-      const whole = kind.create(t)
-      await ingestWell(t, whole, fileOf({ height: 5, events: state }, block(6), block(7)))
+      const whole = await storeOfBytes(t, kind, fileOf({ height: 5, events: state }, block(6), block(7)))
       await ingestWell(t, store, fileOf({ height: 5, events: state }, block(6), block(7)))
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'all events')
     })

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { InstrumentFileError, parseInstruments } from '../src/resources/instruments/nodes.ts'
 import { asset, fileOf, idOf, MARKET, perpetual } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
@@ -137,8 +137,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('brings names without event files, and the answer comes back as it went in', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf({ height: 5 }))
+      const store = await storeOfBytes(t, kind, fileOf({ height: 5 }))
       const path = fileWith(t, answerOf(node()))
       const { stdout } = await runWell(t, ['ingest', '--store', store, '--instruments', path])
       assert.match(stdout, /1 instruments and 1 assets/)
@@ -151,8 +150,11 @@ for (const kind of STORE_KINDS) {
     })
 
     test('never replaces what an event has written, and is replaced by events', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, fileOf({ height: 1, events: [perpetual({ code: 'EVENT' })] }, { height: 2 }))
+      const store = await storeOfBytes(
+        t,
+        kind,
+        fileOf({ height: 1, events: [perpetual({ code: 'EVENT' })] }, { height: 2 }),
+      )
       const path = fileWith(t, [node({ code: 'FILE' }), node({ marketId: idOf('d'), code: 'FILE' })])
       await runWell(t, ['ingest', '--store', store, '--instruments', path])
       const said = async () =>

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readPosition } from '../src/store/coverage-rows.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import {
   blocksOf,
+  heightIn,
   kill,
   startLive,
   startWithCore,
@@ -20,7 +20,7 @@ import { scaled } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
-import { readFrom, SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { SQLITE, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
 
@@ -35,11 +35,6 @@ async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, 
   )
   const plain = await storeOf(t, kind, file)
   assert.deepEqual(await digestStore(store), await digestStore(plain))
-}
-
-async function storedHeight(store: string): Promise<number> {
-  const position = await readFrom(store, readPosition)
-  return Number(position?.height ?? 0)
 }
 
 /** An event as it stands in a file: the size of what follows, a sequence number, the event. */
@@ -82,15 +77,15 @@ for (const kind of STORE_KINDS) {
       const buffer = join(disk.folder, 'buffer')
       let service = await startLive(t, store, buffer)
       let core = await dial(service.corePort)
-      void core.send(blocks.flat()).catch(() => {})
+      void core.send(blocks).catch(() => {})
       await service.program.printed(/the event buffer cannot be written .*the core has to wait/)
       // Killed while it waits: what the store holds is not asked for again.
       await kill(service)
       core.socket.destroy()
-      const from = await storedHeight(store)
+      const from = await heightIn(store)
       service = await startLive(t, store, buffer)
       core = await dial(service.corePort)
-      const sent = core.send(blocks.slice(from).flat())
+      const sent = core.send(blocks.slice(from))
       await service.program.printed(/the event buffer cannot be written/)
       disk.resize(64 * MB)
       await service.program.printed(/the event buffer can be written again/)
@@ -110,7 +105,7 @@ describe('a disk that is full under a SQLite store', () => {
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const store = join(disk.folder, 'lyra.db')
     const { service, core } = await startWithCore(t, store)
-    await core.send(blocks.flat())
+    await core.send(blocks)
     await untilNotReady(service, /disk is full|look for a full/)
     await core.close()
     assert.equal(disk.resize(64 * MB), true)

@@ -62,7 +62,7 @@ async function assertGoesOn(
   plain: string,
 ): Promise<void> {
   const core = await dial(service.corePort)
-  await core.send(blocks.flat())
+  await core.send(blocks)
   await untilHeight(service, last)
   await untilReady(service)
   await core.close()
@@ -110,7 +110,7 @@ for (const kind of ANY_STORE_KIND) {
     test('keeps readiness from being well until a block that came afterwards is committed', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
-      await core.send(blocks.slice(0, 50).flat())
+      await core.send(blocks.slice(0, 50))
       await untilHeight(service, 50)
       await core.close()
       await sendRefused(service, [...blocks[50]!.slice(0, 2), Buffer.from('no event')])
@@ -159,7 +159,7 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const { service, core } = await startWithCore(t, store, buffer)
-      await core.send(blocks.slice(0, 3).flat())
+      await core.send(blocks.slice(0, 3))
       await untilHeight(service, 3)
       await core.close()
       const begin = event(4, 1, 148, beginBlock(4).body)
@@ -262,7 +262,7 @@ describe('the place of the core', () => {
   test('that many want to take makes a few lines of log, and no failure', async (t) => {
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const core: TestCore = await dial(service.corePort)
-    await core.send(blocks.slice(0, 20).flat())
+    await core.send(blocks.slice(0, 20))
     await untilHeight(service, 20)
     for (let round = 0; round < 20; round++) {
       const all = Array.from({ length: 25 }, () =>

@@ -47,7 +47,7 @@ for (const kind of STORE_KINDS) {
       assert.match(empty, /empty store/)
       assert.match(empty, /"store":"(lyra\.db|postgres:\/\/\/\w+\?schema=test_\w+)"/)
       const core = await dial(service.corePort)
-      await core.send(blocks.flat())
+      await core.send(blocks)
       await untilHeight(service, last)
       await untilReady(service)
       const metrics = (await send(service.base, '/metrics')).text
@@ -65,7 +65,7 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const { service, core } = await startWithCore(t, store, buffer, ['--keep-buffer'])
-      await core.send(blocks.flat())
+      await core.send(blocks)
       await untilHeight(service, last)
       await core.close()
       await stop(service)
@@ -84,7 +84,7 @@ for (const kind of STORE_KINDS) {
         const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
         if (round % 2 === 0) {
           // Wait until a block is visible: it and all before it must never be asked for again.
-          await core.send(blocks.slice(from, to).flat())
+          await core.send(blocks.slice(from, to))
           // The last block of the input is whole; block 1 alone waits for block 2.
           if (to > 1) {
             await untilHeight(service, to)
@@ -93,7 +93,7 @@ for (const kind of STORE_KINDS) {
           await core.send(blocks.slice(to, Math.min(last, to + 5)).flat())
         } else {
           // Killed in the middle of it: the core starts again from where it was sure.
-          void core.send(blocks.slice(from, to).flat()).catch(() => {})
+          void core.send(blocks.slice(from, to)).catch(() => {})
           await sleep(random.integer(60))
         }
         await kill(service)
@@ -102,7 +102,7 @@ for (const kind of STORE_KINDS) {
         if (from === last) from = 0
       }
       const { service, core } = await startWithCore(t, store, buffer)
-      await core.send(blocks.flat())
+      await core.send(blocks)
       await untilHeight(service, last)
       await core.close()
       await stop(service)
@@ -112,12 +112,12 @@ for (const kind of STORE_KINDS) {
     test('a gap stops it, and it resumes by itself once files have filled the gap', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
-      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
+      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)])
       await untilNotReady(service, /heights 101 to 110 missing/)
       assert.equal(await heightOf(service), 100)
       assert.equal((await send(service.base, '/metrics')).text.includes('lyra_live_stopped 1'), true)
       await runWell(t, ['ingest', '--store', store, SAMPLE])
-      await core.send(blocks.slice(200).flat())
+      await core.send(blocks.slice(200))
       await untilHeight(service, last)
       await untilReady(service)
       await stop(service)
@@ -127,7 +127,7 @@ for (const kind of STORE_KINDS) {
     test('a gap is closed by the core itself where it starts again and sends the blocks', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
-      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)].flat())
+      await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)])
       await untilNotReady(service, /heights 101 to 110 missing/)
       await core.close()
       const restarted = await dial(service.corePort)
@@ -143,7 +143,7 @@ for (const kind of STORE_KINDS) {
       const { service, core } = await startWithCore(t, store)
       const block = blocks[49]!
       await core.send([...blocks.slice(0, 49).flat(), ...block.slice(0, 2), ...block.slice(3)])
-      await core.send(blocks.slice(50, 60).flat())
+      await core.send(blocks.slice(50, 60))
       await untilNotReady(service, /event 3 of block 50 missing/)
       assert.equal(await heightOf(service), 49)
     })

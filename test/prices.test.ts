@@ -6,7 +6,7 @@ import { problemsOf } from './fixtures/check.ts'
 import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
 import { dataPoint, fileOf, MARKET } from './fixtures/event-stream.ts'
 import { getJson, send } from './fixtures/http.ts'
-import { ingestWell } from './fixtures/ingest-bytes.ts'
+import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
@@ -49,8 +49,7 @@ function heldAs(store: string): string[] {
 for (const kind of STORE_KINDS) {
   describe(`prices and TWAPs (${kind.name})`, () => {
     test('come back as the events have them, by every way', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, FILE)
+      const store = await storeOfBytes(t, kind, FILE)
       const base = await serve(t, store)
       const path = `/api/v2/funding-periods/data-points/${MARKET}?pagination.newestFirst=false`
       const page = JSON.parse((await send(base, path)).text)
@@ -86,8 +85,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('stay as they are in a copy, and when their events come again', async (t) => {
-      const store = kind.create(t)
-      await ingestWell(t, store, FILE)
+      const store = await storeOfBytes(t, kind, FILE)
       const first = await dumpStore(store)
       await ingestWell(t, store, FILE)
       assertSameDump(await dumpStore(store), first, 'the same file again')

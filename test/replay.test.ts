@@ -25,7 +25,7 @@ import {
   type StreamRecord,
   timeUpdate,
 } from './fixtures/event-stream.ts'
-import { ingestBytes, ingestWell } from './fixtures/ingest-bytes.ts'
+import { dumpOf, ingestBytes, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf, sampled, scaled, seedsOf } from './fixtures/sampling.ts'
@@ -33,13 +33,6 @@ import { inScope } from './fixtures/scope.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
-
-/** The tables after an uninterrupted ingestion of a file into a separate store. */
-async function dumpOf(test: TestContext, kind: StoreKind, bytes: Uint8Array): Promise<StoreDump> {
-  const store = kind.create(test)
-  await ingestWell(test, store, bytes)
-  return dumpStore(store)
-}
 
 for (const kind of STORE_KINDS) {
   describe(`ingestion again and in pieces (${kind.name})`, () => {
@@ -64,8 +57,7 @@ for (const kind of STORE_KINDS) {
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
       for (const { offset, height } of sampled('change', begins, kind)) {
         await inScope(async (scope) => {
-          const store = kind.create(scope)
-          await ingestWell(scope, store, bytes.subarray(0, offset))
+          const store = await storeOfBytes(scope, kind, bytes.subarray(0, offset))
           await ingestWell(scope, store, bytes)
           assertSameDump(await dumpStore(store), expected, `cut before block ${height}`)
         })
@@ -80,8 +72,7 @@ for (const kind of STORE_KINDS) {
       for (let run = 0; run < runsOf('store', kind); run++) {
         const cut = random.integer(bytes.length)
         await inScope(async (scope) => {
-          const store = kind.create(scope)
-          await ingestWell(scope, store, bytes.subarray(0, cut))
+          const store = await storeOfBytes(scope, kind, bytes.subarray(0, cut))
           await ingestWell(scope, store, bytes)
           assertSameDump(await dumpStore(store), expected, `cut at byte ${cut}`)
         })

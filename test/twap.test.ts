@@ -388,6 +388,12 @@ function sentAuction(leave: boolean, start: bigint, end: bigint, openingAuction 
 
 for (const method of METHOD_NAMES) {
   describe(`the verifier of a market, by the ${method}`, () => {
+    /** One that has seen period 0 open at 100 s. */
+    const inPeriod = () => {
+      const verifier = createMarketVerifier(method)
+      verifier.take(sentPeriod(0, 100))
+      return verifier
+    }
     /** Takes points and tells the TWAPs expected; null where nothing is said. */
     const expectedOf = (verifier: MarketVerifier, ...events: FundingPeriodDataPointEvent[]) =>
       events.map((event) => {
@@ -396,8 +402,7 @@ for (const method of METHOD_NAMES) {
       })
 
     test('says what was sent, what is expected, and whether they agree', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       verifier.take(sentPoint(0, 2, 100, 10, 10))
       assert.deepEqual(verifier.take(sentPoint(0, 2, 110, 20, 11)), {
         of: 'data-point',
@@ -406,8 +411,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('expects no event of a point that the core refuses', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 100, 20, 10)), [
         '10',
         null,
@@ -415,8 +419,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('keeps the two sources apart', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       assert.deepEqual(
         expectedOf(
           verifier,
@@ -429,8 +432,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('judges both TWAPs of a period that closes, and of the next one from what it takes along', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       for (const event of [sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 110, 20, 10)]) verifier.take(event)
       const none = { sent: null, expected: null, agrees: true }
       assert.deepEqual(verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '15' })), {
@@ -459,8 +461,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('cuts the times of auctions to the second, and passes over that one is extended', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
       verifier.take(sentAuction(false, s(110) + 900_000_000n, s(130)))
       verifier.take(sentPoint(0, 2, 115, 40, 10))
@@ -471,8 +472,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('an auction in progress keeps its start in the next period', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
       verifier.take(sentAuction(false, s(110), s(150)))
       verifier.take(sentPeriod(0, 100, { end: s(120), internalTwap: '10' }))
@@ -496,8 +496,7 @@ for (const method of METHOD_NAMES) {
     })
 
     test('says nothing from events that are missing, or cannot be reckoned with, to the next period', () => {
-      const verifier = createMarketVerifier(method)
-      verifier.take(sentPeriod(0, 100))
+      const verifier = inPeriod()
       verifier.forget()
       assert.equal(verifier.take(sentPoint(0, 2, 110, 10, 10)), null)
       verifier.take(sentPeriod(1, 120))
