@@ -5,7 +5,7 @@ import { advance, type Lacks } from '../src/domain/lacks.ts'
 import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import type { Resource, Selection } from '../src/resources/resource.ts'
-import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '../src/store/arrivals.ts'
+import { type ArrivedRow, MAX_READ_ROWS, type Pass, readArrivals } from '../src/store/readings/arrivals.ts'
 import type { Reader } from '../src/store/store.ts'
 import {
   checkpointAt,

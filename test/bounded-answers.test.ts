@@ -10,7 +10,7 @@ import { COVERAGE_SCHEMA } from '../src/api/questions/coverage.ts'
 import type { CoverageBody } from '../src/api/questions/coverage-body.ts'
 import { statusOfService } from '../src/status/service-status.ts'
 import { statusOfStore } from '../src/status/status.ts'
-import { readPosition } from '../src/store/coverage-rows.ts'
+import { readPosition } from '../src/store/readings/coverage.ts'
 import type { Reader } from '../src/store/store.ts'
 import {
   checkpoint,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { copyStore } from '../src/store/copy-store.ts'
-import { readPosition } from '../src/store/coverage-rows.ts'
+import { readPosition } from '../src/store/readings/coverage.ts'
 import { StoreError } from '../src/store/store.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { digestStore } from './fixtures/digest-store.ts'

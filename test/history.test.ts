@@ -7,7 +7,7 @@ import { GapError, MissingHistoryError } from '../src/blocks/block.ts'
 import type { Coverage } from '../src/domain/coverage.ts'
 import { orderEventFiles } from '../src/records/event-order.ts'
 import { findEventFiles } from '../src/records/event-paths.ts'
-import { readCoverage } from '../src/store/coverage-rows.ts'
+import { readCoverage } from '../src/store/readings/coverage.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,

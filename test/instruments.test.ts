@@ -11,7 +11,7 @@ import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { decodeEvent } from '../src/resources/arrivals.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { tableOf } from '../src/store/tables.ts'
-import { mergeRows } from '../src/store/write-batch.ts'
+import { mergeRows } from '../src/store/writing/write-batch.ts'
 import {
   asset,
   busEvent,

@@ -11,9 +11,8 @@ import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers/description.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
-import { READ_LAST_TIMESTAMP } from '../src/store/counted-points.ts'
-import { HEAD_ROOM } from '../src/store/edges.ts'
-import type { PageQuery } from '../src/store/page.ts'
+import { HEAD_ROOM } from '../src/store/pages/edges.ts'
+import type { PageQuery } from '../src/store/pages/page.ts'
 import {
   columnsStatement,
   edgesStatement,
@@ -23,10 +22,11 @@ import {
   pageStatement,
   rowsStatement,
   type Statement,
-} from '../src/store/page-statement.ts'
+} from '../src/store/pages/page-statement.ts'
+import { pageScans } from '../src/store/pages/scan.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
-import { pageScans } from '../src/store/scan.ts'
+import { READ_LAST_TIMESTAMP } from '../src/store/readings/counted-points.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'

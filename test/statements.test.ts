@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyOf } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { HEAD_ROOM } from '../src/store/edges.ts'
+import { HEAD_ROOM } from '../src/store/pages/edges.ts'
 import {
   columnsStatement,
   edgesStatement,
@@ -12,8 +12,8 @@ import {
   marketStatement,
   rowsStatement,
   type Statement,
-} from '../src/store/page-statement.ts'
-import { pageScans } from '../src/store/scan.ts'
+} from '../src/store/pages/page-statement.ts'
+import { pageScans } from '../src/store/pages/scan.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { sharedRuns } from '../shared-runs.ts'
 import type { Change, StoreVersion } from '../store/changes.ts'
-import type { Freshness, Position } from '../store/page.ts'
+import type { Freshness, Position } from '../store/pages/page.ts'
 import type { Reader } from '../store/store.ts'
 
 /** Answers kept at most: each is looked at after a commit. */

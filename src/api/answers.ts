@@ -1,5 +1,5 @@
-import { isKnownMarket } from '../store/find-ids.ts'
-import type { Position } from '../store/page.ts'
+import type { Position } from '../store/pages/page.ts'
+import { isKnownMarket } from '../store/readings/ids.ts'
 import type { Reader } from '../store/store.ts'
 import type { AnswerCache, FoundAnswer, KeptAnswer } from './answer-cache.ts'
 import { emptyStore, invalidParameter } from './http/errors.ts'

@@ -1,6 +1,6 @@
-import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
 import type { Cell, Table, TableReader } from '../store/tables.ts'
 import { type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import type { Problems } from './problems.ts'
 
 /** Times between which some points lie, and how many these are. */

@@ -1,9 +1,9 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
-import { OpenBuckets } from '../store/fill-series.ts'
 import { type Cell, type TableReader, tableOf } from '../store/tables.ts'
 import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
-import { bucketRow, closingTime, LEVELS, type Level } from '../store/write-series.ts'
+import { OpenBuckets } from '../store/writing/fill-series.ts'
+import { bucketRow, closingTime, LEVELS, type Level } from '../store/writing/write-series.ts'
 import type { Problems } from './problems.ts'
 
 const SERIES = tableOf('funding_period_series')

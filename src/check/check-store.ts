@@ -1,6 +1,5 @@
 import { firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
-import { BLOCKS_OF_SPAN } from '../store/block-spans.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import {
@@ -13,6 +12,7 @@ import {
   tableOf,
 } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import { withOpen } from '../with-open.ts'
 import { BlockSpanCheck } from './check-block-spans.ts'
 import { SeriesCheck } from './check-series.ts'

@@ -1,6 +1,6 @@
 import { ID_PREFIX } from '../domain/ids.ts'
-import { findIds, type IdKind } from '../store/find-ids.ts'
 import { readStore } from '../store/read-store.ts'
+import { findIds, type IdKind } from '../store/readings/ids.ts'
 import { type Store, StoreError } from '../store/store.ts'
 
 /**

@@ -39,7 +39,7 @@ export type Storage = {
   span?: { filter: FilterName; table: string }
   /**
    * How the rows that came in some blocks are found: among all rows of the selection, or, of data points, between the
-   * times that a table gives for each run of blocks (store/block-spans.ts).
+   * times that a table gives for each run of blocks (store/writing/block-spans.ts).
    */
   arrivals: 'all rows' | 'block spans'
 }

@@ -1,8 +1,8 @@
 import type { ForwardReport } from '../api/http/readiness.ts'
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
-import { readHoldings } from '../store/holdings.ts'
 import type { StoreFacts } from '../store/inspection.ts'
 import { readStore } from '../store/read-store.ts'
+import { readHoldings } from '../store/readings/holdings.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 
 /** How a service stands, beside what it holds. */

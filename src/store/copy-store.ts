@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import { readCoverage } from './coverage-rows.ts'
 import { readStore } from './read-store.ts'
+import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError } from './store.ts'
 import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
 import { walkTable } from './walk-table.ts'

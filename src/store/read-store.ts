@@ -1,5 +1,5 @@
 import { withOpen } from '../with-open.ts'
-import type { Reading } from './page.ts'
+import type { Reading } from './pages/page.ts'
 import type { Store, StoreTraits } from './store.ts'
 
 /** Opens a store for one reading. */

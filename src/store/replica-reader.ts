@@ -1,5 +1,5 @@
 import { sharedRuns } from '../shared-runs.ts'
-import { readPosition } from './coverage-rows.ts'
+import { readPosition } from './readings/coverage.ts'
 import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } from './store.ts'
 
 /** How often every server is asked for its position, in milliseconds. */

@@ -1,6 +1,6 @@
 import { KEPT } from '../resources/kept.ts'
-import type { Steps } from './steps.ts'
 import { type Store, StoreError } from './store.ts'
+import type { Steps } from './writing/steps.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
 export type Schema = {

@@ -2,8 +2,8 @@ import type { Coverage, Gap } from '../domain/coverage.ts'
 import type { Batch } from '../resources/batch.ts'
 import type { StoreVersion } from './changes.ts'
 import type { BackupOptions, ClusterFaults, DatabaseCheck, StoreFacts } from './inspection.ts'
-import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './page.ts'
-import type { Pruner } from './pruner.ts'
+import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading } from './pages/page.ts'
+import type { Pruner } from './pruning/pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
 /** Which part of what a store holds is asked for: gaps by height, and rows by market, each from a place on. */

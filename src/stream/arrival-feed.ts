@@ -11,7 +11,7 @@ import {
 } from '../domain/lacks.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import { sharedRuns } from '../shared-runs.ts'
-import type { ArrivalQuery, Arrivals, Pass } from '../store/arrivals.ts'
+import type { ArrivalQuery, Arrivals, Pass } from '../store/readings/arrivals.ts'
 import {
   allDrained,
   eventText,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
-import type { Position } from '../../store/page.ts'
+import type { Position } from '../../store/pages/page.ts'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
 
 /** What a request may take: a market, a party, a cursor and some numbers. */

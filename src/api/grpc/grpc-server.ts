@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createShares } from '../../shares.ts'
-import { readPosition } from '../../store/coverage-rows.ts'
+import { readPosition } from '../../store/readings/coverage.ts'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import {
   type ApiError,

@@ -1,6 +1,6 @@
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import { readPosition } from '../../store/coverage-rows.ts'
+import { readPosition } from '../../store/readings/coverage.ts'
 import { commit, VERSION } from '../../version.ts'
 import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'

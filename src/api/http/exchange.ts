@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Position } from '../../store/page.ts'
+import type { Position } from '../../store/pages/page.ts'
 import type { Backlog } from './backlog.ts'
 import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'

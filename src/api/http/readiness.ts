@@ -2,7 +2,7 @@ import { describeHeights } from '../../domain/coverage.ts'
 import { describeDuration } from '../../domain/duration.ts'
 import type { ForwardState } from '../../ingest/forward/forward-state.ts'
 import type { LiveState } from '../../ingest/live/live-ingestion.ts'
-import { readGaps } from '../../store/holdings.ts'
+import { readGaps } from '../../store/readings/holdings.ts'
 import type { GapSummary, Reader } from '../../store/store.ts'
 import { COVERAGE_PATH } from '../questions/coverage-body.ts'
 

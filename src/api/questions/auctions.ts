@@ -1,4 +1,4 @@
-import { type AuctionsQuery, readAuctions } from '../../store/read-auctions.ts'
+import { type AuctionsQuery, readAuctions } from '../../store/readings/auctions.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
 import { reportAnswers } from '../openapi/openapi-answers.ts'
 import { COMMON_PARAMETERS, parametersOfMarket } from '../openapi/openapi-parameters.ts'

@@ -1,6 +1,6 @@
 import type { CoverageForm } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
-import { readHoldings } from '../../store/holdings.ts'
+import { readHoldings } from '../../store/readings/holdings.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'

@@ -1,5 +1,5 @@
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
-import { readEstimate } from '../../store/market-data.ts'
+import { readEstimate } from '../../store/readings/market-data.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
 import { reportAnswers } from '../openapi/openapi-answers.ts'
 import { COMMON_PARAMETERS, parametersOfMarket } from '../openapi/openapi-parameters.ts'

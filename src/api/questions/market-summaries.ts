@@ -1,5 +1,5 @@
 import { marketSummaries } from '../../resources/market-summaries.ts'
-import { MarketSummaries } from '../../store/market-summaries.ts'
+import { MarketSummaries } from '../../store/readings/market-summaries.ts'
 import type { Reader } from '../../store/store.ts'
 import { type AskedPage, pageQuestion } from './page.ts'
 import { pageBody } from './page-body.ts'

@@ -1,6 +1,6 @@
 import { encodeCursor } from '../../resources/cursor.ts'
-import { cursorsOf, type WrittenEdges } from '../../store/edges.ts'
-import type { Page } from '../../store/page.ts'
+import { cursorsOf, type WrittenEdges } from '../../store/pages/edges.ts'
+import type { Page } from '../../store/pages/page.ts'
 import type { PageRequest } from './page-request.ts'
 
 /** The cursors of a page's first edge and its last; `""` where there is none. */

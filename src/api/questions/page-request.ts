@@ -1,7 +1,7 @@
 import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
 import { type CursorFault, decodeCursor } from '../../resources/cursor.ts'
 import type { Key, Resource, Selection } from '../../resources/resource.ts'
-import type { PageQuery } from '../../store/page.ts'
+import type { PageQuery } from '../../store/pages/page.ts'
 import {
   type ApiError,
   invalidMarketId,

@@ -1,5 +1,5 @@
 import type { Resource } from '../../resources/resource.ts'
-import type { PageQuery } from '../../store/page.ts'
+import type { PageQuery } from '../../store/pages/page.ts'
 import { pageOperation } from '../openapi/page-operation.ts'
 import { pageBody } from './page-body.ts'
 import { isLong, pageRequest } from './page-request.ts'

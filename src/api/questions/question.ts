@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { StoreVersion } from '../../store/changes.ts'
-import type { Position } from '../../store/page.ts'
+import type { Position } from '../../store/pages/page.ts'
 import type { Reader } from '../../store/store.ts'
 import type { KeptUntil } from '../answer-cache.ts'
 import type { BufferPool } from '../buffer-pool.ts'

@@ -1,7 +1,7 @@
 import { INTERVALS } from '../../domain/intervals.ts'
 import type { Summary } from '../../domain/series.ts'
 import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
-import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/read-series.ts'
+import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/readings/series.ts'
 import { invalidParameter } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
 import { reportAnswers } from '../openapi/openapi-answers.ts'

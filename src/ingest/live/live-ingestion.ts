@@ -7,8 +7,8 @@ import type { Coverage } from '../../domain/coverage.ts'
 import type { LeftOutReason } from '../../events/left-out.ts'
 import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
-import { readCoverage } from '../../store/coverage-rows.ts'
 import { readStore } from '../../store/read-store.ts'
+import { readCoverage } from '../../store/readings/coverage.ts'
 import {
   otherChain,
   type Store,

@@ -1,6 +1,6 @@
-import { fillSeries } from '../fill-series.ts'
 import { newestVersion, noteLacks, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
+import { fillSeries } from '../writing/fill-series.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, withFreshConnections } from './errors.ts'

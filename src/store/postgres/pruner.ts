@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { EVERY_CHANGE } from '../changes.ts'
-import type { Pruner } from '../pruner.ts'
+import type { Pruner } from '../pruning/pruner.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
 import { connect, rowsOf, writeChanges, writerConfig } from './connection.ts'

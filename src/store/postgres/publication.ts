@@ -1,7 +1,7 @@
 import type { Coverage } from '../../domain/coverage.ts'
 import type { Batch } from '../../resources/batch.ts'
 import { type Change, changesOf } from '../changes.ts'
-import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../coverage-rows.ts'
+import { RANGES, RANGES_NAMES, type RangesName, streamValues } from '../readings/coverage.ts'
 import { WRITE_STREAM } from '../statements.ts'
 import { type Queryable, rowsOf, writeChanges } from './connection.ts'
 

@@ -3,9 +3,8 @@ import type { Client } from 'pg'
 import { countedNotice } from '../../counted-notice.ts'
 import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from '../../resources/resource.ts'
 import { READ_STATE } from '../changes.ts'
-import { cutRows } from '../edges.ts'
-import { readFreshness, stateOf } from '../freshness.ts'
-import type { Page, PageQuery } from '../page.ts'
+import { cutRows } from '../pages/edges.ts'
+import type { Page, PageQuery } from '../pages/page.ts'
 import {
   columnsStatement,
   fixedValue,
@@ -15,8 +14,9 @@ import {
   rowsStatement,
   type Statement,
   spanStatement,
-} from '../page-statement.ts'
-import { pageScans, type Span, selectsNothing } from '../scan.ts'
+} from '../pages/page-statement.ts'
+import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
+import { readFreshness, stateOf } from '../readings/freshness.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { isSpread, readClusterFaults } from './cluster.ts'

@@ -139,7 +139,7 @@ export const SCHEMA: Schema = {
   create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
 
   -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
-  -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
+  -- (store/readings/arrivals.ts). An index on the height of each point would cost half as much as the points.
   create table funding_period_block_spans (
     market integer not null,
     blocks bigint not null,
@@ -148,7 +148,7 @@ export const SCHEMA: Schema = {
     primary key (market, blocks)
   );
 
-  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
+  -- What charts are made from (store/writing/write-series.ts): data points by stretches of time, each of a whole multiple of the
   -- shorter ones. Least and greatest are null where they are among first and last.
   create table funding_period_series (
     market bigint not null,
@@ -236,7 +236,7 @@ export const SCHEMA: Schema = {
     `,
 
     `
-  -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
+  -- A bucket's TWAPs are those of one period (store/writing/write-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp bigint;
   create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);

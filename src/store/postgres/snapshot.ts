@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg'
-import { readPosition } from '../coverage-rows.ts'
-import type { Page, PageQuery } from '../page.ts'
+import type { Page, PageQuery } from '../pages/page.ts'
+import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable } from './connection.ts'

@@ -1,7 +1,7 @@
 import { decodeCursor } from '../../resources/cursor.ts'
 import type { Key } from '../../resources/resource.ts'
-import { cursorsOf, HEAD_ROOM, type WrittenEdges } from '../edges.ts'
-import type { Page, PageQuery } from '../page.ts'
+import { cursorsOf, HEAD_ROOM, type WrittenEdges } from '../pages/edges.ts'
+import type { Page, PageQuery } from '../pages/page.ts'
 
 /** Rows that are read at a time: some fractions of a millisecond. */
 const PIECE_ROWS = 1_000

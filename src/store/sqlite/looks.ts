@@ -1,6 +1,6 @@
 import { READ_STATE, type StoreVersion } from '../changes.ts'
-import { readFreshness, stateOf } from '../freshness.ts'
-import type { Freshness } from '../page.ts'
+import type { Freshness } from '../pages/page.ts'
+import { readFreshness, stateOf } from '../readings/freshness.ts'
 import type { Connection } from './connection.ts'
 import { runReading } from './run-steps.ts'
 

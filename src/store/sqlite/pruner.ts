@@ -1,5 +1,5 @@
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
-import type { Pruner } from '../pruner.ts'
+import type { Pruner } from '../pruning/pruner.ts'
 import { Connection, explained, refuseReadOnly } from './connection.ts'
 import { logBytes } from './log-check.ts'
 import { runSteps } from './run-steps.ts'

@@ -1,6 +1,6 @@
 import type { Resource, Selection } from '../../resources/resource.ts'
-import { cutEdges, cutRows, HEAD_ROOM } from '../edges.ts'
-import type { Lines, LinesQuery, Page, PageQuery } from '../page.ts'
+import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
+import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
 import {
   edgesStatement,
   existsStatement,
@@ -9,8 +9,8 @@ import {
   pageStatement,
   type Scan,
   spanStatement,
-} from '../page-statement.ts'
-import { pageScans, type Span, selectsNothing } from '../scan.ts'
+} from '../pages/page-statement.ts'
+import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'

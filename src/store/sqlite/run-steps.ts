@@ -1,10 +1,10 @@
 import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
-import type { Reading } from '../page.ts'
-import { valueLists } from '../page-statement.ts'
-import type { Steps, WriteStep } from '../steps.ts'
+import type { Reading } from '../pages/page.ts'
+import { valueLists } from '../pages/page-statement.ts'
 import { onConflict, POINT, type Table } from '../tables.ts'
-import { countPairs, mergeRows } from '../write-batch.ts'
+import type { Steps, WriteStep } from '../writing/steps.ts'
+import { countPairs, mergeRows } from '../writing/write-batch.ts'
 
 /** What runs single statements. */
 type Connection = {

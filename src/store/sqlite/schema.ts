@@ -153,7 +153,7 @@ export const SCHEMA: Schema = {
   insert into store_file values (1, lower(hex(randomblob(16))), 0, 0, 0);
 
   -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
-  -- (store/arrivals.ts). An index on the height of each point would cost half as much as the points.
+  -- (store/readings/arrivals.ts). An index on the height of each point would cost half as much as the points.
   create table funding_period_block_spans (
     market integer not null,
     blocks integer not null,
@@ -162,7 +162,7 @@ export const SCHEMA: Schema = {
     primary key (market, blocks)
   ) strict, without rowid;
 
-  -- What charts are made from (store/write-series.ts): data points by stretches of time, each of a whole multiple of the
+  -- What charts are made from (store/writing/write-series.ts): data points by stretches of time, each of a whole multiple of the
   -- shorter ones. Least and greatest are null where they are among first and last.
   create table funding_period_series (
     market integer not null,
@@ -250,7 +250,7 @@ export const SCHEMA: Schema = {
     `,
 
     `
-  -- A bucket's TWAPs are those of one period (store/write-series.ts). The program writes all series anew after this step,
+  -- A bucket's TWAPs are those of one period (store/writing/write-series.ts). The program writes all series anew after this step,
   -- with the starts of periods, which stand beside their points from now on.
   alter table funding_period_spans add column start_timestamp integer;
   create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);

@@ -1,5 +1,5 @@
-import { readPosition } from '../coverage-rows.ts'
-import type { Lines, LinesQuery, Page, PageQuery } from '../page.ts'
+import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
+import { readPosition } from '../readings/coverage.ts'
 import { asUnavailable, type Snapshot } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { runReading } from './run-steps.ts'

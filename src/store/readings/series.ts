@@ -1,11 +1,11 @@
-import { INTERVALS, type Interval } from '../domain/intervals.ts'
-import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../domain/series.ts'
+import { INTERVALS, type Interval } from '../../domain/intervals.ts'
+import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { FIND_MARKET } from '../pages/page-statement.ts'
+import { READ_LAST_START } from '../writing/period-starts.ts'
+import { closingTime, LEVELS, type Level } from '../writing/write-series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
-import { readPosition } from './coverage-rows.ts'
-import type { Position, Reading } from './page.ts'
-import { FIND_MARKET } from './page-statement.ts'
-import { READ_LAST_START } from './period-starts.ts'
-import { closingTime, LEVELS, type Level } from './write-series.ts'
+import { readPosition } from './coverage.ts'
 
 /** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
 export type SeriesQuery = {

@@ -1,10 +1,10 @@
-import { MARKET_STATES, TRADING_MODES } from '../events/market-enums.ts'
-import { fundingPeriods } from '../resources/funding-periods/description.ts'
-import type { Row } from '../resources/resource.ts'
-import { READ_STATE, type StoreVersion } from './changes.ts'
+import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
+import { fundingPeriods } from '../../resources/funding-periods/description.ts'
+import type { Row } from '../../resources/resource.ts'
+import { READ_STATE, type StoreVersion } from '../changes.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { columnList } from '../pages/page-statement.ts'
 import { stateOf } from './freshness.ts'
-import type { Position, Reading } from './page.ts'
-import { columnList } from './page-statement.ts'
 
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */
 const ENDED_STATES: readonly number[] = [2, 4, 7, 8, 9]

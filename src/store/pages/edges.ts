@@ -1,4 +1,4 @@
-import type { Row } from '../resources/resource.ts'
+import type { Row } from '../../resources/resource.ts'
 
 /**
  * Edges that a database has written, with commas between them, from `start` to `end` of some bytes. What stands

@@ -1,10 +1,10 @@
-import { MIN_INT64 } from '../domain/integers.ts'
-import type { BatchRow } from '../resources/batch.ts'
-import type { KeyValue } from '../resources/resource.ts'
-import type { SeriesRun } from './counted-points.ts'
-import type { Statement } from './page-statement.ts'
+import { MIN_INT64 } from '../../domain/integers.ts'
+import type { BatchRow } from '../../resources/batch.ts'
+import type { KeyValue } from '../../resources/resource.ts'
+import type { Statement } from '../pages/page-statement.ts'
+import type { SeriesRun } from '../readings/counted-points.ts'
+import type { WriteStep } from '../writing/steps.ts'
 import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
-import type { WriteStep } from './steps.ts'
 
 /*
  * What pruning asks, in SQL that both databases take. By time a run of points is walked up to the bound; by height all

@@ -1,14 +1,14 @@
-import { fundingPeriodDataPoints } from '../resources/funding-period-data-points/description.ts'
-import { fundingPeriods } from '../resources/funding-periods/description.ts'
-import { instruments } from '../resources/instruments/description.ts'
-import { liquidityProviders } from '../resources/liquidity-providers/description.ts'
-import { marketSummaries } from '../resources/market-summaries.ts'
-import { type KeyValue, keyOf, type ResourceName, type Row } from '../resources/resource.ts'
-import type { StoreVersion } from './changes.ts'
+import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
+import { fundingPeriods } from '../../resources/funding-periods/description.ts'
+import { instruments } from '../../resources/instruments/description.ts'
+import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
+import { marketSummaries } from '../../resources/market-summaries.ts'
+import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
+import type { StoreVersion } from '../changes.ts'
+import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
+import { columnList, pageStatement } from '../pages/page-statement.ts'
 import { readFreshness } from './freshness.ts'
 import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
-import type { Freshness, Page, PageQuery, Reading } from './page.ts'
-import { columnList, pageStatement } from './page-statement.ts'
 
 const POINT_COLUMNS = fundingPeriodDataPoints.storage.columns.map(({ name }) => name).join(', ')
 

@@ -1,5 +1,5 @@
-import type { Key, Resource, Row, Selection } from '../resources/resource.ts'
-import type { Change, StoreVersion } from './changes.ts'
+import type { Key, Resource, Row, Selection } from '../../resources/resource.ts'
+import type { Change, StoreVersion } from '../changes.ts'
 import type { WrittenEdges } from './edges.ts'
 import type { LineCursors, Statement, StatementOfEach } from './page-statement.ts'
 

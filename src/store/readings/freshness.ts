@@ -1,5 +1,5 @@
-import { type Change, READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from './changes.ts'
-import type { Freshness, Position, Reading } from './page.ts'
+import { type Change, READ_CHANGES, READ_STATE, readChanges, type StoreVersion } from '../changes.ts'
+import type { Freshness, Position, Reading } from '../pages/page.ts'
 
 /** A row of READ_STATE, or of READ_CHANGES, which holds one thing more (changes.ts). */
 export type StateRow = readonly (string | number | null)[]

@@ -1,4 +1,4 @@
-import { MIN_INT64 } from '../domain/integers.ts'
+import { MIN_INT64 } from '../../domain/integers.ts'
 import {
   addPoint,
   type Bucket,
@@ -13,13 +13,13 @@ import {
   type PeriodStarts,
   type SeriesPoint,
   summaryFrom,
-} from '../domain/series.ts'
-import type { BatchRow } from '../resources/batch.ts'
-import type { KeyValue } from '../resources/resource.ts'
-import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from './counted-points.ts'
+} from '../../domain/series.ts'
+import type { BatchRow } from '../../resources/batch.ts'
+import type { KeyValue } from '../../resources/resource.ts'
+import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from '../readings/counted-points.ts'
+import { tableOf } from '../tables.ts'
 import { READ_LAST_START } from './period-starts.ts'
 import { asSteps, type Steps, sideBySide } from './steps.ts'
-import { tableOf } from './tables.ts'
 
 /*
  * Series are read from buckets of several lengths. Of each length a run has the buckets that are closed: those before the

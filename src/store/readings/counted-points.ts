@@ -1,7 +1,7 @@
-import { MAX_INT64, MIN_INT64, nearestInt64 } from '../domain/integers.ts'
-import { compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
-import type { Row } from '../resources/resource.ts'
-import type { Reading } from './page.ts'
+import { MAX_INT64, MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
+import { compareCounted, countedPoints, type SeriesPoint } from '../../domain/series.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { Reading } from '../pages/page.ts'
 
 /** The points of one source of a market, by the market's number in the store. */
 export type SeriesRun = { market: bigint; source: bigint }

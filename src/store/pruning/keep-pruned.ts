@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { formatTime } from '../domain/time.ts'
-import { readPosition } from './coverage-rows.ts'
+import { formatTime } from '../../domain/time.ts'
+import { readStore } from '../read-store.ts'
+import { readPosition } from '../readings/coverage.ts'
+import type { Store } from '../store.ts'
 import { pruneStore } from './prune-store.ts'
-import { readStore } from './read-store.ts'
-import type { Store } from './store.ts'
 
 const INTERVAL_MS = 3_600_000
 

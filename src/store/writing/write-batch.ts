@@ -1,5 +1,5 @@
-import { type Coverage, isWithin } from '../domain/coverage.ts'
-import type { SeriesPoint } from '../domain/series.ts'
+import { type Coverage, isWithin } from '../../domain/coverage.ts'
+import type { SeriesPoint } from '../../domain/series.ts'
 import {
   type Batch,
   type BatchCell,
@@ -7,13 +7,14 @@ import {
   isNotOlder,
   type LiquidityProviderList,
   type StreamPlace,
-} from '../resources/batch.ts'
-import { liquidityProviderRows } from '../resources/liquidity-providers/rows.ts'
-import { marketDataRow } from '../resources/market-data/row.ts'
-import type { Row } from '../resources/resource.ts'
+} from '../../resources/batch.ts'
+import { liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
+import { marketDataRow } from '../../resources/market-data/row.ts'
+import type { Row } from '../../resources/resource.ts'
+import { FIND_MARKET } from '../pages/page-statement.ts'
+import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { marketColumn, POINT, TABLES, type Table, tableOf } from '../tables.ts'
 import { spansOf } from './block-spans.ts'
-import { type SeriesRun, SOURCES } from './counted-points.ts'
-import { FIND_MARKET } from './page-statement.ts'
 import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
 import {
   deleteImportedPoints,
@@ -25,7 +26,6 @@ import {
   withoutExactCopies,
 } from './replace-imports.ts'
 import { type Steps, sideBySide } from './steps.ts'
-import { marketColumn, POINT, TABLES, type Table, tableOf } from './tables.ts'
 import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
 /*

@@ -1,5 +1,5 @@
-import type { BatchRow } from '../resources/batch.ts'
-import { POINT } from './tables.ts'
+import type { BatchRow } from '../../resources/batch.ts'
+import { POINT } from '../tables.ts'
 
 /** Blocks that share one row of `funding_period_block_spans`. */
 export const BLOCKS_OF_SPAN = 64n

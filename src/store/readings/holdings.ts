@@ -1,17 +1,17 @@
-import { liquidityProviders } from '../resources/liquidity-providers/description.ts'
-import type { KeyValue, Resource, Row } from '../resources/resource.ts'
-import { RESOURCES } from '../resources/resources.ts'
-import { coverageOf } from './coverage-rows.ts'
-import type { Reading } from './page.ts'
-import { fromClause, type Statement } from './page-statement.ts'
+import { liquidityProviders } from '../../resources/liquidity-providers/description.ts'
+import type { KeyValue, Resource, Row } from '../../resources/resource.ts'
+import { RESOURCES } from '../../resources/resources.ts'
+import type { Reading } from '../pages/page.ts'
+import { fromClause, type Statement } from '../pages/page-statement.ts'
 import {
   COUNT_CURRENT_GAPS,
   READ_CURRENT_GAPS,
   READ_PRUNED,
   READ_RESOURCE_GAPS,
   READ_STREAM,
-} from './statements.ts'
-import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from './store.ts'
+} from '../statements.ts'
+import type { GapSummary, HeldRows, Holdings, HoldingsQuery, PrunedBefore, StoreTraits } from '../store.ts'
+import { coverageOf } from './coverage.ts'
 
 /** More than any list has. */
 const NO_LIMIT = 9_223_372_036_854_775_807n

@@ -1,5 +1,5 @@
-import { MAX_INT64 } from '../domain/integers.ts'
-import type { Key, KeyValue, Resource, Selection } from '../resources/resource.ts'
+import { MAX_INT64 } from '../../domain/integers.ts'
+import type { Key, KeyValue, Resource, Selection } from '../../resources/resource.ts'
 import type { PageQuery } from './page.ts'
 import type { Bound, PageScans, Scan } from './page-statement.ts'
 

@@ -1,13 +1,13 @@
-import { firstGapFrom, type HeightRange, rangesOf } from '../domain/coverage.ts'
-import { MIN_INT64, nearestInt64 } from '../domain/integers.ts'
-import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
-import type { BatchRow } from '../resources/batch.ts'
-import type { Row } from '../resources/resource.ts'
+import { firstGapFrom, type HeightRange, rangesOf } from '../../domain/coverage.ts'
+import { MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
+import { cutToMicrosecond, MICROSECOND } from '../../domain/time.ts'
+import type { BatchRow } from '../../resources/batch.ts'
+import type { Row } from '../../resources/resource.ts'
+import { deleteEmptySpan, holdSpans, READ_MARKET_IDS, shrinkSpan } from '../pruning/prune-statements.ts'
+import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { POINT } from '../tables.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import { type SeriesRun, SOURCES } from './counted-points.ts'
-import { deleteEmptySpan, holdSpans, READ_MARKET_IDS, shrinkSpan } from './prune-statements.ts'
 import type { Steps } from './steps.ts'
-import { POINT } from './tables.ts'
 
 /*
  * What an import has brought for a block goes when the block's events come. Within the block an import knows the order of

@@ -1,5 +1,5 @@
-import { mergedParts, nodeSql, type SqlPart, sqlText } from '../resources/field.ts'
-import { marketCursorHead } from '../resources/market-cursor.ts'
+import { mergedParts, nodeSql, type SqlPart, sqlText } from '../../resources/field.ts'
+import { marketCursorHead } from '../../resources/market-cursor.ts'
 import {
   FILTER_COLUMNS,
   type Key,
@@ -8,8 +8,8 @@ import {
   type RowColumn,
   type Selection,
   scopeOf,
-} from '../resources/resource.ts'
-import { READ_STATE, STATE_COLUMNS } from './changes.ts'
+} from '../../resources/resource.ts'
+import { READ_STATE, STATE_COLUMNS } from '../changes.ts'
 
 /** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
 export type LineCursors = 'own' | 'of all markets'

@@ -1,6 +1,6 @@
-import type { Row } from '../resources/resource.ts'
-import type { Statement } from './page-statement.ts'
-import type { Steps } from './steps.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { Statement } from '../pages/page-statement.ts'
+import type { Steps } from '../writing/steps.ts'
 
 /** What is old: rows of an earlier time (Unix nanoseconds), or of a lower height. */
 export type PruneBound = { by: 'time' | 'height'; before: bigint }

@@ -1,5 +1,5 @@
+import type { Reading } from '../pages/page.ts'
 import { READ_LAST_TIMESTAMP } from './counted-points.ts'
-import type { Reading } from './page.ts'
 
 /** When the last checkpoint and the last data points of each market came, Unix nanoseconds as text. */
 export type LastTimes = {

@@ -5,14 +5,12 @@ import {
   GapList,
   type HeightRange,
   isWithin,
-} from '../domain/coverage.ts'
-import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
-import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../domain/lacks.ts'
-import { fundingPeriodDataPoints } from '../resources/funding-period-data-points/description.ts'
-import type { Key, KeyValue, Resource, Row, Selection } from '../resources/resource.ts'
-import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import { readCoverage, readPosition } from './coverage-rows.ts'
-import type { Reading } from './page.ts'
+} from '../../domain/coverage.ts'
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../../domain/lacks.ts'
+import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
+import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
+import type { Reading } from '../pages/page.ts'
 import {
   columnList,
   fromClause,
@@ -20,8 +18,10 @@ import {
   type Statement,
   selectionConditions,
   spanStatement,
-} from './page-statement.ts'
-import { type Span, selectsNothing } from './scan.ts'
+} from '../pages/page-statement.ts'
+import { type Span, selectsNothing } from '../pages/scan.ts'
+import { BLOCKS_OF_SPAN } from '../writing/block-spans.ts'
+import { readCoverage, readPosition } from './coverage.ts'
 
 /** Runs of blocks whose points are read at a time. */
 const SPANS_AT_ONCE = 16

@@ -1,6 +1,6 @@
-import type { Coverage, Gap, HeightRange, ResourceGap } from '../domain/coverage.ts'
-import type { KeyValue, Row } from '../resources/resource.ts'
-import type { Position, Reading } from './page.ts'
+import type { Coverage, Gap, HeightRange, ResourceGap } from '../../domain/coverage.ts'
+import type { KeyValue, Row } from '../../resources/resource.ts'
+import type { Position, Reading } from '../pages/page.ts'
 import {
   DELETE_GAPS,
   DELETE_IMPORTED,
@@ -13,7 +13,7 @@ import {
   READ_POSITION,
   READ_RESOURCE_GAPS,
   READ_STREAM,
-} from './statements.ts'
+} from '../statements.ts'
 
 /** The last block that the store holds; null in an empty store. */
 export function* readPosition(): Reading<Position | null> {

@@ -1,9 +1,9 @@
-import type { HeightRange } from '../domain/coverage.ts'
-import type { BatchRow } from '../resources/batch.ts'
-import type { Row } from '../resources/resource.ts'
-import type { Reading } from './page.ts'
-import { valueLists } from './page-statement.ts'
-import type { Table } from './tables.ts'
+import type { HeightRange } from '../../domain/coverage.ts'
+import type { BatchRow } from '../../resources/batch.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { Reading } from '../pages/page.ts'
+import { valueLists } from '../pages/page-statement.ts'
+import type { Table } from '../tables.ts'
 
 /** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
 export type WriteStep =

@@ -1,5 +1,5 @@
-import type { PeriodStarts } from '../domain/series.ts'
-import type { Row } from '../resources/resource.ts'
+import type { PeriodStarts } from '../../domain/series.ts'
+import type { Row } from '../../resources/resource.ts'
 import type { Steps } from './steps.ts'
 
 /** A period that a batch touches, by the market's number. */

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withOpen } from '../with-open.ts'
-import { type SeriesRun, SOURCES } from './counted-points.ts'
+import { withOpen } from '../../with-open.ts'
+import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import type { Store } from '../store.ts'
+import type { Steps } from '../writing/steps.ts'
+import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import {
   deleteCheckpoints,
   deleteEmptySpan,
@@ -15,9 +18,6 @@ import {
   shrinkSpan,
 } from './prune-statements.ts'
 import type { CheckpointKey, PointKey, PruneBound, Pruner } from './pruner.ts'
-import type { Steps } from './steps.ts'
-import type { Store } from './store.ts'
-import { readClosing, readStarts, writeSeries } from './write-series.ts'
 
 /** Rows that are looked at in one transaction: it takes some milliseconds. */
 const CHUNK_ROWS = 1_000

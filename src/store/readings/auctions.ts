@@ -1,7 +1,7 @@
-import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../funding/auctions.ts'
-import { wholeSecond } from '../funding/whole-second.ts'
-import { readPosition } from './coverage-rows.ts'
-import type { Position, Reading } from './page.ts'
+import { type Auctions, enterAuction, leaveAuction, noAuctions } from '../../funding/auctions.ts'
+import { wholeSecond } from '../../funding/whole-second.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { readPosition } from './coverage.ts'
 
 /** Which auctions of a market: those that overlap a range, Unix nanoseconds; null where the request leaves it open. */
 export type AuctionsQuery = { marketId: string; start: bigint | null; end: bigint | null }
