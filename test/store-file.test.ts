@@ -430,7 +430,7 @@ describe('a disk that is full', options, () => {
     run: (share: number) => Promise<Outcome>,
     message: RegExp,
   ): Promise<void> {
-    for (const share of sampled('process', [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])) {
+    for (const share of sampled('seconds', [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])) {
       const { code, stderr } = await run(share)
       assert.equal(code, 1, `with space for ${share}: ${stderr}`)
       assert.match(stderr, message)
