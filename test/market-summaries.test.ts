@@ -313,6 +313,20 @@ for (const kind of STORE_KINDS) {
       assert.match(foreign.text, /is a cursor of another resource/)
     })
 
+    test('list a market of which nothing but auctions is known', async (t) => {
+      const store = kind.create(t)
+      const live = await openLiveStore(t, store)
+      const marketId = idOf('c')
+      await live.commit(1, [
+        { kind: 'auction', marketId, openingAuction: true, leave: false, start: 1n, end: 2n },
+      ])
+      const { edges } = await getPage(await serve(t, store), SUMMARIES, [])
+      assert.deepEqual(
+        edges.map(({ node }) => [node.marketId, node.instrument, node.providers]),
+        [[marketId, null, '0']],
+      )
+    })
+
     test('are refused while the store is empty', async (t) => {
       const base = await serve(t, kind.create(t))
       const answer = await send(base, SUMMARIES)
