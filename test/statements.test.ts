@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyOf } from '../src/resources/resource.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 import { HEAD_ROOM } from '../src/store/pages/edges.ts'
 import {
   columnsStatement,
@@ -34,9 +33,7 @@ function sqlOf({ text, values }: Statement): string {
   return `${lines.join('\n')}\n\n-- values: ${values.join(', ')}\n`
 }
 
-for (const { resource, selection, rows } of RESOURCE_ROWS.filter(({ resource }) =>
-  RESOURCES.includes(resource),
-)) {
+for (const { resource, selection, rows } of RESOURCE_ROWS) {
   const market = marketStatement(resource, selection) === null ? null : 1n
   const query = { resource, selection, descending: true, cursor: keyOf(resource, rows[0]!), limit: LIMIT }
   const scans = pageScans(query, null, market)

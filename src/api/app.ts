@@ -39,6 +39,9 @@ const MAX_HEADER_BYTES = 16 * 1024
 /** A connection on which nothing moves for this long is closed: the client does not read its answer. */
 const IDLE_CONNECTION_MS = 30_000
 
+/** How long a connection may rest between two requests, unless nothing moves on it for {@link IDLE_CONNECTION_MS}. */
+const KEEP_ALIVE_MS = 72_000
+
 /** How long a client may take to send its headers, and the whole of its request. */
 const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 30_000
@@ -93,9 +96,6 @@ export type App = {
     'answers' | 'connections' | 'backlog' | 'countRequest' | 'onAlone' | 'explainError'
   >
 }
-
-/** How long a connection may rest between two requests, unless nothing moves on it for {@link IDLE_CONNECTION_MS}. */
-const KEEP_ALIVE_MS = 72_000
 
 export function createApp(options: AppOptions): App {
   const { reader, maker, longReads, log, ingestion, corsOrigins } = options

@@ -127,14 +127,22 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} gaps more`]]
 }
 
+/** What a coverage says of a resource, or of a market's rows of it: numbers and times as text. */
+type HeldRows = {
+  marketId?: string
+  count: string
+  firstTimestamp?: string | null
+  lastTimestamp?: string | null
+  atBlock?: string
+}
+
 /** The rows of each resource, of each market in the forms that say so. */
 function describeRows(coverage: CoverageBody['coverage']): string[] {
   const rows = [['resource', 'market', 'rows', 'first', 'last']]
   for (const resource of RESOURCES) {
-    const held = (coverage as unknown as Record<string, unknown>)[resource.name]
-    for (const found of Array.isArray(held) ? held : [held]) {
-      // A service of another version may not have it.
-      if (found === undefined) continue
+    // A service of another version may not have it.
+    const held = (coverage as unknown as Record<string, HeldRows | HeldRows[] | undefined>)[resource.name]
+    for (const found of [held ?? []].flat()) {
       const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
       const last = atBlock === undefined ? time(lastTimestamp) : `block ${atBlock}`
       rows.push([wordsOf(resource), marketId, count(number), time(firstTimestamp), last])

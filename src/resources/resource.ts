@@ -93,7 +93,7 @@ export type CoverageForm =
 
 /**
  * One of the resources served: everything that the stages between the database and the client need to know of it.
- * What its rows are made from stands in projections/, its tables in store/tables.ts.
+ * What its rows are made from, and its tables, stand beside its description.
  */
 export type Resource = Description & {
   /** `funding-period-data-points`: its name in paths and on the command line. */

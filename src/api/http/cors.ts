@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** The headers of ours that scripts of other origins may read. */
-export const EXPOSED_HEADERS = [
+const EXPOSED_HEADERS = [
   'ETag',
   'RateLimit-Limit',
   'RateLimit-Remaining',

@@ -119,7 +119,7 @@ export class Exchange {
     this.#count(status)
   }
 
-  /** Sends JSON that is neither kept nor compressed. */
+  /** Sends an error, as of a position that may not be known. */
   sendError(error: ApiError, position: Position | null): void {
     const headers = { ...error.headers, 'content-type': JSON_TYPE }
     this.send(error.status, { position, vary: 'Accept-Encoding', headers }, this.pretty(errorBody(error)))

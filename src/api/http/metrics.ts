@@ -113,20 +113,24 @@ export function createMetrics(
   diskMetrics(registers, disks)
   if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
   const live = liveMetrics(registers, gauge)
-  const requestSeconds = new Histogram({
-    name: 'lyra_http_request_duration_seconds',
-    help: 'Time from a request to its answer.',
-    labelNames: ['route', 'method', 'status'],
-    buckets: SECONDS,
-    registers,
-  })
-  const grpcSeconds = new Histogram({
-    name: 'lyra_grpc_call_duration_seconds',
-    help: 'Time from a gRPC call to its status.',
-    labelNames: ['method', 'code'],
-    buckets: SECONDS,
-    registers,
-  })
+  const observeRequest = observerOf(
+    new Histogram({
+      name: 'lyra_http_request_duration_seconds',
+      help: 'Time from a request to its answer.',
+      labelNames: ['route', 'method', 'status'],
+      buckets: SECONDS,
+      registers,
+    }),
+  )
+  const observeCall = observerOf(
+    new Histogram({
+      name: 'lyra_grpc_call_duration_seconds',
+      help: 'Time from a gRPC call to its status.',
+      labelNames: ['method', 'code'],
+      buckets: SECONDS,
+      registers,
+    }),
+  )
   const answersFromMemory = new Counter({
     name: 'lyra_pages_from_memory_total',
     help: 'Pages answered from memory, because nothing that they show had changed.',
@@ -140,13 +144,11 @@ export function createMetrics(
     registers,
   })
   for (const reason of LEFT_OUT_REASONS) eventsLeftOut.inc({ reason }, 0)
-  const observe = observerOf()
   return {
     registry,
     showLive: live,
     answered: (route, method, status, seconds) => {
-      observe(
-        requestSeconds,
+      observeRequest(
         `${status} ${method} ${route}`,
         () => ({ route, method, status: String(status) }),
         seconds,
@@ -154,7 +156,7 @@ export function createMetrics(
     },
     answeredFromMemory: () => answersFromMemory.inc(),
     grpcCall: (method, code, seconds) => {
-      observe(grpcSeconds, `${code} ${method}`, () => ({ method, code }), seconds)
+      observeCall(`${code} ${method}`, () => ({ method, code }), seconds)
     },
     eventsLeftOut,
     standby: gauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
@@ -168,15 +170,12 @@ export function createMetrics(
   }
 }
 
-/** Observes by labels, which a key stands for: finding the histogram of labels anew takes longer than to count. */
-function observerOf(): <Label extends string>(
+/** Observes by labels, which a key stands for: finding those of a histogram anew takes longer than to count. */
+function observerOf<Label extends string>(
   histogram: Histogram<Label>,
-  key: string,
-  labels: () => Partial<Record<Label, string>>,
-  seconds: number,
-) => void {
-  const children = new Map<string, Histogram.Internal<string>>()
-  return (histogram, key, labels, seconds) => {
+): (key: string, labels: () => Partial<Record<Label, string>>, seconds: number) => void {
+  const children = new Map<string, Histogram.Internal<Label>>()
+  return (key, labels, seconds) => {
     let child = children.get(key)
     if (child === undefined) {
       child = histogram.labels(labels())

@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator'
 import { ASSETS_PATH, EXPLORER_PATH, REFERENCE_PATH } from '../paths.ts'
-import { matchesTag } from './compression.ts'
 import type { Exchange } from './exchange.ts'
+import { matchesTag } from './negotiation.ts'
 import type { Route } from './router.ts'
 import { readStaticFiles, type StaticEncoding, type StaticFile } from './static-files.ts'
 

@@ -19,9 +19,6 @@ export type Closing = Pick<EventEmitter, 'once' | 'off'>
  */
 export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 
-/** Turns of pages of the usual size, and of long ones: neither wait for the others, nor for reports, which have their own. */
-export type PageTurns = { usual: Turns; long: Turns }
-
 /**
  * Lets pages be made a few at a time, and the event loop run in between. However many connections ask at once,
  * memory holds few unfinished pages, what was sent is let go of, and what is quick to answer does not wait for all of

@@ -14,7 +14,7 @@ import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
 /** Gaps in one answer at most, and markets in each of its lists. */
-export const MAX_COVERAGE_ROWS = 1_000
+const MAX_COVERAGE_ROWS = 1_000
 
 const PARAMETERS: readonly Parameter[] = [
   {

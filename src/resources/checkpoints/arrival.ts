@@ -6,7 +6,6 @@ import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 
-/** Every checkpoint is kept. */
 export const checkpointArrival: Arrival<CheckpointEvent> = {
   kind: 'checkpoint',
   numbers: [EVENT_KIND.checkpoint],

@@ -34,7 +34,7 @@ export const SCHEMA: Schema = {
     kind text not null check (kind in ('missing', 'incomplete'))
   ) strict;
 
-  -- How far old rows have been taken out (upkeep/prune-store.ts); no row: nothing has.
+  -- How far old rows have been taken out (store/pruning/prune-store.ts); no row: nothing has.
   create table pruned (
     id integer primary key check (id = 1),
     before_timestamp integer,
