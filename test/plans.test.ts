@@ -13,20 +13,15 @@ import { liquidityProviders } from '../src/resources/liquidity-providers/descrip
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
 import { HEAD_ROOM } from '../src/store/pages/edges.ts'
 import type { PageQuery } from '../src/store/pages/page.ts'
-import {
-  columnsStatement,
-  edgesStatement,
-  existsStatement,
-  isReadAsColumns,
-  type PageScans,
-  pageStatement,
-  rowsStatement,
-  type Statement,
-} from '../src/store/pages/page-statement.ts'
+import type { PageScans } from '../src/store/pages/scan.ts'
 import { pageScans } from '../src/store/pages/scan.ts'
+import { pageStatement } from '../src/store/pages/scan-sql.ts'
+import type { Statement } from '../src/store/pages/statement.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { readerConfig, writerConfig } from '../src/store/postgres/connection.ts'
+import { columnsStatement, isReadAsColumns, rowsStatement } from '../src/store/postgres/page-statements.ts'
 import { READ_LAST_TIMESTAMP } from '../src/store/readings/counted-points.ts'
+import { edgesStatement, existsStatement } from '../src/store/sqlite/page-statements.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'

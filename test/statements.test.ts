@@ -4,15 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyOf } from '../src/resources/resource.ts'
 import { HEAD_ROOM } from '../src/store/pages/edges.ts'
-import {
-  columnsStatement,
-  edgesStatement,
-  isReadAsColumns,
-  marketStatement,
-  rowsStatement,
-  type Statement,
-} from '../src/store/pages/page-statement.ts'
 import { pageScans } from '../src/store/pages/scan.ts'
+import { marketStatement } from '../src/store/pages/scan-sql.ts'
+import type { Statement } from '../src/store/pages/statement.ts'
+import { columnsStatement, isReadAsColumns, rowsStatement } from '../src/store/postgres/page-statements.ts'
+import { edgesStatement } from '../src/store/sqlite/page-statements.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 /*

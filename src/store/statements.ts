@@ -3,6 +3,9 @@
  * the event it comes from is not older than the one that the stored row comes from.
  */
 
+/** The number of a market, by its id. */
+export const FIND_MARKET = 'select market from markets where market_id = $1'
+
 export const READ_POSITION = `
   select cast(height as text), cast(timestamp as text) from stream`
 

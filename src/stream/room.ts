@@ -104,6 +104,7 @@ function leastFollowed(entries: ReadonlySet<Entry>): Entry {
 }
 
 /** What distinguishes a selection of a resource from every other one. */
-export function selectionKey({ name }: Resource, { marketId, partyId, source, seq }: Selection): string {
-  return [name, marketId, partyId, source, seq].join(' ')
+export function selectionKey({ name, filters, scope }: Resource, selection: Selection): string {
+  const values = filters.map((filter) => selection[filter])
+  return [name, scope === null ? '' : selection[scope], ...values].join(' ')
 }

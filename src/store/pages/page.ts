@@ -1,7 +1,7 @@
 import type { Key, Resource, Row, Selection } from '../../resources/resource.ts'
 import type { Change, StoreVersion } from '../changes.ts'
 import type { WrittenEdges } from './edges.ts'
-import type { LineCursors, Statement, StatementOfEach } from './page-statement.ts'
+import type { Statement, StatementOfEach } from './statement.ts'
 
 /** A page of a resource: up to `limit` rows from a place on. */
 export type PageQuery = {
@@ -39,6 +39,9 @@ export type Page = {
   /** The commit that the snapshot shows. */
   version: StoreVersion
 }
+
+/** Which cursors the lines of an export have: the rows' own, or those of the list of all markets (market-cursor.ts). */
+export type LineCursors = 'own' | 'of all markets'
 
 /** Lines of an export: the first rows of a page, in the direction of reading. */
 export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }

@@ -1,7 +1,27 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { Key, KeyValue, Resource, Selection } from '../../resources/resource.ts'
 import type { PageQuery } from './page.ts'
-import type { Bound, PageScans, Scan } from './page-statement.ts'
+
+/** One end of a range of keys. */
+export type Bound = { key: Key; inclusive: boolean }
+
+/** A range of a resource's rows in one direction. */
+export type Scan = {
+  resource: Resource
+  selection: Selection
+  /** The number of the market in scope, where the resource's rows name it by that. */
+  market: bigint | null
+  lower: Bound | null
+  upper: Bound | null
+  descending: boolean
+}
+
+/** The ranges of keys that a page needs. */
+export type PageScans = {
+  page: Scan
+  /** What stands at or before the cursor; null without one. */
+  atOrBefore: Scan | null
+}
 
 /** First and last value of the first key column among the rows that a selection can have. */
 export type Span = { first: bigint; last: bigint }

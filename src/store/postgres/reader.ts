@@ -5,17 +5,9 @@ import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
-import {
-  columnsStatement,
-  fixedValue,
-  isReadAsColumns,
-  marketStatement,
-  openColumns,
-  rowsStatement,
-  type Statement,
-  spanStatement,
-} from '../pages/page-statement.ts'
 import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
+import { marketStatement, spanStatement } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
 import { asUnavailable, type Reader, type ReaderOptions } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
@@ -23,6 +15,13 @@ import { isSpread, readClusterFaults } from './cluster.ts'
 import { connect, type Queryable, readerConfig, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, isConnectionCut, isConnectionLost } from './errors.ts'
 import { checkVersion, schemaVersion } from './migrate.ts'
+import {
+  columnsStatement,
+  fixedValue,
+  isReadAsColumns,
+  openColumns,
+  rowsStatement,
+} from './page-statements.ts'
 import { createReaderConnections } from './reader-connections.ts'
 import { runReading } from './run-steps.ts'
 import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'

@@ -1,7 +1,7 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
 import type { BatchRow } from '../../resources/batch.ts'
 import type { KeyValue } from '../../resources/resource.ts'
-import type { Statement } from '../pages/page-statement.ts'
+import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
 import type { WriteStep } from '../writing/steps.ts'
 import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'

@@ -1,5 +1,5 @@
 import type { Row } from '../../resources/resource.ts'
-import type { Statement } from '../pages/page-statement.ts'
+import type { Statement } from '../pages/statement.ts'
 import type { Steps } from '../writing/steps.ts'
 
 /** What is old: rows of an earlier time (Unix nanoseconds), or of a lower height. */

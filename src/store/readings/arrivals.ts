@@ -11,15 +11,15 @@ import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../..
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
+import { type Span, selectsNothing } from '../pages/scan.ts'
 import {
   columnList,
   fromClause,
   marketStatement,
-  type Statement,
   selectionConditions,
   spanStatement,
-} from '../pages/page-statement.ts'
-import { type Span, selectsNothing } from '../pages/scan.ts'
+} from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
 import { BLOCKS_OF_SPAN } from '../writing/block-spans.ts'
 import { readCoverage, readPosition } from './coverage.ts'
 

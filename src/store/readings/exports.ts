@@ -1,6 +1,6 @@
 import type { Resource } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { FIND_MARKET } from '../pages/page-statement.ts'
+import { FIND_MARKET } from '../statements.ts'
 import { BLOCKS_OF_SPAN } from '../writing/block-spans.ts'
 
 /** The table whose rows name the markets of a resource: of data points, whose rows have numbers for them, the numbers'. */

@@ -2,7 +2,8 @@ import { liquidityProviders } from '../../resources/liquidity-providers/descript
 import type { KeyValue, Resource, Row } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import type { Reading } from '../pages/page.ts'
-import { fromClause, type Statement } from '../pages/page-statement.ts'
+import { fromClause } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
 import {
   COUNT_CURRENT_GAPS,
   READ_CURRENT_GAPS,

@@ -1,5 +1,5 @@
 import type { Reading } from '../pages/page.ts'
-import { FIND_MARKET } from '../pages/page-statement.ts'
+import { FIND_MARKET } from '../statements.ts'
 
 /** The tables that hold all ids that any row names, with an index of them. */
 const INDEXES = { market: 'market_id from markets', party: 'party_id from liquidity_providers' } as const

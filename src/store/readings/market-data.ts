@@ -3,7 +3,7 @@ import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import type { Row } from '../../resources/resource.ts'
 import { READ_STATE, type StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import { columnList } from '../pages/page-statement.ts'
+import { columnList } from '../pages/scan-sql.ts'
 import { stateOf } from './freshness.ts'
 
 /** States in which a market pays no funding any more: rejected, cancelled, closed, trading terminated, settled. */

@@ -6,7 +6,7 @@ import { marketSummaries } from '../../resources/market-summaries.ts'
 import { type KeyValue, keyOf, type ResourceName, type Row } from '../../resources/resource.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
-import { columnList, pageStatement } from '../pages/page-statement.ts'
+import { columnList, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
 

@@ -1,7 +1,7 @@
 import { INTERVALS, type Interval } from '../../domain/intervals.ts'
 import { addPoint, type Bucket, indexAt, join, type SeriesPoint, summaryFrom } from '../../domain/series.ts'
 import type { Position, Reading } from '../pages/page.ts'
-import { FIND_MARKET } from '../pages/page-statement.ts'
+import { FIND_MARKET } from '../statements.ts'
 import { READ_LAST_START } from '../writing/period-starts.ts'
 import { closingTime, LEVELS, type Level } from '../writing/write-series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'

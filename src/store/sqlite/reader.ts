@@ -1,20 +1,14 @@
 import type { Resource, Selection } from '../../resources/resource.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
 import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
-import {
-  edgesStatement,
-  existsStatement,
-  linesStatement,
-  marketStatement,
-  pageStatement,
-  type Scan,
-  spanStatement,
-} from '../pages/page-statement.ts'
+import type { Scan } from '../pages/scan.ts'
 import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
+import { marketStatement, pageStatement, spanStatement } from '../pages/scan-sql.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
 import { createLooks, readState } from './looks.ts'
+import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
 import { runReading } from './run-steps.ts'
 import { sqliteLog } from './shorten-log.ts'
 import { openSqliteSnapshot } from './snapshot.ts'

@@ -1,7 +1,7 @@
 import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { valueLists } from '../pages/page-statement.ts'
+import { valueLists } from '../pages/statement.ts'
 import { onConflict, POINT, type Table } from '../tables.ts'
 import type { Steps, WriteStep } from '../writing/steps.ts'
 import { countPairs, mergeRows } from '../writing/write-batch.ts'

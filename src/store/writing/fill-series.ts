@@ -1,7 +1,7 @@
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../../domain/series.ts'
 import type { BatchRow } from '../../resources/batch.ts'
-import { valueLists } from '../pages/page-statement.ts'
+import { valueLists } from '../pages/statement.ts'
 import { READ_MARKET_IDS } from '../pruning/prune-statements.ts'
 import { readCounted, type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import { tableOf } from '../tables.ts'

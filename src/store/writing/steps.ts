@@ -2,7 +2,7 @@ import type { HeightRange } from '../../domain/coverage.ts'
 import type { BatchRow } from '../../resources/batch.ts'
 import type { Row } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { valueLists } from '../pages/page-statement.ts'
+import { valueLists } from '../pages/statement.ts'
 import type { Table } from '../tables.ts'
 
 /** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */

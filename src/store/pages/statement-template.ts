@@ -1,0 +1,62 @@
+import type { KeyValue } from '../../resources/resource.ts'
+import type { Scan } from './scan.ts'
+import type { Statement } from './statement.ts'
+
+/** What the values of a statement are taken from: a scan, and the one of what stands at or before its cursor. */
+type Inputs = { scan: Scan; limit: number; atOrBefore?: Scan | null }
+
+/** Which of two scans of the same selection a condition is of. */
+export type Role = 'scan' | 'atOrBefore'
+
+/** Gives the value of a placeholder. */
+type Slot = (inputs: Inputs) => KeyValue
+
+const templates = new Map<string, (inputs: Inputs) => Statement>()
+
+/**
+ * The statement for every scan of the same shape: its text is put together once.
+ *
+ * @param kind distinguishes it from the other statements of such a scan
+ */
+export function templateOf(
+  kind: string,
+  scan: Scan,
+  build: (slots: Slots) => string,
+): (inputs: Inputs) => Statement {
+  const shape = `${kind} ${shapeOf(scan)}`
+  let template = templates.get(shape)
+  if (template === undefined) {
+    const slots = new Slots()
+    const text = build(slots)
+    const { list } = slots
+    template = (inputs) => ({ text, values: list.map((slot) => slot(inputs)) })
+    templates.set(shape, template)
+  }
+  return template
+}
+
+/** What distinguishes the statements of scans: a filter is bound as a value, but that of runs stands in the text. */
+export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
+  let shape = `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive}`
+  for (const filter of resource.filters) {
+    const value = selection[filter]
+    shape += ` ${filter === resource.storage.runs?.filter ? value : value === undefined}`
+  }
+  return shape
+}
+
+/** Collects where the values of a statement come from, and numbers their placeholders. */
+export class Slots {
+  readonly list: Slot[] = []
+  readonly #placeholders = new Map<string, string>()
+
+  /** The placeholder of a value, which is the same wherever a value of that name stands. */
+  add(name: string, slot: Slot): string {
+    let placeholder = this.#placeholders.get(name)
+    if (placeholder === undefined) {
+      placeholder = `$${this.list.push(slot)}`
+      this.#placeholders.set(name, placeholder)
+    }
+    return placeholder
+  }
+}

@@ -1,0 +1,11 @@
+import type { KeyValue } from '../../resources/resource.ts'
+
+/** A statement with `$1`, `$2`, ... and the values that they stand for. */
+export type Statement = { text: string; values: KeyValue[] }
+
+/** A statement that is run once for each of some lists of values. */
+export type StatementOfEach = { text: string; each: readonly KeyValue[][] }
+
+/** The lists of values that a statement is run with. */
+export const valueLists = (statement: Statement | StatementOfEach): readonly KeyValue[][] =>
+  'each' in statement ? statement.each : [statement.values]

@@ -1,0 +1,100 @@
+import {
+  FILTER_COLUMNS,
+  type KeyValue,
+  type Resource,
+  type RowColumn,
+  type Selection,
+} from '../../resources/resource.ts'
+import { READ_STATE, STATE_COLUMNS } from '../changes.ts'
+import type { PageScans, Scan } from '../pages/scan.ts'
+import { columnNames, existsText, rowsText } from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
+import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
+
+/* The pages of PostgreSQL, which answers the columns of their rows, or the rows, with how the store stands. */
+
+/** What a page's statement on PostgreSQL is to give: so many rows, and how the store stands, or not. */
+type Asked = { limit: number; withState: boolean }
+
+/**
+ * The statement that answers a page on PostgreSQL by one row: the columns of its first `limit` rows and their number, then
+ * the facts (see {@link factsText}), then how the store stands. One statement is one snapshot.
+ */
+export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
+  const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
+  const template = templateOf(`columns ${withState} ${passed}`, page, (slots) => {
+    const [state, from] = withState ? [', state.*', ` cross join (${READ_STATE}) as state`] : ['', '']
+    return `select page.*, ${factsText(page, atOrBefore, slots)}${state}
+      from (${columnsText(page, slots)}) as page${from}`
+  })
+  return template({ scan: page, limit, atOrBefore })
+}
+
+/**
+ * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
+ * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null. Null
+ * where there are no rows.
+ */
+function columnsText(scan: Scan, slots: Slots): string {
+  const texts = openColumns(scan).map(({ name, type }, index) => {
+    const text = type === 'hash' ? name : `coalesce(cast(${name} as text), '')`
+    return `string_agg(${text}, E'\\n') as column_${index}`
+  })
+  const names = columnNames(scan.resource)
+  return `select ${texts.join(', ')}, count(*) as rows from (${rowsText(scan, slots, 'bounded', names)}) as page`
+}
+
+/**
+ * The statement that answers a page on PostgreSQL by its first `limit` rows, in their order, each with nulls behind its
+ * columns, and one row that has nothing but what stands there: the facts (see {@link factsText}), then how the store
+ * stands. One statement is one snapshot.
+ */
+export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
+  const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
+  const template = templateOf(`rows and facts ${withState} ${passed}`, page, (slots) => {
+    const nulls = (count: number) => Array(count).fill('null').join(', ')
+    const names = columnNames(page.resource)
+    const [state, from] = withState ? [', state.*', `from (${READ_STATE}) as state`] : ['', '']
+    return `select ${nulls(page.resource.storage.columns.length)}, ${factsText(page, atOrBefore, slots)}${state} ${from}
+      union all
+      select page.*, ${nulls(FACTS + (withState ? STATE_COLUMNS : 0))}
+      from (${rowsText(page, slots, 'bounded', names)}) as page`
+  })
+  return template({ scan: page, limit, atOrBefore })
+}
+
+/** How many facts there are. */
+const FACTS = 2
+
+/** Whether anything stands at or before the cursor, and the id of the market whose number is given (null for none). */
+function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
+  const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
+  const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)
+  const marketId = number === null ? 'null' : `(select market_id from markets where market = ${number})`
+  return `${isAnyAtOrBefore}, ${marketId}`
+}
+
+/**
+ * Whether a page of a resource is to be read as texts of its columns ({@link columnsStatement}), or as rows
+ * ({@link rowsStatement}). For long rows the server would take memory from the system and give it back for each page; on
+ * a cluster they are read as texts all the same, in a form that each of its machines answers whole. Any texts may have
+ * several lines.
+ */
+export function isReadAsColumns({ storage }: Resource, isSpread: boolean): boolean {
+  return storage.columns.every(({ type }) => type !== 'text' && (isSpread || type !== 'json'))
+}
+
+/** The columns of a page's rows that no filter fixes to one value. */
+export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'selection'>): RowColumn[] {
+  return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
+}
+
+/** The value that a filter gives a column of all rows; undefined where none does. */
+export function fixedValue(
+  { filters }: Resource,
+  selection: Selection,
+  column: string,
+): KeyValue | undefined {
+  const filter = filters.find((name) => FILTER_COLUMNS[name] === column)
+  return filter === undefined ? undefined : selection[filter]
+}

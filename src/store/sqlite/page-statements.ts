@@ -1,0 +1,119 @@
+import { mergedParts, nodeSql, type SqlPart, sqlText } from '../../resources/field.ts'
+import { marketCursorHead } from '../../resources/market-cursor.ts'
+import { FILTER_COLUMNS, type Resource } from '../../resources/resource.ts'
+import type { LineCursors } from '../pages/page.ts'
+import type { Scan } from '../pages/scan.ts'
+import {
+  existsText,
+  fromClause,
+  limitOf,
+  mergeOf,
+  orderBy,
+  unrestrictedRuns,
+  where,
+} from '../pages/scan-sql.ts'
+import type { Statement } from '../pages/statement.ts'
+import { type Slots, templateOf } from '../pages/statement-template.ts'
+
+/* The pages of SQLite, which writes their text. */
+
+/**
+ * As {@link pageStatement}, but SQLite writes the rows as the API's edges: one row of one text after `headRoom` bytes,
+ * with commas between the edges (null for none), and their number.
+ *
+ * @param reversed whether the edges are to stand the other way round than they are read
+ */
+export function edgesStatement(scan: Scan, limit: number, reversed: boolean, headRoom: number): Statement {
+  const name = reversed ? 'edges reversed' : 'edges'
+  return writtenStatement(scan, limit, { name, partsOf: edgeParts, separator: ',', reversed, headRoom })
+}
+
+/**
+ * As {@link edgesStatement}, but each row is a line of an export: its node with the row's cursor as one more field.
+ * Lines have no head room, and each ends with its line feed.
+ */
+export function linesStatement(scan: Scan, limit: number, cursors: LineCursors): Statement {
+  const partsOf: PartsOf = (resource, known) =>
+    mergedParts([
+      ...nodeSql(resource.fields, known).slice(0, -1),
+      { constant: () => ',"cursor":"' },
+      ...(cursors === 'of all markets' ? [{ constant: marketCursorHead }] : []),
+      ...resource.cursor.sql(known),
+      { constant: () => '"}\n' },
+    ])
+  const name = `lines ${cursors}`
+  return writtenStatement(scan, limit, { name, partsOf, separator: '', reversed: false, headRoom: 0 })
+}
+
+type PartsOf = (resource: Resource, known: Readonly<Record<string, string>>) => SqlPart[]
+
+/** How SQLite writes rows: as the parts of each, with a text between two rows. */
+type Written = { name: string; partsOf: PartsOf; separator: string; reversed: boolean; headRoom: number }
+
+function writtenStatement(
+  scan: Scan,
+  limit: number,
+  { name, partsOf, separator, reversed, headRoom }: Written,
+): Statement {
+  return templateOf(name, scan, (slots) => {
+    const { resource, selection } = scan
+    const { storage } = resource
+    const runs = unrestrictedRuns(scan)
+    const limited = limitOf(slots)
+    const key = resource.key.map(({ column }) => column).join(', ')
+    const run = storage.runs === undefined ? undefined : selection[storage.runs.filter]
+    // All rows begin and end alike: what stands between two is put there once.
+    const ends = partsOf(resource, {})
+    const first = ends[0] as SqlConstant
+    const last = ends.at(-1) as SqlConstant
+    const withMiddle = (value: string | undefined) => {
+      const known = value === undefined ? {} : { [FILTER_COLUMNS[storage.runs!.filter]]: value }
+      const middle = partsOf(resource, known).slice(1, -1)
+      return `${key}, concat(${middle.map((part) => partSql(slots, part)).join(', ')}) as middle`
+    }
+    const reading =
+      runs === null
+        ? `select ${withMiddle(run === undefined ? undefined : String(run))} from ${fromClause(resource)}
+          ${where(scan, slots)} order by ${orderBy(scan, storage.table)} ${limited}`
+        : mergeOf(scan, runs, slots, limited, 'lazy', withMiddle)
+    const order = reversed ? `order by ${orderBy({ ...scan, descending: !scan.descending }, 'reading')}` : ''
+    const between = partSql(slots, {
+      constant: (scope) => `${last.constant(scope)}${separator}${first.constant(scope)}`,
+    })
+    // As bytes: they go to the client as they are.
+    return `select case count(*) when 0 then null else cast(
+        concat('${' '.repeat(headRoom)}', ${partSql(slots, first)}, group_concat(middle, ${between}), ${partSql(slots, last)})
+        as blob) end, count(*)
+      from (select middle from (${reading}) as reading ${order}) as page`
+  })({ scan, limit })
+}
+
+type SqlConstant = Extract<SqlPart, { constant: unknown }>
+
+/** A row as an edge of the API's answer; the first part and the last one are the same for all rows. */
+function edgeParts(resource: Resource, known: Readonly<Record<string, string>>): SqlPart[] {
+  return mergedParts([
+    { constant: () => '{"node":' },
+    ...nodeSql(resource.fields, known),
+    { constant: () => ',"cursor":"' },
+    ...resource.cursor.sql(known),
+    { constant: () => '"}' },
+  ])
+}
+
+/** The SQL of a part of a row's text: a text that depends on the market in scope is bound, once for all uses. */
+function partSql(slots: Slots, part: SqlPart): string {
+  if ('sql' in part) return part.sql
+  const [one, other] = [part.constant('a'), part.constant('b')]
+  if (one === other) return sqlText(one)
+  return `cast(${slots.add(`text ${one}`, ({ scan }) => part.constant(scan.selection.marketId!))} as text)`
+}
+
+/** The statement for whether a scan holds any row: one row, one column, true or 1. */
+export function existsStatement(scan: Scan): Statement {
+  return templateOf(
+    'exists',
+    scan,
+    (slots) => `select ${existsText(scan, slots, 'scan')}`,
+  )({ scan, limit: 0 })
+}
