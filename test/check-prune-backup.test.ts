@@ -521,7 +521,7 @@ function withoutSpans({
 async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promise<string> {
   const clone = kind.create(t)
   if (kind.name === 'sqlite') {
-    await openStore(store).backup(clone)
+    await openStore(store).backup!(clone)
     return clone
   }
   await openStore(clone).migrate()
@@ -800,7 +800,7 @@ describe('lyra backup', () => {
         await sleep(0)
       }
     })()
-    await openStore(store).backup(copy)
+    await openStore(store).backup!(copy)
     await writing
     await writer.close()
     assert.deepEqual(await problemsOf(copy), [])
@@ -839,14 +839,14 @@ describe('lyra backup', () => {
     assert.equal(forced.code, 0, forced.stderr)
     assert.match(forced.stdout, /^Copied .* lyra check --store .*copy\.db\n$/)
     assert.deepEqual(await problemsOf(copy), [])
-    await assert.rejects(openStore(store).backup(store, { force: true }), /this is the store itself/)
-    await assert.rejects(openStore(store).backup(join(folder, 'no/such.db')), /the folder does not exist/)
+    await assert.rejects(openStore(store).backup!(store, { force: true }), /this is the store itself/)
+    await assert.rejects(openStore(store).backup!(join(folder, 'no/such.db')), /the folder does not exist/)
     const writer = await openStore(copy).openWriter()
     const [next] = futureBatches(1, (await writer.coverage())!)
     await writer.commit(next!.batch, next!.coverage)
-    await assert.rejects(openStore(store).backup(copy, { force: true }), /may be a store in use/)
+    await assert.rejects(openStore(store).backup!(copy, { force: true }), /may be a store in use/)
     await writer.close()
-    await assert.rejects(openStore(join(folder, 'no.db')).backup(copy), /no\.db: no such file/)
+    await assert.rejects(openStore(join(folder, 'no.db')).backup!(copy), /no\.db: no such file/)
   })
 
   test('what is interrupted leaves nothing', async (t) => {
@@ -854,7 +854,7 @@ describe('lyra backup', () => {
     const store = join(folder, 'a.db')
     await ingestWhole(store, SAMPLE)
     const stop = AbortSignal.abort()
-    await assert.rejects(openStore(store).backup(join(folder, 'copy.db'), { signal: stop }))
+    await assert.rejects(openStore(store).backup!(join(folder, 'copy.db'), { signal: stop }))
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('copy')),
       [],

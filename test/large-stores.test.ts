@@ -314,7 +314,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     const store = createPlain(t)
     await ingestWhole(store, SAMPLE)
     const expected = await digestStore(store)
-    await Promise.all([1, 2, 3].map(() => openStore(store).distribute()))
+    await Promise.all([1, 2, 3].map(() => openStore(store).distribute!()))
     assert.deepEqual(await digestStore(store), expected)
     for (const { name } of TABLES.filter(({ spread }) => spread !== undefined)) {
       const [[bytes]] = (await rowsOf(store, `select cast(pg_relation_size('${name}') as integer)`)) as [
@@ -329,11 +329,11 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
   test('tables are not spread while a writer is at work', async (t) => {
     const store = createPlain(t)
     const writer = await openStore(store).openWriter()
-    await assert.rejects(openStore(store).distribute(), /a writer is at work/)
+    await assert.rejects(openStore(store).distribute!(), /a writer is at work/)
     await writer.close()
-    await openStore(store).distribute()
+    await openStore(store).distribute!()
     const other = await openStore(store).openWriter()
-    await openStore(store).distribute()
+    await openStore(store).distribute!()
     await other.close()
   })
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
+import { StoreError } from '../store/store.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 import { progressLines } from './progress.ts'
@@ -28,9 +29,10 @@ export function backupCommand(): Command {
 async function backup(file: string, { store: name, force, logLevel }: BackupCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
   const store = findStore(name)
+  if (store.backup === undefined) throw new StoreError(await store.backupAdvice!(file))
   const copied = await interruptible(log, 'interrupted; the unfinished copy was removed', (signal) =>
     watchingLog(store, log, async () => {
-      await store.backup(file, {
+      await store.backup!(file, {
         force,
         signal,
         onProgress: progressLines(

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
-import type { Store } from '../store/store.ts'
+import { type Store, StoreError } from '../store/store.ts'
 import { EXIT } from './exit.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
@@ -39,9 +39,13 @@ export function migrateCommand(): Command {
     .action(async ({ store: name, citus, check, logLevel }: MigrateCommandOptions) => {
       const store = findStore(name)
       if (check) return checkSchema(store)
+      if (citus && store.distribute === undefined)
+        throw new StoreError(
+          `${store.name}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`,
+        )
       const log = createLogger(logLevel)
       await store.migrate((message) => log.info(message))
-      if (citus) await store.distribute()
+      if (citus) await store.distribute!()
       console.log(`${store.name}: the schema is up to date${citus ? ', its tables are distributed' : ''}`)
     })
 }

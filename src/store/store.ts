@@ -180,8 +180,8 @@ export type Store = {
   schemaVersion(): Promise<number>
   /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
   migrate(onNotice?: (message: string) => void): Promise<void>
-  /** Spreads the tables over the machines of a cluster, where the store is one that can. */
-  distribute(): Promise<void>
+  /** Spreads the tables over the machines of a cluster; absent if the store cannot be on several. */
+  distribute?(): Promise<void>
   /** Opens the tables as they are, in one snapshot. */
   openTableReader(): Promise<TableReader>
   /** Opens the tables as they are, to be written. */
@@ -193,11 +193,14 @@ export type Store = {
   /** Has the database check its files, tables and indexes; changes nothing. */
   checkDatabase(): Promise<DatabaseCheck>
   /**
-   * Writes a copy of the store, as of one moment, to a file, while the store is in use.
+   * Writes a copy of the store, as of one moment, to a file, while the store is in use; absent if its database has tools of
+   * its own for that.
    *
-   * @throws {StoreError} where the file is there already, or the store cannot be copied to a file.
+   * @throws {StoreError} if the file exists already.
    */
-  backup(file: string, options?: BackupOptions): Promise<void>
+  backup?(file: string, options?: BackupOptions): Promise<void>
+  /** How to copy the store to a file with the tools of its database; absent if the store does it. */
+  backupAdvice?(file: string): Promise<string>
 }
 
 /** A store that cannot be used until an operator intervenes; the message says how. */

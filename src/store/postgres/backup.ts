@@ -1,18 +1,17 @@
-import { StoreError } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
 import { hasCitus, isSpread } from './cluster.ts'
 import { connect, writerConfig } from './connection.ts'
 
-/** Refuses: a database is copied by its own tools. The error names the exact commands. */
-export async function backupPostgres(address: PostgresAddress, file: string): Promise<never> {
+/** The exact commands that copy a store to a file, and restore it. */
+export async function backupAdvice(address: PostgresAddress, file: string): Promise<string> {
   const { name, schema } = address
   const url = new URL(name)
   // The schema is ours to read, not libpq's.
   url.searchParams.delete('schema')
-  throw new StoreError(
+  return (
     `${name}: back a PostgreSQL store up with its own tools: ` +
-      `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(url.toString())}` +
-      ((await isOnCluster(address)) ? restoreSteps(name, url, file) : ''),
+    `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(url.toString())}` +
+    ((await isOnCluster(address)) ? restoreSteps(name, url, file) : '')
   )
 }
 

@@ -33,6 +33,6 @@ export function postgresStore(text: string): Store {
     },
     inspect: async () => (await import('./inspect.ts')).inspectPostgres(address),
     checkDatabase: async () => (await import('./inspect.ts')).checkPostgres(address),
-    backup: async (file) => (await import('./backup.ts')).backupPostgres(address, file),
+    backupAdvice: async (file) => (await import('./backup.ts')).backupAdvice(address, file),
   }
 }

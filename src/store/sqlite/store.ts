@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { type Store, StoreError } from '../store.ts'
+import type { Store } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { sqliteLog } from './shorten-log.ts'
 
@@ -16,9 +16,6 @@ export function sqliteStore(path: string): Store {
     schemaVersion: async () =>
       existsSync(path) ? explained(path, () => Connection.schemaVersionOf(path)) : 0,
     migrate: async (onNotice) => Connection.openMigrated(path, onNotice).close(),
-    distribute: async () => {
-      throw new StoreError(`${path}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`)
-    },
     openTableReader: async () => (await import('./tables.ts')).openSqliteTableReader(path),
     openTableWriter: async () => (await import('./tables.ts')).openSqliteTableWriter(path),
     openPruner: async () => (await import('./pruner.ts')).openSqlitePruner(path),
