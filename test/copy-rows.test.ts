@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Client, ClientConfig } from 'pg'
-import type { BatchRow } from '../src/resources/batch.ts'
+import { boolean, defineTable, integer, text } from '../src/resources/table.ts'
 import { connect } from '../src/store/postgres/connection.ts'
 import { copyRows } from '../src/store/postgres/copy-rows.ts'
-import type { Table } from '../src/store/tables.ts'
 import { type PostgresServer, startPostgresServer, withOwnServer } from './fixtures/postgres-server.ts'
 
-const COPIED: Table = {
+const COPIED = defineTable({
   name: 'copied',
   counted: null,
-  columns: [
-    { name: 'id', type: 'integer', merge: 'newer' },
-    { name: 'words', type: 'text', merge: 'newer' },
-    { name: 'flag', type: 'boolean', merge: 'newer' },
-  ],
-  keyLength: 1,
-}
+  pruned: null,
+  columns: { id: integer(), words: text(), flag: boolean() },
+  key: ['id'],
+})
 
 describe('Rows that are copied', withOwnServer(), () => {
   let server: PostgresServer
@@ -50,11 +46,11 @@ describe('Rows that are copied', withOwnServer(), () => {
         '\u0001\u007f\b\f\v',
       ],
     ]
-    const rows = texts.map((words, id): BatchRow => [BigInt(id), words, id % 2 === 0])
-    const last: BatchRow = [(1n << 63n) - 1n, null, null]
+    const rows = texts.map((words, id) => ({ id: BigInt(id), words, flag: id % 2 === 0 }))
+    const last = { id: (1n << 63n) - 1n, words: null, flag: null }
     await client.query('truncate copied')
     await copyRows(client, COPIED, [...rows, last])
-    const asRead = [...rows, last].map(([id, ...others]) => [String(id), ...others])
+    const asRead = [...rows, last].map(({ id, words, flag }) => [String(id), words, flag])
     assert.deepEqual(await held(), asRead)
   })
 
@@ -62,12 +58,16 @@ describe('Rows that are copied', withOwnServer(), () => {
     await client.query('truncate copied')
     await client.query("insert into copied values (5000, 'before', true)")
     // More than the server has read when it finds the one.
-    const rows = Array.from({ length: 100_000 }, (_, id): BatchRow => [BigInt(id), 'x'.repeat(50), false])
+    const rows = Array.from({ length: 100_000 }, (_, id) => ({
+      id: BigInt(id),
+      words: 'x'.repeat(50),
+      flag: false,
+    }))
     const outcomes = await Promise.allSettled([
       client.query('begin'),
       client.query('savepoint before_rows'),
       copyRows(client, COPIED, rows),
-      copyRows(client, COPIED, [[200_000n, 'behind', false]]),
+      copyRows(client, COPIED, [{ id: 200_000n, words: 'behind', flag: false }]),
       client.query('rollback to savepoint before_rows'),
       client.query("insert into copied values (300000, 'after', false)"),
       client.query('commit'),
@@ -84,7 +84,11 @@ describe('Rows that are copied', withOwnServer(), () => {
   })
 
   test('are refused where there is no such table, and the connection stays good', async () => {
-    const rows = Array.from({ length: 50_000 }, (_, id): BatchRow => [BigInt(id), 'x'.repeat(100), false])
+    const rows = Array.from({ length: 50_000 }, (_, id) => ({
+      id: BigInt(id),
+      words: 'x'.repeat(100),
+      flag: false,
+    }))
     await assert.rejects(copyRows(client, { ...COPIED, name: 'missing' }, rows), { code: '42P01' })
     assert.deepEqual((await client.query('select 1 as one')).rows, [{ one: 1 }])
   })

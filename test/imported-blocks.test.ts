@@ -478,7 +478,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await digestStore(copy, true), await digestStore(store, true))
       if (kind.name === 'sqlite') {
         const backup = join(temporaryFolder(t), 'backup.db')
-        await openStore(store).backup(backup)
+        await openStore(store).backup!(backup)
         assert.deepEqual(await digestStore(backup, true), await digestStore(store, true))
       }
       await ingestWell(t, copy, readRecording(SAMPLE))

@@ -11,7 +11,7 @@ import { RECORD_HEADER_BYTES } from '../src/records/record-framer.ts'
 import { decodeEvent } from '../src/resources/arrivals.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { tableOf } from '../src/store/tables.ts'
-import { mergeRows } from '../src/store/writing/write-batch.ts'
+import { mergeRows } from '../src/store/writing/merge-rows.ts'
 import {
   asset,
   busEvent,
@@ -363,11 +363,7 @@ test('the latest event by place describes a market and an asset, in whatever ord
   project(7n, [perpetual({ code: 'B' }), perpetual({ code: 'C' }), asset({ symbol: 'S' })])
   project(5n, [perpetual({ code: 'A' }), asset({ symbol: 'R' }), asset({ assetId: 'OTHER' })])
   const rowsOf = (name: string) => {
-    const table = tableOf(name)
-    const names = table.columns.map((column) => column.name)
-    return mergeRows(table, batch.rows.get(name)!).map((row) =>
-      Object.fromEntries(row.map((cell, index) => [names[index], cell])),
-    )
+    return mergeRows(tableOf(name), batch.rows.get(name)!)
   }
   assert.deepEqual(
     rowsOf('instruments').map((row) => [row.code, row.height, row.event_index, row.market_id]),

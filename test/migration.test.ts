@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import type { Cell } from '../src/store/tables.ts'
+import type { TextCell } from '../src/store/tables.ts'
 import { fileOf } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, runWell, startLyra } from './fixtures/program.ts'
@@ -147,7 +147,7 @@ test('a migration that the disk may have no room for is refused, and changes not
 })
 
 /** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
-async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
+async function schemaOf(kind: StoreKind, store: string): Promise<TextCell[][]> {
   if (kind.name === 'sqlite') {
     const database = new DatabaseSync(store)
     const rows = database
@@ -175,5 +175,5 @@ async function schemaOf(kind: StoreKind, store: string): Promise<Cell[][]> {
     rowMode: 'array',
   })
   await client.end()
-  return [...columns.rows, ...indexes.rows] as Cell[][]
+  return [...columns.rows, ...indexes.rows] as TextCell[][]
 }

@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { RESOURCES } from '../src/resources/resources.ts'
+import { defineTable, text } from '../src/resources/table.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
-import { type ColumnType, POINT, TABLES, type Table, tableOf } from '../src/store/tables.ts'
+import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/tables.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
@@ -123,12 +124,13 @@ for (const kind of STORE_KINDS) {
         'create table forgotten (id integer primary key); alter table gaps add column more text;',
       )
       const found = await readTables(kind.name, store)
-      const undone: Table = {
+      const undone = defineTable({
         name: 'undone',
         counted: null,
-        columns: [{ name: 'id', type: 'text', merge: 'newer' }],
-        keyLength: 1,
-      }
+        pruned: null,
+        columns: { id: text() },
+        key: ['id'],
+      })
       const changed = TABLES.map((table) =>
         table.name === 'checkpoints' ? { ...table, keyLength: 1 } : table,
       )
@@ -152,13 +154,4 @@ test('the tables that resources stand in or are made of are described', () => {
     if (storage.span !== undefined) tableOf(storage.span.table)
     if (storage.arrivals === 'block spans') assert.equal(storage.table, 'funding_period_data_points')
   }
-})
-
-test('the cells of a data point stand where its table has their columns', () => {
-  const names = tableOf('funding_period_data_points').columns.map(({ name }) => name)
-  const places = Object.keys(POINT).map((cell) =>
-    cell.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  )
-  assert.deepEqual(places, names)
-  assert.deepEqual(Object.values(POINT), [...names.keys()])
 })

@@ -20,7 +20,7 @@ import { KEPT } from '../resources/kept.ts'
 import { findStore } from '../store/open-store.ts'
 import { prunedBeforeOf } from '../store/readings/holdings.ts'
 import type { Store } from '../store/store.ts'
-import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
@@ -217,7 +217,7 @@ function lacks({ resourceGaps }: Side, { name }: Table, height: bigint): boolean
 async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> {
   const [row] = await reader.read(tableOf('pruned'), { after: null, upTo: null }, 1)
   const pruned = prunedBeforeOf(row?.slice(1))
-  const isBefore = (value: Cell | undefined, bound: string | null | undefined) =>
+  const isBefore = (value: TextCell | undefined, bound: string | null | undefined) =>
     bound !== null && bound !== undefined && value != null && BigInt(value) < BigInt(bound)
   return ({ name }, row) => {
     if (name === 'checkpoints') {
@@ -278,7 +278,7 @@ async function compareTable(
 }
 
 /** Whether a row of the store is an imported point: it may stand under another key than the event that it comes from. */
-function isImportedPoint({ store }: Comparison, table: Table, ours: readonly Cell[]): boolean {
+function isImportedPoint({ store }: Comparison, table: Table, ours: readonly TextCell[]): boolean {
   if (store.imported.length === 0 || table.name !== 'funding_period_data_points') return false
   return isWithin(store.imported, BigInt(namedRow(table, ours).height!))
 }
@@ -287,8 +287,8 @@ function isImportedPoint({ store }: Comparison, table: Table, ours: readonly Cel
 async function eventOfPoint(
   { store, files }: Comparison,
   table: Table,
-  point: readonly Cell[],
-): Promise<readonly Cell[] | null> {
+  point: readonly TextCell[],
+): Promise<readonly TextCell[] | null> {
   const { height, market, source, timestamp, seq } = namedRow(table, point)
   const marketId = [...store.markets].find(([, number]) => number === market)?.[0]
   const number = files.markets.get(marketId ?? '')
@@ -305,13 +305,13 @@ async function eventOfPoint(
     return event.seq === seq && BigInt(event.height!) >= BigInt(height!)
   })
   const ofBlock = events.filter((row) => namedRow(table, row).height === height)
-  const order = (a: readonly Cell[], b: readonly Cell[]) =>
+  const order = (a: readonly TextCell[], b: readonly TextCell[]) =>
     comparePlaces(namedRow(table, a), namedRow(table, b))
   return [...(ofBlock.length > 0 ? ofBlock : events)].sort(order).at(-1) ?? null
 }
 
 /** The market's number, the first column of points, differs from store to store. */
-function compareRowKeys(table: Table, a: readonly Cell[], b: readonly Cell[]): number {
+function compareRowKeys(table: Table, a: readonly TextCell[], b: readonly TextCell[]): number {
   const from = table.columns[0]!.name === 'market' ? 1 : 0
   const rest = { ...table, columns: table.columns.slice(from) }
   return compareKeys(rest, a.slice(from, table.keyLength), b.slice(from, table.keyLength))
@@ -324,8 +324,8 @@ function compareRowKeys(table: Table, a: readonly Cell[], b: readonly Cell[]): n
 function problemOf(
   { store, files, isPruned }: Comparison,
   table: Table,
-  ours: readonly Cell[] | null,
-  theirs: readonly Cell[] | null,
+  ours: readonly TextCell[] | null,
+  theirs: readonly TextCell[] | null,
 ): string | null {
   const our = ours === null ? null : namedRow(table, ours)
   const their = theirs === null ? null : namedRow(table, theirs)
@@ -356,7 +356,7 @@ function problemOf(
 
 const TIMES: readonly string[] = ['timestamp', 'block_timestamp', 'start_timestamp', 'end_timestamp']
 
-function isCutTime(name: string, ours: Cell, theirs: Cell): boolean {
+function isCutTime(name: string, ours: TextCell, theirs: TextCell): boolean {
   if (!TIMES.includes(name) || ours === null || theirs === null) return false
   return BigInt(ours) === cutToMicrosecond(BigInt(theirs))
 }
@@ -409,14 +409,14 @@ const isPlace = (name: string) => name === 'height' || name === 'event_index'
 /** Compares the providers of the markets whose lists come from the same event on both sides. */
 async function compareProviders(comparison: Comparison): Promise<number> {
   const { problems } = comparison
-  const sameLists = new Set<Cell>()
+  const sameLists = new Set<TextCell>()
   for await (const [ours, theirs] of pairsOf(comparison, tableOf('liquidity_provider_lists'))) {
     if (JSON.stringify(ours) === JSON.stringify(theirs)) sameLists.add(ours![0]!)
   }
   const table = tableOf('liquidity_providers')
   // Where a row last changed depends on the order in which blocks came.
   const values = table.columns.flatMap(({ name }, index) => (isPlace(name) ? [] : [index]))
-  const valuesOf = (row: readonly Cell[]) => JSON.stringify(values.map((index) => row[index]))
+  const valuesOf = (row: readonly TextCell[]) => JSON.stringify(values.map((index) => row[index]))
   let same = 0
   for await (const [ours, theirs] of pairsOf(comparison, table)) {
     const row = (ours ?? theirs)!

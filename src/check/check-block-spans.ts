@@ -1,4 +1,4 @@
-import type { Cell, Table, TableReader } from '../store/tables.ts'
+import type { Table, TableReader, TextCell } from '../store/tables.ts'
 import { type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
 import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import type { Problems } from './problems.ts'
@@ -7,7 +7,7 @@ import type { Problems } from './problems.ts'
 type Times = { first: bigint; last: bigint; points: number }
 
 /** What spans are of, as their key says before the run of blocks: a market, or a source of one. */
-type Owner = { key: readonly Cell[]; times: Map<bigint, Times> }
+type Owner = { key: readonly TextCell[]; times: Map<bigint, Times> }
 
 /**
  * Checks that every point lies within the span of the blocks that it came in. A wider span, or one without points,
@@ -65,7 +65,7 @@ export class BlockSpanCheck {
     this.#found = new Map()
   }
 
-  #ownerOf(row: NamedRow): Cell[] {
+  #ownerOf(row: NamedRow): TextCell[] {
     return this.#table.columns.slice(0, this.#table.keyLength - 1).map(({ name }) => row[name]!)
   }
 
@@ -83,7 +83,7 @@ export class BlockSpanCheck {
     )
   }
 
-  #report(owner: readonly Cell[], blocks: bigint, what: string): void {
+  #report(owner: readonly TextCell[], blocks: bigint, what: string): void {
     this.#problems.add(`${this.#table.name} (${[...owner, blocks].join(', ')})`, what)
   }
 }

@@ -1,6 +1,6 @@
 import { MAX_INT64, MIN_INT64 } from '../domain/integers.ts'
 import { type Bucket, compareCounted, countedPoints, type SeriesPoint } from '../domain/series.ts'
-import { type Cell, type TableReader, tableOf } from '../store/tables.ts'
+import { type TableReader, type TextCell, tableOf } from '../store/tables.ts'
 import { describeRow, type NamedRow, RowQueue, walkTable } from '../store/walk-table.ts'
 import { OpenBuckets } from '../store/writing/fill-series.ts'
 import { bucketRow, closingTime, LEVELS, type Level } from '../store/writing/write-series.ts'
@@ -10,7 +10,7 @@ const SERIES = tableOf('funding_period_series')
 const SPANS = tableOf('funding_period_spans')
 
 /** The starts of the periods of a market that have points, and the latest of them. */
-type Starts = { market: Cell; bySeq: Map<bigint, bigint>; last: bigint | null }
+type Starts = { market: TextCell; bySeq: Map<bigint, bigint>; last: bigint | null }
 
 /** A run while its points are read: those of one timestamp, and those carried over that count later. */
 type Run = {
@@ -112,7 +112,7 @@ export class SeriesCheck {
   async #compare(run: Run, { level, index, bucket }: Run['closed'][number]): Promise<void> {
     const number = { market: BigInt(run.market), source: BigInt(run.source) }
     const rows = run.rows.get(level)!
-    const expected = bucketRow(number, level, index, bucket).map((cell) =>
+    const expected = Object.values(bucketRow(number, level, index, bucket)).map((cell) =>
       cell === null ? null : String(cell),
     )
     for (;;) {

@@ -3,12 +3,12 @@ import { MAX_INT64 } from '../domain/integers.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import {
-  type Cell,
   keepsPlaces,
   keyOf,
   TABLES,
   type Table,
   type TableReader,
+  type TextCell,
   tableOf,
 } from '../store/tables.ts'
 import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
@@ -83,7 +83,7 @@ async function checkTables(
 ): Promise<void> {
   const heights = await checkStream(reader, problems, signal)
   const markets = await marketNumbers(reader, signal)
-  const lists = new Set<Cell>()
+  const lists = new Set<TextCell>()
   const series = new SeriesCheck(reader, problems)
   const imported = heights?.imported ?? []
   let unplaced = 0
@@ -92,7 +92,7 @@ async function checkTables(
     const spans = new SpanCheck(reader, markets, problems)
     const blockSpans = new BlockSpanCheck(BLOCK_SPANS, reader, problems)
     const importedSpans = new BlockSpanCheck(IMPORTED_SPANS, reader, problems)
-    let before: readonly Cell[] | null = null
+    let before: readonly TextCell[] | null = null
     rows[table.name] = 0
     for await (const chunk of walkTable(reader, table, {}, signal)) {
       rows[table.name]! += chunk.length
@@ -227,7 +227,7 @@ function isOfFile({ name }: Table, { height }: NamedRow): boolean {
 }
 
 /** What is wrong with the height that a row comes from. */
-function heightFault(height: Cell | undefined, heights: Heights | null): string | null {
+function heightFault(height: TextCell | undefined, heights: Heights | null): string | null {
   if (height === undefined || height === null || heights === null) return null
   const from = BigInt(height)
   const { first, last, missing } = heights
@@ -237,7 +237,7 @@ function heightFault(height: Cell | undefined, heights: Heights | null): string 
 }
 
 async function marketNumbers(reader: TableReader, signal: AbortSignal | undefined): Promise<MarketIds> {
-  const ids = new Map<Cell, Cell>()
+  const ids = new Map<TextCell, TextCell>()
   for await (const chunk of walkTable(reader, tableOf('markets'), {}, signal)) {
     for (const [number, id] of chunk) ids.set(number!, id!)
   }
@@ -245,14 +245,14 @@ async function marketNumbers(reader: TableReader, signal: AbortSignal | undefine
 }
 
 /** The id of a market, by its number. */
-type MarketIds = ReadonlyMap<Cell, Cell>
+type MarketIds = ReadonlyMap<TextCell, TextCell>
 
 /** Compares the spans of each market with its points, which come market by market. */
 class SpanCheck {
   readonly #reader: TableReader
   readonly #markets: MarketIds
   readonly #problems: Problems
-  #market: Cell = null
+  #market: TextCell = null
   #spans = new Map<string, Span>()
 
   constructor(reader: TableReader, markets: MarketIds, problems: Problems) {
@@ -282,7 +282,7 @@ class SpanCheck {
   /** Compares what the market's points have come to; the next market's may follow. */
   async compare(): Promise<void> {
     if (this.#market === null) return
-    const starts = new Map<Cell, Cell>()
+    const starts = new Map<TextCell, TextCell>()
     const id = this.#markets.get(this.#market) ?? ''
     for await (const chunk of walkTable(this.#reader, PERIODS, periodsOf(id))) {
       for (const row of chunk) starts.set(row[1]!, row[2]!)
@@ -297,11 +297,11 @@ class SpanCheck {
     this.#market = null
   }
 
-  #compareSpan(row: readonly Cell[], starts: ReadonlyMap<Cell, Cell>): void {
+  #compareSpan(row: readonly TextCell[], starts: ReadonlyMap<TextCell, TextCell>): void {
     const { seq, first_timestamp, last_timestamp, points, start_timestamp: start } = namedRow(SPANS, row)
     const known = starts.get(seq!) ?? null
     if (start !== known) {
-      const say = (time: Cell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
+      const say = (time: TextCell | undefined) => (time == null ? 'at no known time' : `at ${time}`)
       this.#problems.add(describeRow(SPANS, row), `it starts ${say(start)}, and its period ${say(known)}`)
     }
     const found = this.#spans.get(seq!)
@@ -319,7 +319,7 @@ class SpanCheck {
 }
 
 /** The rows of a market in a table whose key is market and seq. */
-const periodsOf = (market: Cell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
+const periodsOf = (market: TextCell) => ({ after: [market, '-1'], upTo: [market, MAX_INT64.toString()] })
 
 /** Spans of markets without any point, which no point leads to. */
 async function checkSpansWithoutPoints(
@@ -328,7 +328,7 @@ async function checkSpansWithoutPoints(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const points = tableOf('funding_period_data_points')
-  let market: Cell = null
+  let market: TextCell = null
   for await (const chunk of walkTable(reader, SPANS, {}, signal)) {
     for (const row of chunk) {
       if (row[0] === market) continue

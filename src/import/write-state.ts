@@ -8,7 +8,9 @@ import type {
 import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { projectEvent } from '../resources/arrivals.ts'
 import { put, type StreamPlace } from '../resources/batch.ts'
+import { fundingPeriodTable } from '../resources/funding-periods/table.ts'
 import { marketDataRow } from '../resources/market-data/row.ts'
+import { marketDataTable } from '../resources/market-data/table.ts'
 import {
   assetOf,
   fundingPeriodOf,
@@ -104,11 +106,20 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     const from = isStartFromEvents ? UNKNOWN : start
     const to = isLastFromEvents ? UNKNOWN : last
     batches.change(0, (batch) =>
-      put(batch, 'funding_periods', [
-        ...[event.marketId, event.seq, event.start, from.height, from.eventIndex, event.end],
-        ...[event.fundingPayment, event.fundingRate, event.internalTwap, event.externalTwap],
-        ...[to.height, to.eventIndex],
-      ]),
+      put(batch, fundingPeriodTable, {
+        market_id: event.marketId,
+        seq: event.seq,
+        start_timestamp: event.start,
+        start_height: from.height,
+        start_index: from.eventIndex,
+        end_timestamp: event.end,
+        funding_payment: event.fundingPayment,
+        funding_rate: event.fundingRate,
+        internal_twap: event.internalTwap,
+        external_twap: event.externalTwap,
+        height: to.height,
+        event_index: to.eventIndex,
+      }),
     )
     return true
   }
@@ -165,7 +176,7 @@ function marketFiguresWriter({ held, batches, tally }: StateWriting) {
     if (data === null) return false
     const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: data.index }
     const cells = marketDataRow(data.event, place)
-    if (cells !== null) batches.change(0, (batch) => put(batch, 'market_data', cells))
+    if (cells !== null) batches.change(0, (batch) => put(batch, marketDataTable, cells))
     return true
   }
 }

@@ -1,4 +1,5 @@
 import type { MarketDataEvent } from '../events/event.ts'
+import type { Table, TableRow } from './table.ts'
 
 /** Where in the stream a row comes from. An older event never replaces a newer one's row. */
 export type StreamPlace = {
@@ -6,12 +7,6 @@ export type StreamPlace = {
   /** The event's index within its block. */
   eventIndex: number
 }
-
-/** A value of a row to be written; where a table names a market by its number in the store, the market's id. */
-export type BatchCell = bigint | number | string | boolean | null
-
-/** A row to be written: the values of its table's columns (store/tables.ts), in their order. */
-export type BatchRow = readonly BatchCell[]
 
 /** A market's latest data: its list of providers replaces the one before, whole. */
 export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
@@ -26,7 +21,7 @@ export type Batch = {
   /** Imported heights whose events are among the rows: what the import brought for them goes before. */
   replacedImports: bigint[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
-  rows: Map<string, BatchRow[]>
+  rows: Map<string, TableRow[]>
   /** By market id; the newest of each. */
   liquidityProviderLists: Map<string, LiquidityProviderList>
 }
@@ -39,10 +34,15 @@ export function createBatch(): Batch {
 }
 
 /** Adds a row of a table. */
-export function put(batch: Batch, table: string, row: BatchRow): void {
-  const rows = batch.rows.get(table)
-  if (rows === undefined) batch.rows.set(table, [row])
+export function put<Row extends TableRow>(batch: Batch, { name }: Table<Row>, row: Row): void {
+  const rows = batch.rows.get(name)
+  if (rows === undefined) batch.rows.set(name, [row])
   else rows.push(row)
+}
+
+/** The rows of a table. */
+export function rowsOf<Row extends TableRow>({ rows }: Batch, { name }: Table<Row>): readonly Row[] {
+  return (rows.get(name) ?? []) as readonly TableRow[] as readonly Row[]
 }
 
 /**

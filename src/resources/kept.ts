@@ -1,23 +1,29 @@
 import type { Arrival } from './arrival.ts'
 import { auctionArrival } from './auctions/arrival.ts'
-import { auctionTables } from './auctions/table.ts'
+import { auctionTable } from './auctions/table.ts'
 import { checkpointArrival } from './checkpoints/arrival.ts'
 import { checkpoints } from './checkpoints/description.ts'
-import { checkpointTables } from './checkpoints/table.ts'
+import { checkpointTable } from './checkpoints/table.ts'
 import { dataPointArrival } from './funding-period-data-points/arrival.ts'
 import { fundingPeriodDataPoints } from './funding-period-data-points/description.ts'
-import { dataPointTables } from './funding-period-data-points/table.ts'
+import {
+  blockSpanTable,
+  dataPointTable,
+  importedSpanTable,
+  periodSpanTable,
+  seriesTable,
+} from './funding-period-data-points/table.ts'
 import { fundingPeriodArrival } from './funding-periods/arrival.ts'
 import { fundingPeriods } from './funding-periods/description.ts'
-import { fundingPeriodTables } from './funding-periods/table.ts'
+import { fundingPeriodTable } from './funding-periods/table.ts'
 import { assetArrival, instrumentArrival } from './instruments/arrival.ts'
 import { instruments } from './instruments/description.ts'
-import { instrumentTables } from './instruments/table.ts'
+import { assetTable, instrumentTable } from './instruments/table.ts'
 import { provisionArrival } from './liquidity-providers/arrival.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
-import { liquidityProviderTables } from './liquidity-providers/table.ts'
+import { providerListTable, providerTable, provisionTable } from './liquidity-providers/table.ts'
 import { marketDataArrival } from './market-data/arrival.ts'
-import { marketDataTables } from './market-data/table.ts'
+import { marketDataTable } from './market-data/table.ts'
 import type { Resource } from './resource.ts'
 import type { Table } from './table.ts'
 
@@ -47,36 +53,36 @@ export const KEPT: readonly Kept[] = [
     since: 0,
     resource: checkpoints,
     arrivals: [checkpointArrival],
-    tables: checkpointTables,
+    tables: [checkpointTable],
   },
   {
     name: 'fundingPeriods',
     since: 0,
     resource: fundingPeriods,
     arrivals: [fundingPeriodArrival],
-    tables: fundingPeriodTables,
+    tables: [fundingPeriodTable],
   },
   {
     name: 'fundingPeriodDataPoints',
     since: 0,
     resource: fundingPeriodDataPoints,
     arrivals: [dataPointArrival],
-    tables: dataPointTables,
+    tables: [dataPointTable, periodSpanTable, blockSpanTable, importedSpanTable, seriesTable],
   },
-  { name: 'auctions', since: 0, resource: null, arrivals: [auctionArrival], tables: auctionTables },
+  { name: 'auctions', since: 0, resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
   {
     name: 'instruments',
     since: 0,
     resource: instruments,
     arrivals: [instrumentArrival, assetArrival],
-    tables: instrumentTables,
+    tables: [instrumentTable, assetTable],
   },
-  { name: 'marketData', since: 1, resource: null, arrivals: [marketDataArrival], tables: marketDataTables },
+  { name: 'marketData', since: 1, resource: null, arrivals: [marketDataArrival], tables: [marketDataTable] },
   {
     name: 'liquidityProviders',
     since: 0,
     resource: liquidityProviders,
     arrivals: [provisionArrival],
-    tables: liquidityProviderTables,
+    tables: [provisionTable, providerListTable, providerTable],
   },
 ]

@@ -1,3 +1,9 @@
+import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
+import { DECIMAL } from '../events/left-out.ts'
+
+/** A value of a row to be written. */
+export type Cell = bigint | number | string | boolean | null
+
 /**
  * How a column's values are written as text: integers in decimal, booleans as 0 and 1. Digits are texts that nearly always
  * are integers: SQLite holds those as such (sqlite/run-steps.ts), so that a select has to cast them.
@@ -10,15 +16,37 @@ export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
  */
 export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum' | 'given'
 
-export type Column = { name: string; type: ColumnType; merge: MergeRule }
+/** A column of values of a type. */
+export type Column<Value extends Cell = Cell> = {
+  type: ColumnType
+  merge: MergeRule
+  /** Whether a value that is not null, as text, is one that Lyra writes. */
+  isRight: (value: string) => boolean
+  /** Never there: the type of the values. */
+  value?: Value
+}
 
-/** A table as every store has it; its key is its first columns. */
-export type Table = {
+export type NamedColumn = Column & { name: string }
+
+/** A row of a table, as text, by the names of its columns. */
+export type TextRow = Readonly<Record<string, string | null>>
+
+/** A row to be written, by the names of its columns. */
+export type TableRow = Readonly<Record<string, Cell>>
+
+/** The rows of a table. */
+export type RowOf<Of> = Of extends Table<infer Row> ? Row : never
+
+/** A table as every store has it. */
+export type Table<Row extends TableRow = TableRow> = {
   name: string
-  columns: readonly Column[]
+  columns: readonly NamedColumn[]
+  /** So many of the first columns are the key. */
   keyLength: number
   /** What reports call the rows that are written, `fundingPeriods`; null: they do not count them. */
   counted: string | null
+  /** Which rows `lyra prune` deletes; null: none. */
+  pruned: PruneColumns | null
   /**
    * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
@@ -29,15 +57,88 @@ export type Table = {
    * joined with them. The first machine alone holds the table where nothing is said.
    */
   spread?: 'market' | 'market_id' | 'everywhere'
+  /** What is wrong with a row whose values are right one by one. */
+  faultsOf?: (row: TextRow) => string[]
+  /** Never there: the type of the rows. */
+  row?: Row
 }
 
-const columnOf =
-  (type: ColumnType) =>
-  (name: string, merge: MergeRule = 'newer'): Column => ({ name, type, merge })
-export const integer = columnOf('integer')
-export const text = columnOf('text')
-export const digits = columnOf('digits')
-export const boolean = columnOf('boolean')
+/** The columns that say how old a row is: its time, Unix nanoseconds, and its height. */
+export type PruneColumns = { time: string; height: string }
+
+type Columns = Readonly<Record<string, Column>>
+
+type RowOfColumns<Of extends Columns> = {
+  readonly [Name in keyof Of & string]: Of[Name] extends Column<infer Value> ? Value : never
+}
+
+/**
+ * Describes a table.
+ *
+ * @throws {TypeError} if the key is not made of its first columns.
+ */
+export function defineTable<const Of extends Columns>({
+  columns,
+  key,
+  ...others
+}: Omit<Table, 'columns' | 'keyLength' | 'row'> & {
+  columns: Of
+  key: readonly (keyof Of & string)[]
+}): Table<RowOfColumns<Of>> {
+  const named = Object.entries(columns).map(([name, column]): NamedColumn => ({ name, ...column }))
+  for (const [index, name] of key.entries()) {
+    if (named[index]?.name !== name)
+      throw new TypeError(`${others.name}: its columns do not begin with its key`)
+  }
+  return { ...others, columns: named, keyLength: key.length }
+}
+
+/** Makes columns of a type; which values are right is to be said for each kind of them. */
+const columnsOf =
+  <Value extends Cell>(type: ColumnType, isRight: Column['isRight']) =>
+  (merge: MergeRule = 'newer'): Column<Value> => ({ type, merge, isRight })
+
+const isLowerCase = (value: string) => value === value.toLowerCase()
+
+const isBetween = (least: number, most: number) => (value: string) =>
+  /^-?\d+$/.test(value) && Number(value) >= least && Number(value) <= most
+
+export const integer = columnsOf<bigint>('integer', () => true)
+
+/** An integer from 0 on. */
+export const natural = columnsOf<bigint>('integer', (value) => /^\d+$/.test(value))
+
+export const positive = columnsOf<bigint>('integer', (value) => /^[1-9]\d*$/.test(value))
+
+/** An integer of a small range. */
+export const small = (least: number, most: number, merge?: MergeRule): Column<number> =>
+  columnsOf<number>('integer', isBetween(least, most))(merge)
+
+/** The number that a store has for a market; in a batch the market's id, which is replaced when the row is written. */
+export const marketNumber = columnsOf<bigint | string>('integer', () => true)
+
+export const marketId = columnsOf<string>('text', (value) => MARKET_ID.test(value) && isLowerCase(value))
+export const partyId = columnsOf<string>('text', (value) => PARTY_ID.test(value) && isLowerCase(value))
+export const lowerCase = columnsOf<string>('text', isLowerCase)
+export const text = columnsOf<string>('text', () => true)
+
+/** An integer from 0 on that may be beyond 64 bits, signed. */
+export const naturalText = columnsOf<string>('text', (value) => /^\d+$/.test(value))
+
+/** One of some words. */
+export const oneOf = (...words: readonly string[]): Column<string> =>
+  columnsOf<string>('text', (value) => words.includes(value))()
+
+/** A decimal number as the core writes it. */
+export const decimal = ({ orEmpty = false } = {}): Column<string> =>
+  columnsOf<string>('text', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
+export const digits = columnsOf<string>('digits', (value) => DECIMAL.test(value))
+
+export const boolean = columnsOf<boolean>('boolean', isBetween(0, 1))
+
+/** A column that may have no value. */
+export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value | null> =>
+  column as Column<Value | null>
 
 /** The event that a row comes from: the last columns of every table whose rows come from one. */
-export const place: readonly Column[] = [integer('height'), integer('event_index')]
+export const place = { height: natural(), event_index: small(0, 2 ** 31 - 1) } as const

@@ -80,10 +80,10 @@ export function changesOf(batch: Batch): Change[] | null {
       changes.set(`${name} ${scope}`, { resource: name, scope })
   }
   for (const [name, rows] of batch.rows) {
-    const at = marketColumn(tableOf(name))
+    const column = marketColumn(tableOf(name))
     // A provision may come from another market, whose page shows it no more.
-    if (at < 0 || name === 'liquidity_provisions') add(name, null)
-    else for (const scope of new Set(rows.map((row) => row[at] as string))) add(name, scope)
+    if (column === undefined || name === 'liquidity_provisions') add(name, null)
+    else for (const scope of new Set(rows.map((row) => row[column] as string))) add(name, scope)
   }
   for (const scope of batch.liquidityProviderLists.keys()) add('liquidity_provider_lists', scope)
   return [...changes.values()]

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { readStore } from './read-store.ts'
 import { readCoverage } from './readings/coverage.ts'
 import { type Store, StoreError } from './store.ts'
-import { type Cell, keyOf, TABLES, type Table, type TableReader, type TableWriter } from './tables.ts'
+import { keyOf, TABLES, type Table, type TableReader, type TableWriter, type TextCell } from './tables.ts'
 import { walkTable } from './walk-table.ts'
 
 /** Rows that are read, compared and written at a time. */
@@ -73,14 +73,14 @@ async function copyTable(
   { signal, onProgress }: CopyOptions,
 ): Promise<TableDigest> {
   const hash = createHash('sha256')
-  let after: readonly Cell[] | null = null
+  let after: readonly TextCell[] | null = null
   let rows = 0
   let written = 0
   for (let done = false; !done; ) {
     signal?.throwIfAborted()
     const chunk = await source.read(table, { after, upTo: null }, CHUNK_ROWS)
     done = chunk.length < CHUNK_ROWS
-    const upTo: readonly Cell[] | null = done ? null : keyOf(table, chunk.at(-1)!)
+    const upTo: readonly TextCell[] | null = done ? null : keyOf(table, chunk.at(-1)!)
     const known = await target.read(table, { after, upTo }, CHUNK_ROWS + 1)
     if (JSON.stringify(known) !== JSON.stringify(chunk)) {
       await target.replace(table, { after, upTo }, chunk)
@@ -105,6 +105,6 @@ export async function digestTable(table: Table, reader: TableReader): Promise<Ta
   return { table: table.name, rows, sha256: hash.digest('hex') }
 }
 
-function addRows(hash: Hash, rows: readonly (readonly Cell[])[]): void {
+function addRows(hash: Hash, rows: readonly (readonly TextCell[])[]): void {
   for (const row of rows) hash.update(`${JSON.stringify(row)}\n`)
 }

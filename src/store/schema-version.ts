@@ -36,7 +36,7 @@ const NOTE_LACK = `
 /** Notes what the blocks of a store of a version lack, once its schema is brought up to date: event files bring it. */
 export function* noteLacks({ oldest }: Schema, version: number): Steps {
   const added = KEPT.filter(({ since }) => version !== 0 && since > version - oldest)
-  yield { each: NOTE_LACK, values: added.map(({ name }) => [name]) }
+  yield { text: NOTE_LACK, values: added.map(({ name }) => [name]) }
 }
 
 /**

@@ -1,58 +1,71 @@
 import { KEPT } from '../resources/kept.ts'
-import { integer, type MergeRule, place, type Table, text } from '../resources/table.ts'
+import {
+  defineTable,
+  integer,
+  type MergeRule,
+  natural,
+  oneOf,
+  orNull,
+  place,
+  type Table,
+  text,
+} from '../resources/table.ts'
 
-export type { Column, ColumnType, MergeRule, Table } from '../resources/table.ts'
-
-/**
- * Where the row of a data point has its cells. Points are many: their rows are read by these numbers, since taking a row
- * apart by name leaves something to collect for each.
- */
-export const POINT = {
-  ...{ market: 0, source: 1, timestamp: 2, seq: 3 },
-  ...{ price: 4, twap: 5, height: 6, eventIndex: 7 },
-} as const
+export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/table.ts'
 
 /** A value of any column, as text; null where there is none. */
-export type Cell = string | null
+export type TextCell = string | null
+
+const TRAITS = { counted: null, pruned: null }
 
 /** Every table that holds what a store holds; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
-  {
+  defineTable({
+    ...TRAITS,
     name: 'markets',
-    counted: null,
-    columns: [integer('market'), text('market_id')],
-    keyLength: 1,
+    columns: { market: integer(), market_id: text() },
+    key: ['market'],
     spread: 'everywhere',
-  },
+  }),
   ...KEPT.flatMap(({ tables }) => tables),
-  {
+  defineTable({
+    ...TRAITS,
     name: 'kept_from',
-    counted: null,
-    columns: [text('resource'), integer('missing_from'), integer('height')],
-    keyLength: 2,
-  },
-  {
+    columns: { resource: text(), missing_from: integer(), height: natural() },
+    key: ['resource', 'missing_from'],
+  }),
+  defineTable({
+    ...TRAITS,
     name: 'pruned',
-    counted: null,
-    columns: [integer('id'), integer('before_timestamp'), integer('before_height')],
-    keyLength: 1,
-  },
-  {
+    columns: { id: integer(), before_timestamp: orNull(integer()), before_height: orNull(integer()) },
+    key: ['id'],
+  }),
+  defineTable({
+    ...TRAITS,
     name: 'gaps',
-    counted: null,
-    columns: [integer('from_height'), integer('to_height'), text('kind')],
-    keyLength: 1,
-  },
-  { name: 'imported', counted: null, columns: [integer('from_height'), integer('to_height')], keyLength: 1 },
-  {
+    columns: { from_height: integer(), to_height: integer(), kind: oneOf('missing', 'incomplete') },
+    key: ['from_height'],
+  }),
+  defineTable({
+    ...TRAITS,
+    name: 'imported',
+    columns: { from_height: integer(), to_height: integer() },
+    key: ['from_height'],
+  }),
+  defineTable({
+    ...TRAITS,
     name: 'stream',
-    counted: null,
-    columns: [
-      ...[integer('id'), text('chain_id'), integer('first_height'), integer('height')],
-      ...[integer('timestamp'), integer('began_height'), text('block_one_hashes')],
-    ],
-    keyLength: 1,
-  },
+    columns: {
+      id: integer(),
+      chain_id: text(),
+      first_height: integer(),
+      height: natural(),
+      timestamp: integer(),
+      began_height: integer(),
+      block_one_hashes: orNull(text()),
+    },
+    key: ['id'],
+  }),
 ]
 
 const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
@@ -68,9 +81,10 @@ export function tableOf(name: string): Table {
   return table
 }
 
-/** Where the rows of a table name their market, by number or id; -1 if they name none. */
-export function marketColumn({ columns }: Table): number {
-  return columns.findIndex(({ name }) => name === 'market' || name === 'market_id')
+/** The column by which the rows of a table name their market, by number or id; undefined if they name none. */
+export function marketColumn({ columns }: Table): 'market' | 'market_id' | undefined {
+  const found = columns.find(({ name }) => name === 'market' || name === 'market_id')
+  return found?.name as 'market' | 'market_id' | undefined
 }
 
 /** Whether the rows of a table come from events, whose places they keep. */
@@ -95,7 +109,7 @@ export function onConflict(table: Table, isImported: ((height: string) => string
   if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
     return `${head} ${all}`
   if (table.onlyIfDifferent) {
-    const values = others.filter((column) => !place.some((known) => known.name === column.name))
+    const values = others.filter((column) => !(column.name in place))
     const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
     // A row that an import has brought from before its blocks is at no place that anybody follows.
     return `${head} ${all} where ${differs.join(' or ')} or ${name}.height = 0`
@@ -127,22 +141,22 @@ export function onConflict(table: Table, isImported: ((height: string) => string
 }
 
 /** Rows of a table whose keys lie after `after` and not after `upTo`; null: from the first, to the last. */
-export type RowRange = { after: readonly Cell[] | null; upTo: readonly Cell[] | null }
+export type RowRange = { after: readonly TextCell[] | null; upTo: readonly TextCell[] | null }
 
 /** The tables of a store as they are, for moving and comparing stores. Reading is one snapshot. */
 export type TableReader = {
   /** Up to `limit` rows of a range, in the order of the key. */
-  read(table: Table, range: RowRange, limit: number): Promise<Cell[][]>
+  read(table: Table, range: RowRange, limit: number): Promise<TextCell[][]>
   close(): Promise<void>
 }
 
 export type TableWriter = TableReader & {
   /** Puts rows, all of the range, in the place of what the range holds; all of it, or nothing. */
-  replace(table: Table, range: RowRange, rows: readonly (readonly Cell[])[]): Promise<void>
+  replace(table: Table, range: RowRange, rows: readonly (readonly TextCell[])[]): Promise<void>
 }
 
 /** The key of a row. */
-export function keyOf({ keyLength }: Table, row: readonly Cell[]): readonly Cell[] {
+export function keyOf({ keyLength }: Table, row: readonly TextCell[]): readonly TextCell[] {
   return row.slice(0, keyLength)
 }
 

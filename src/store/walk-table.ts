@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Cell, keyOf, type RowRange, type Table, type TableReader } from './tables.ts'
+import { keyOf, type RowRange, type Table, type TableReader, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
 const CHUNK_ROWS = 5_000
 
 /** A row by the names of its columns. */
-export type NamedRow = Record<string, Cell>
+export type NamedRow = Record<string, TextCell>
 
-export function namedRow({ columns }: Table, row: readonly Cell[]): NamedRow {
+export function namedRow({ columns }: Table, row: readonly TextCell[]): NamedRow {
   return Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!]))
 }
 
@@ -17,7 +17,7 @@ export async function* walkTable(
   table: Table,
   { after = null, upTo = null }: Partial<RowRange> = {},
   signal?: AbortSignal,
-): AsyncGenerator<Cell[][], void, undefined> {
+): AsyncGenerator<TextCell[][], void, undefined> {
   let from = after
   for (;;) {
     // SQLite answers at once: what else there is to do, a signal say, gets its turn here.
@@ -31,7 +31,7 @@ export async function* walkTable(
 }
 
 /** How two keys of a table stand to each other: numbers by their value, texts by their bytes. */
-export function compareKeys({ columns }: Table, a: readonly Cell[], b: readonly Cell[]): number {
+export function compareKeys({ columns }: Table, a: readonly TextCell[], b: readonly TextCell[]): number {
   for (const [index, left] of a.entries()) {
     const right = b[index]!
     if (left === right) continue
@@ -42,12 +42,12 @@ export function compareKeys({ columns }: Table, a: readonly Cell[], b: readonly 
 }
 
 /** `funding_period_data_points (1, 2, 1696500003000000000, 0)` */
-export function describeRow(table: Table, row: readonly Cell[]): string {
+export function describeRow(table: Table, row: readonly TextCell[]): string {
   return `${table.name} (${keyOf(table, row).join(', ')})`
 }
 
 /** Rows that come many at a time, taken one by one. */
-export class RowQueue<Row = Cell[]> {
+export class RowQueue<Row = TextCell[]> {
   readonly #chunks: AsyncGenerator<readonly Row[]>
   #rows: readonly Row[] = []
   #at = 0

@@ -9,7 +9,7 @@ import type {
 import type { TwapMethod } from '../funding/market-verifier.ts'
 import { isNotOlder, type StreamPlace } from '../resources/batch.ts'
 import type { PrunedBefore } from '../store/store.ts'
-import type { Cell, RowRange, Table, TableReader } from '../store/tables.ts'
+import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
 import { type NamedRow, namedRow, RowQueue, walkTable } from '../store/walk-table.ts'
 import type { UnknownReason } from './counts.ts'
@@ -264,8 +264,8 @@ export class StoredMarket {
 
 /** The rows of a market, of a table whose key continues with a seq or height, or that and an event's index. */
 function ofMarket({ keyLength }: Table, market: string): RowRange {
-  const lowest: Cell[] = [market, '-1', '-1']
-  const highest: Cell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]
+  const lowest: TextCell[] = [market, '-1', '-1']
+  const highest: TextCell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]
   return { after: lowest.slice(0, keyLength), upTo: highest.slice(0, keyLength) }
 }
 

@@ -5,6 +5,7 @@ import { type LeftOutSink, unlessFault } from '../../events/left-out.ts'
 import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { auctionTable } from './table.ts'
 
 export const auctionArrival: Arrival<AuctionEvent> = {
   kind: 'auction',
@@ -13,7 +14,15 @@ export const auctionArrival: Arrival<AuctionEvent> = {
   decode: decodeAuction,
   /** Every auction event is kept. */
   project: (batch, { marketId, openingAuction, leave, start, end }, { height, eventIndex }) => {
-    put(batch, 'auctions', [marketId, height, eventIndex, openingAuction, leave, start, end])
+    put(batch, auctionTable, {
+      market_id: marketId,
+      height,
+      event_index: eventIndex,
+      opening_auction: openingAuction,
+      leave,
+      start_timestamp: start,
+      end_timestamp: end,
+    })
   },
 }
 

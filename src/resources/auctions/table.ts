@@ -1,14 +1,17 @@
-import { boolean, integer, place, type Table, text } from '../table.ts'
+import { boolean, defineTable, integer, marketId, place } from '../table.ts'
 
-export const auctionTables: readonly Table[] = [
-  {
-    name: 'auctions',
-    counted: 'auctions',
-    columns: [
-      ...[text('market_id'), ...place, boolean('opening_auction'), boolean('leave')],
-      ...[integer('start_timestamp'), integer('end_timestamp')],
-    ],
-    keyLength: 3,
-    spread: 'market_id',
+export const auctionTable = defineTable({
+  name: 'auctions',
+  counted: 'auctions',
+  pruned: null,
+  columns: {
+    market_id: marketId(),
+    ...place,
+    opening_auction: boolean(),
+    leave: boolean(),
+    start_timestamp: integer(),
+    end_timestamp: integer(),
   },
-]
+  key: ['market_id', 'height', 'event_index'],
+  spread: 'market_id',
+})

@@ -5,6 +5,7 @@ import { isKey, type LeftOutReason, type LeftOutSink, unlessFault } from '../../
 import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { checkpointTable } from './table.ts'
 
 export const checkpointArrival: Arrival<CheckpointEvent> = {
   kind: 'checkpoint',
@@ -13,7 +14,14 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
   decode: decodeCheckpoint,
   /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
   project: (batch, { atBlock, hash, blockHash }, { height, eventIndex }, blockTimestamp) => {
-    put(batch, 'checkpoints', [atBlock, hash, blockHash, blockTimestamp, height, eventIndex])
+    put(batch, checkpointTable, {
+      at_block: atBlock,
+      hash,
+      block_hash: blockHash,
+      block_timestamp: blockTimestamp,
+      height,
+      event_index: eventIndex,
+    })
   },
 }
 

@@ -1,10 +1,9 @@
-import { integer, place, type Table, text } from '../table.ts'
+import { defineTable, integer, natural, place, text } from '../table.ts'
 
-export const checkpointTables: readonly Table[] = [
-  {
-    name: 'checkpoints',
-    counted: 'checkpoints',
-    columns: [integer('at_block'), text('hash'), text('block_hash'), integer('block_timestamp'), ...place],
-    keyLength: 2,
-  },
-]
+export const checkpointTable = defineTable({
+  name: 'checkpoints',
+  counted: 'checkpoints',
+  pruned: { time: 'block_timestamp', height: 'at_block' },
+  columns: { at_block: natural(), hash: text(), block_hash: text(), block_timestamp: integer(), ...place },
+  key: ['at_block', 'hash'],
+})

@@ -12,6 +12,7 @@ import {
 import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { dataPointTable } from './table.ts'
 
 export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   kind: 'funding-period-data-point',
@@ -20,16 +21,16 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   decode: decodeDataPoint,
   /** Every data point is kept. */
   project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, eventIndex }) => {
-    put(batch, 'funding_period_data_points', [
-      marketId,
+    put(batch, dataPointTable, {
+      market: marketId,
       source,
       timestamp,
       seq,
       price,
       twap,
       height,
-      eventIndex,
-    ])
+      event_index: eventIndex,
+    })
   },
 }
 

@@ -1,60 +1,103 @@
-import { digits, integer, place, type Table, text } from '../table.ts'
+import {
+  decimal,
+  defineTable,
+  digits,
+  integer,
+  marketNumber,
+  natural,
+  orNull,
+  place,
+  positive,
+  type RowOf,
+  small,
+  type TextRow,
+} from '../table.ts'
 
-export const dataPointTables: readonly Table[] = [
-  {
-    name: 'funding_period_data_points',
-    counted: 'fundingPeriodDataPoints',
-    columns: [
-      ...[integer('market'), integer('source'), integer('timestamp'), integer('seq')],
-      ...[digits('price'), digits('twap'), ...place],
-    ],
-    keyLength: 4,
-    spread: 'market',
+export const dataPointTable = defineTable({
+  name: 'funding_period_data_points',
+  counted: 'fundingPeriodDataPoints',
+  pruned: { time: 'timestamp', height: 'height' },
+  columns: {
+    market: marketNumber(),
+    source: small(0, 2),
+    timestamp: integer(),
+    seq: natural(),
+    price: digits(),
+    twap: digits(),
+    ...place,
   },
-  {
-    name: 'funding_period_spans',
-    counted: null,
-    columns: [
-      ...[integer('market'), integer('seq'), integer('first_timestamp', 'least')],
-      ...[integer('last_timestamp', 'greatest'), integer('points', 'sum')],
-      // The start of the period as its series were written with it; null if the period is not stored.
-      integer('start_timestamp', 'given'),
-    ],
-    keyLength: 2,
-    spread: 'market',
+  key: ['market', 'source', 'timestamp', 'seq'],
+  spread: 'market',
+})
+
+/** A data point to be written, with the number of its market. */
+export type PointRow = RowOf<typeof dataPointTable> & { market: bigint }
+
+const ends = { first_timestamp: integer('least'), last_timestamp: integer('greatest') }
+
+const faultsOf = ({ first_timestamp: first, last_timestamp: last }: TextRow) =>
+  BigInt(first!) > BigInt(last!) ? ['it ends before it begins'] : []
+
+/** The points of a period: their first and last time, and how many they are. */
+export const periodSpanTable = defineTable({
+  name: 'funding_period_spans',
+  counted: null,
+  pruned: null,
+  columns: {
+    market: marketNumber(),
+    seq: natural(),
+    ...ends,
+    points: positive('sum'),
+    // The start of the period as its series were written with it; null if the period is not stored.
+    start_timestamp: orNull(integer('given')),
   },
-  {
-    name: 'funding_period_block_spans',
-    counted: null,
-    columns: [
-      ...[integer('market'), integer('blocks')],
-      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
-    ],
-    keyLength: 2,
-    spread: 'market',
+  key: ['market', 'seq'],
+  spread: 'market',
+  faultsOf,
+})
+
+export const blockSpanTable = defineTable({
+  name: 'funding_period_block_spans',
+  counted: null,
+  pruned: null,
+  columns: { market: marketNumber(), blocks: natural(), ...ends },
+  key: ['market', 'blocks'],
+  spread: 'market',
+  faultsOf,
+})
+
+/** Of imported points, which go again once their blocks come from events. */
+export const importedSpanTable = defineTable({
+  name: 'funding_period_imported_spans',
+  counted: null,
+  pruned: null,
+  columns: { market: marketNumber(), source: small(0, 2), blocks: natural(), ...ends },
+  key: ['market', 'source', 'blocks'],
+  spread: 'market',
+  faultsOf,
+})
+
+/** Least and greatest are null where they are among first and last (domain/series.ts). */
+export const seriesTable = defineTable({
+  name: 'funding_period_series',
+  counted: null,
+  pruned: null,
+  columns: {
+    market: marketNumber(),
+    source: small(0, 2),
+    seconds: natural(),
+    bucket: integer(),
+    points: positive(),
+    price_first: decimal(),
+    price_last: decimal(),
+    price_minimum: orNull(decimal()),
+    price_maximum: orNull(decimal()),
+    twap_first: decimal(),
+    twap_last: decimal(),
+    twap_minimum: orNull(decimal()),
+    twap_maximum: orNull(decimal()),
+    seq: natural(),
   },
-  {
-    // Of imported points, which go again once their blocks come from events.
-    name: 'funding_period_imported_spans',
-    counted: null,
-    columns: [
-      ...[integer('market'), integer('source'), integer('blocks')],
-      ...[integer('first_timestamp', 'least'), integer('last_timestamp', 'greatest')],
-    ],
-    keyLength: 3,
-    spread: 'market',
-  },
-  {
-    // Least and greatest are null where they are among first and last (domain/series.ts).
-    name: 'funding_period_series',
-    counted: null,
-    columns: [
-      ...[integer('market'), integer('source'), integer('seconds'), integer('bucket'), integer('points')],
-      ...[text('price_first'), text('price_last'), text('price_minimum'), text('price_maximum')],
-      ...[text('twap_first'), text('twap_last'), text('twap_minimum'), text('twap_maximum')],
-      integer('seq'),
-    ],
-    keyLength: 4,
-    spread: 'market',
-  },
-]
+  key: ['market', 'source', 'seconds', 'bucket'],
+  spread: 'market',
+})

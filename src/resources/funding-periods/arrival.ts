@@ -13,6 +13,7 @@ import {
 import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { fundingPeriodTable } from './table.ts'
 
 /**
  * A store that came from version 0.1.0 does not know from which events periods have their starts. The blocks that bring its
@@ -26,10 +27,20 @@ export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
   project: (batch, event, { height, eventIndex }) => {
     const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
-    put(batch, 'funding_periods', [
-      ...[marketId, seq, start, height, eventIndex, end, fundingPayment, fundingRate],
-      ...[internalTwap, externalTwap, height, eventIndex],
-    ])
+    put(batch, fundingPeriodTable, {
+      market_id: marketId,
+      seq,
+      start_timestamp: start,
+      start_height: height,
+      start_index: eventIndex,
+      end_timestamp: end,
+      funding_payment: fundingPayment,
+      funding_rate: fundingRate,
+      internal_twap: internalTwap,
+      external_twap: externalTwap,
+      height,
+      event_index: eventIndex,
+    })
   },
 }
 

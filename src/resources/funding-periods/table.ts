@@ -1,17 +1,23 @@
-import { integer, place, type Table, text } from '../table.ts'
+import { decimal, defineTable, integer, marketId, natural, orNull, place, small, text } from '../table.ts'
 
-export const fundingPeriodTables: readonly Table[] = [
-  {
-    // The start is the earliest event's, all else the latest's. Before the points, whose series depend on it.
-    name: 'funding_periods',
-    counted: 'fundingPeriods',
-    columns: [
-      ...[text('market_id'), integer('seq'), integer('start_timestamp', 'earliest')],
-      ...[integer('start_height', 'earliest'), integer('start_index', 'earliest')],
-      ...[integer('end_timestamp'), text('funding_payment'), text('funding_rate')],
-      ...[text('internal_twap'), text('external_twap'), ...place],
-    ],
-    keyLength: 2,
-    spread: 'market_id',
+/** The start is the earliest event's, all else the latest's. Before the points, whose series depend on it. */
+export const fundingPeriodTable = defineTable({
+  name: 'funding_periods',
+  counted: 'fundingPeriods',
+  pruned: null,
+  columns: {
+    market_id: marketId(),
+    seq: natural(),
+    start_timestamp: integer('earliest'),
+    start_height: natural('earliest'),
+    start_index: small(0, 2 ** 31 - 1, 'earliest'),
+    end_timestamp: orNull(integer()),
+    funding_payment: orNull(text()),
+    funding_rate: orNull(text()),
+    internal_twap: orNull(decimal()),
+    external_twap: orNull(decimal()),
+    ...place,
   },
-]
+  key: ['market_id', 'seq'],
+  spread: 'market_id',
+})

@@ -4,6 +4,7 @@ import { PRODUCTS } from '../../events/market-enums.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { decodeAsset, decodeInstrument } from './decode.ts'
+import { assetTable, instrumentTable } from './table.ts'
 
 export const instrumentArrival: Arrival<InstrumentEvent> = {
   kind: 'market',
@@ -13,12 +14,26 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
   /** A market's latest event describes it. */
   project: (batch, event, { height, eventIndex }) => {
     const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset, funding } = event
-    put(batch, 'instruments', [
-      ...[marketId, code, name, PRODUCTS.indexOf(product), quoteName, event.decimalPlaces],
-      ...[event.positionDecimalPlaces, state, tradingMode, settlementAsset, funding?.interestRate ?? null],
-      ...[funding?.clampLowerBound ?? null, funding?.clampUpperBound ?? null, funding?.scalingFactor ?? null],
-      ...[funding?.lowerBound ?? null, funding?.upperBound ?? null, height, eventIndex],
-    ])
+    put(batch, instrumentTable, {
+      market_id: marketId,
+      code,
+      name,
+      product: BigInt(PRODUCTS.indexOf(product)),
+      quote_name: quoteName,
+      decimal_places: event.decimalPlaces,
+      position_decimal_places: event.positionDecimalPlaces,
+      state,
+      trading_mode: tradingMode,
+      settlement_asset: settlementAsset,
+      interest_rate: funding?.interestRate ?? null,
+      clamp_lower_bound: funding?.clampLowerBound ?? null,
+      clamp_upper_bound: funding?.clampUpperBound ?? null,
+      scaling_factor: funding?.scalingFactor ?? null,
+      rate_lower_bound: funding?.lowerBound ?? null,
+      rate_upper_bound: funding?.upperBound ?? null,
+      height,
+      event_index: eventIndex,
+    })
   },
 }
 
@@ -29,6 +44,14 @@ export const assetArrival: Arrival<AssetEvent> = {
   decode: (envelope, leaveOut) => decodeAsset(bodyOf(envelope), leaveOut),
   /** An asset's latest event describes it. */
   project: (batch, { assetId, name, symbol, decimals, status }, { height, eventIndex }) => {
-    put(batch, 'assets', [assetId, name, symbol, decimals, status, height, eventIndex])
+    put(batch, assetTable, {
+      asset_id: assetId,
+      name,
+      symbol,
+      decimals,
+      status,
+      height,
+      event_index: eventIndex,
+    })
   },
 }

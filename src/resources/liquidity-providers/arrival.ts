@@ -5,6 +5,7 @@ import { isKey, type LeftOutReason, type LeftOutSink, unlessFault } from '../../
 import { bytesOf, uint } from '../../events/wire-reader.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
+import { provisionTable } from './table.ts'
 
 export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   kind: 'liquidity-provision',
@@ -13,7 +14,14 @@ export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   decode: decodeProvision,
   /** A provision's latest status counts. */
   project: (batch, { provisionId, marketId, partyId, status }, { height, eventIndex }) => {
-    put(batch, 'liquidity_provisions', [provisionId, marketId, partyId, status, height, eventIndex])
+    put(batch, provisionTable, {
+      provision_id: provisionId,
+      market_id: marketId,
+      party_id: partyId,
+      status,
+      height,
+      event_index: eventIndex,
+    })
   },
 }
 

@@ -1,26 +1,64 @@
-import { integer, place, type Table, text } from '../table.ts'
+import {
+  defineTable,
+  lowerCase,
+  marketId,
+  orNull,
+  partyId,
+  place,
+  small,
+  type TextRow,
+  text,
+} from '../table.ts'
 
-export const liquidityProviderTables: readonly Table[] = [
-  {
-    name: 'liquidity_provisions',
-    counted: 'liquidityProvisions',
-    columns: [text('provision_id'), text('market_id'), text('party_id'), integer('status'), ...place],
-    keyLength: 1,
-    spread: 'everywhere',
+export const provisionTable = defineTable({
+  name: 'liquidity_provisions',
+  counted: 'liquidityProvisions',
+  pruned: null,
+  columns: {
+    provision_id: lowerCase(),
+    market_id: marketId(),
+    party_id: partyId(),
+    status: small(0, 6),
+    ...place,
   },
-  {
-    name: 'liquidity_provider_lists',
-    counted: null,
-    columns: [text('market_id'), ...place],
-    keyLength: 1,
-    spread: 'market_id',
-  },
-  {
-    name: 'liquidity_providers',
-    counted: 'liquidityProviders',
-    columns: [text('market_id'), text('party_id'), text('fee_share'), text('sla'), ...place],
-    keyLength: 2,
-    onlyIfDifferent: true,
-    spread: 'market_id',
-  },
-]
+  key: ['provision_id'],
+  spread: 'everywhere',
+})
+
+/** From which market data a market's list of providers is. */
+export const providerListTable = defineTable({
+  name: 'liquidity_provider_lists',
+  counted: null,
+  pruned: null,
+  columns: { market_id: marketId(), ...place },
+  key: ['market_id'],
+  spread: 'market_id',
+})
+
+/** Fee share and SLA are the JSON that is answered. */
+export const providerTable = defineTable({
+  name: 'liquidity_providers',
+  counted: 'liquidityProviders',
+  pruned: null,
+  columns: { market_id: marketId(), party_id: partyId(), fee_share: text(), sla: orNull(text()), ...place },
+  key: ['market_id', 'party_id'],
+  onlyIfDifferent: true,
+  spread: 'market_id',
+  faultsOf,
+})
+
+function faultsOf({ party_id: party, fee_share: feeShare, sla }: TextRow): string[] {
+  return Object.entries({ fee_share: feeShare, sla }).flatMap(([name, json]) =>
+    json == null || partyOf(json) === party
+      ? []
+      : [`${name} is not an element of this party: ${json.slice(0, 100)}`],
+  )
+}
+
+function partyOf(json: string): unknown {
+  try {
+    return (JSON.parse(json) as { party?: unknown } | null)?.party
+  } catch {
+    return undefined
+  }
+}

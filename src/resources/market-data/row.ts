@@ -1,22 +1,33 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { MarketDataEvent, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
-import type { BatchRow, StreamPlace } from '../batch.ts'
+import type { StreamPlace } from '../batch.ts'
+import type { RowOf } from '../table.ts'
+import type { marketDataTable } from './table.ts'
 
 /** How a market stood at its latest data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(
   { marketId, figures }: MarketDataEvent,
   { height, eventIndex }: StreamPlace,
-): BatchRow | null {
+): RowOf<typeof marketDataTable> | null {
   if (figures === null) return null
   const { timestamp, markPrice, openInterest, state, tradingMode, perpetual } = figures
   const estimate = perpetual !== null && isKept(perpetual) ? perpetual : null
-  return [
-    ...[marketId, timestamp, markPrice, openInterest.toString(), state, tradingMode],
-    ...[estimate?.fundingPayment ?? null, estimate?.fundingRate ?? null],
-    ...[estimate?.internalTwap ?? null, estimate?.externalTwap ?? null],
-    ...[estimate?.seq ?? 0n, height, eventIndex],
-  ]
+  return {
+    market_id: marketId,
+    timestamp,
+    mark_price: markPrice,
+    open_interest: openInterest.toString(),
+    market_state: state,
+    trading_mode: tradingMode,
+    funding_payment: estimate?.fundingPayment ?? null,
+    funding_rate: estimate?.fundingRate ?? null,
+    internal_twap: estimate?.internalTwap ?? null,
+    external_twap: estimate?.externalTwap ?? null,
+    seq: estimate?.seq ?? 0n,
+    height,
+    event_index: eventIndex,
+  }
 }
 
 function isKept({ seq, fundingPayment, fundingRate, internalTwap, externalTwap }: PerpetualData): boolean {

@@ -1,15 +1,36 @@
-import { integer, place, type Table, text } from '../table.ts'
+import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
+import {
+  decimal,
+  defineTable,
+  integer,
+  marketId,
+  natural,
+  naturalText,
+  orNull,
+  place,
+  small,
+  text,
+} from '../table.ts'
 
-export const marketDataTables: readonly Table[] = [
-  {
-    name: 'market_data',
-    counted: null,
-    columns: [
-      ...[text('market_id'), integer('timestamp'), text('mark_price'), text('open_interest')],
-      ...[integer('market_state'), integer('trading_mode'), text('funding_payment'), text('funding_rate')],
-      ...[text('internal_twap'), text('external_twap'), integer('seq'), ...place],
-    ],
-    keyLength: 1,
-    spread: 'market_id',
+/** The latest of each market. */
+export const marketDataTable = defineTable({
+  name: 'market_data',
+  counted: null,
+  pruned: null,
+  columns: {
+    market_id: marketId(),
+    timestamp: integer(),
+    mark_price: decimal({ orEmpty: true }),
+    open_interest: naturalText(),
+    market_state: small(0, MARKET_STATES.length - 1),
+    trading_mode: small(0, TRADING_MODES.length - 1),
+    funding_payment: orNull(text()),
+    funding_rate: orNull(text()),
+    internal_twap: orNull(decimal()),
+    external_twap: orNull(decimal()),
+    seq: natural(),
+    ...place,
   },
-]
+  key: ['market_id'],
+  spread: 'market_id',
+})

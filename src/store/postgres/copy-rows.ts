@@ -1,6 +1,6 @@
 import type { Connection } from 'pg'
 import { isDigits } from '../../domain/compare-numbers.ts'
-import type { BatchCell, BatchRow } from '../../resources/batch.ts'
+import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Table } from '../tables.ts'
 import { openedDriver, type Queryable } from './connection.ts'
 
@@ -20,11 +20,11 @@ type CopyConnection = Connection & {
 export async function copyRows(
   client: Queryable,
   { name, columns }: Table,
-  rows: readonly BatchRow[],
+  rows: readonly TableRow[],
 ): Promise<void> {
   const { Query } = openedDriver()
   const text = `copy ${name} (${columns.map((column) => column.name).join(', ')}) from stdin`
-  const data = copyText(rows)
+  const data = copyText(columns, rows)
   await new Promise<void>((resolve, reject) => {
     const query = new Query(text, (error) => (error ? reject(error) : resolve()))
     const ofCopy = {
@@ -43,20 +43,20 @@ export async function copyRows(
 }
 
 /** Rows in the text format of `copy`. */
-function copyText(rows: readonly BatchRow[]): Buffer {
+function copyText(columns: Table['columns'], rows: readonly TableRow[]): Buffer {
   const writer = new TextWriter()
-  const last: BatchCell[] = []
+  const last: Cell[] = []
   const texts: string[] = []
   for (const row of rows) {
-    for (let at = 0; at < row.length; at++) {
-      const cell = row[at]!
+    for (let at = 0; at < columns.length; at++) {
+      const cell = row[columns[at]!.name]!
       // Markets, periods and blocks mostly are those of the row before.
       if (cell !== last[at]) {
         last[at] = cell
         texts[at] = cellText(cell)
       }
       writer.add(texts[at]!)
-      writer.end(at + 1 < row.length ? TAB : NEWLINE)
+      writer.end(at + 1 < columns.length ? TAB : NEWLINE)
     }
   }
   return writer.written
@@ -68,7 +68,7 @@ const NEWLINE = 0x0a
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
 /** A cell as `copy` takes it. */
-function cellText(cell: BatchCell): string {
+function cellText(cell: Cell): string {
   if (cell === null) return '\\N'
   if (typeof cell !== 'string') return String(cell)
   // As numbers are, which are most of what is copied.

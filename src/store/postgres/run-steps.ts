@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HeightRange } from '../../domain/coverage.ts'
-import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import { type ColumnType, onConflict, POINT, type Table } from '../tables.ts'
-import type { Steps, WriteStep } from '../writing/steps.ts'
-import { countPairs, mergeRows } from '../writing/write-batch.ts'
+import { type ColumnType, onConflict, type Table } from '../tables.ts'
+import { mergeRows } from '../writing/merge-rows.ts'
+import { countPairs, type RowStep, type Steps, type WriteStep } from '../writing/steps.ts'
 import { type Parameter, type Queryable, rowsOf, rowsOnce } from './connection.ts'
 import { copyRows } from './copy-rows.ts'
 import { isDuplicateKey } from './errors.ts'
@@ -49,33 +49,35 @@ export async function runSteps<Result>(
   return step.value
 }
 
-const isAnswered = (step: WriteStep) => 'each' in step || step.countsNew
+type CountBy = NonNullable<RowStep['countNewBy']>
+
+const isAnswered = (step: WriteStep) => 'text' in step || step.countNewBy !== undefined
 
 async function runStep(client: Queryable, step: WriteStep, isSpread: boolean): Promise<Row[][]> {
-  if ('each' in step) {
+  if ('text' in step) {
     const results: Row[][] = []
     for (let at = 0; at < step.values.length; at += SENT_AHEAD) {
       const some = step.values.slice(at, at + SENT_AHEAD)
       results.push(
-        ...(await Promise.all(some.map((values) => rowsOf(client, step.each, values.map(textOf))))),
+        ...(await Promise.all(some.map((values) => rowsOf(client, step.text, values.map(sentText))))),
       )
     }
     return results
   }
-  const { table, countsNew, besideImports } = step
-  const rows = countsNew ? step.rows : mergeRows(table, step.rows)
+  const { table, countNewBy, besideImports } = step
+  const rows = countNewBy === undefined ? mergeRows(table, step.rows) : step.rows
   if (rows.length === 0) return []
-  if (countsNew && !isSpread) {
-    const counts = await insertNew(client, table, rows)
+  if (countNewBy !== undefined && !isSpread) {
+    const counts = await insertNew(client, table, rows, countNewBy)
     if (counts !== null) return [counts]
   }
   const insert =
     isSpread && rows.length <= FEW_ROWS ? insertOfValues(table, rows) : insertOfArrays(table, rows)
-  if (!countsNew) {
+  if (countNewBy === undefined) {
     await upsert(client, insert, table, besideImports)
     return []
   }
-  const counts = await countNew(client, insert)
+  const counts = await countNew(client, insert, countNewBy)
   const inserted = counts.reduce((sum, [, , count]) => sum + Number(count), 0)
   if (inserted < rows.length) await upsert(client, insert, table, besideImports)
   return [counts]
@@ -112,23 +114,23 @@ const head = ({ name, columns }: Table) =>
   `insert into ${name} (${columns.map((column) => column.name).join(', ')})`
 
 /** Rows that come as one array for each column. */
-function insertOfArrays(table: Table, rows: readonly BatchRow[]): Insert {
+function insertOfArrays(table: Table, rows: readonly TableRow[]): Insert {
   const { columns } = table
   const arrays = columns.map(({ type }, index) => `$${index + 1}::${COLUMN_TYPES[type]}[]`).join(', ')
   return {
     text: `${head(table)} select * from unnest(${arrays})`,
-    values: columns.map((_, index) => arrayText(rows, index)),
+    values: columns.map(({ name }) => arrayText(rows, (row) => row[name]!)),
     isFixed: true,
   }
 }
 
 /** A column of rows as the text of an array: the driver's own takes several times as long. */
-export function arrayText(rows: readonly BatchRow[], index: number): string {
+export function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell): string {
   let text = ''
-  let last: BatchCell | undefined
+  let last: Cell | undefined
   let lastText = ''
   for (const row of rows) {
-    const cell = row[index]!
+    const cell = cellOf(row)
     // Markets, periods and blocks mostly are those of the row before.
     if (cell !== last) {
       last = cell
@@ -142,17 +144,17 @@ export function arrayText(rows: readonly BatchRow[], index: number): string {
 /** Texts that stand in an array as they are; the word that stands for null is none of them. */
 const PLAIN = /^(?!null$)[\w.+-]+$/i
 
-function elementText(cell: BatchCell): string {
+function elementText(cell: Cell): string {
   if (cell === null) return 'null'
   const text = String(cell)
   return typeof cell !== 'string' || PLAIN.test(text) ? text : `"${text.replaceAll(/[\\"]/g, '\\$&')}"`
 }
 
-function insertOfValues(table: Table, rows: readonly BatchRow[]): Insert {
+function insertOfValues(table: Table, rows: readonly TableRow[]): Insert {
   const values: Parameter[] = []
   const lists = rows.map((row) => {
     const cells = table.columns.map(
-      ({ type }, index) => `$${values.push(textOf(row[index]!))}::${COLUMN_TYPES[type]}`,
+      ({ name, type }) => `$${values.push(sentText(row[name]!))}::${COLUMN_TYPES[type]}`,
     )
     return `(${cells.join(', ')})`
   })
@@ -179,10 +181,15 @@ async function upsert(
 }
 
 /**
- * Inserts rows that nearly always are new, and returns how many they are, by market and seq; null, and nothing is written,
+ * Inserts rows that nearly always are new, and returns how many they are, by two columns; null, and nothing is written,
  * where one is not new. The server takes some while the next are put together.
  */
-async function insertNew(client: Queryable, table: Table, rows: readonly BatchRow[]): Promise<Row[] | null> {
+async function insertNew(
+  client: Queryable,
+  table: Table,
+  rows: readonly TableRow[],
+  countBy: CountBy,
+): Promise<Row[] | null> {
   const sent: Promise<unknown>[] = []
   const send = (answer: Promise<unknown>) => {
     // A fault is met below, where all are waited for.
@@ -194,7 +201,7 @@ async function insertNew(client: Queryable, table: Table, rows: readonly BatchRo
     send(copyRows(client, table, rows.slice(at, at + ROWS_AT_A_TIME)))
     await nextTurn()
   }
-  const counts = countPairs(rows, POINT.market, POINT.seq)
+  const counts = countPairs(rows, countBy)
   try {
     await Promise.all(sent)
   } catch (error) {
@@ -206,21 +213,30 @@ async function insertNew(client: Queryable, table: Table, rows: readonly BatchRo
   return counts
 }
 
-/** Inserts rows that mostly are new, and returns how many are, by market and seq. */
-async function countNew(client: Queryable, { text, values, isFixed }: Insert): Promise<Row[]> {
-  const inserted = `${text} on conflict do nothing returning market, seq`
+/** Inserts rows that mostly are new, and returns how many are, by two columns. */
+async function countNew(
+  client: Queryable,
+  { text, values, isFixed }: Insert,
+  [one, other]: CountBy,
+): Promise<Row[]> {
+  const inserted = `${text} on conflict do nothing returning ${one}, ${other}`
   if (isFixed) {
     return rowsOf(
       client,
       `with written as (${inserted})
-        select cast(market as text), cast(seq as text), cast(count(*) as integer) from written group by market, seq`,
+        select cast(${one} as text), cast(${other} as text), cast(count(*) as integer)
+        from written group by ${one}, ${other}`,
       values,
     )
   }
   // A cluster takes no such insert within another statement.
-  return countPairs(await rowsOnce(client, inserted, values), 0, 1)
+  const found = await rowsOnce(client, inserted, values)
+  return countPairs(
+    found.map(([value, next]) => ({ [one]: value!, [other]: next! })),
+    [one, other],
+  )
 }
 
-function textOf(cell: BatchCell): string | null {
+function sentText(cell: Cell): string | null {
   return cell === null ? null : String(cell)
 }

@@ -1,12 +1,12 @@
 import type { Client } from 'pg'
 import { EVERY_CHANGE } from '../changes.ts'
 import {
-  type Cell,
-  type Column,
+  type NamedColumn,
   rangeClauses,
   type Table,
   type TableReader,
   type TableWriter,
+  type TextCell,
 } from '../tables.ts'
 import type { PostgresAddress } from './address.ts'
 import { commitEverywhere, isSpread } from './cluster.ts'
@@ -39,7 +39,7 @@ export async function openPostgresTableWriter(address: PostgresAddress): Promise
         await rowsOf(
           client,
           `insert into ${table.name} (${names}) select ${casts} from unnest(${arrays}) as row (${names})`,
-          table.columns.map((_, index) => arrayText(rows, index)),
+          table.columns.map((_, index) => arrayText(rows, (row) => row[index]!)),
         )
         if (spread) {
           await commitEverywhere(client)
@@ -68,7 +68,7 @@ async function openTables(address: PostgresAddress): Promise<TableReader & { cli
       const { where, order, values, next } = rangeClauses(table, range)
       const text = `select ${table.columns.map(asText).join(', ')} from ${table.name} ${where} ${qualified(table, order)} limit ${next}`
       try {
-        return (await rowsOf(client, text, [...values, BigInt(limit)])) as Cell[][]
+        return (await rowsOf(client, text, [...values, BigInt(limit)])) as TextCell[][]
       } catch (error) {
         throw explainPostgresError(address.name, error)
       }
@@ -79,7 +79,7 @@ async function openTables(address: PostgresAddress): Promise<TableReader & { cli
   }
 }
 
-function asText({ name, type }: Column): string {
+function asText({ name, type }: NamedColumn): string {
   if (type === 'text' || type === 'digits') return name
   return type === 'boolean' ? `cast(cast(${name} as integer) as text)` : `cast(${name} as text)`
 }

@@ -1,9 +1,8 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
-import type { BatchRow } from '../../resources/batch.ts'
 import type { KeyValue } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
-import type { WriteStep } from '../writing/steps.ts'
+import type { Values, WriteStep } from '../writing/steps.ts'
 import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
 
 /*
@@ -21,7 +20,7 @@ const POINT_COLUMN = { time: 'timestamp', height: 'height' } as const
 export function noteBound({ by, before }: PruneBound): WriteStep {
   const column = by === 'time' ? 'before_timestamp' : 'before_height'
   return {
-    each: `insert into pruned (id, ${column}) values (1, $1)
+    text: `insert into pruned (id, ${column}) values (1, $1)
       on conflict (id) do update set ${column} = case
         when pruned.${column} > excluded.${column} then pruned.${column} else excluded.${column} end`,
     values: [[before]],
@@ -49,7 +48,7 @@ export function deleteCheckpoints(
   last: CheckpointKey,
 ): WriteStep {
   return {
-    each: `delete from checkpoints
+    text: `delete from checkpoints
       where (at_block, hash) > ($1, $2) and (at_block, hash) <= ($3, $4) and ${CHECKPOINT_COLUMN[by]} < $5
       returning 1`,
     values: [[after?.atBlock ?? -1n, after?.hash ?? '', last.atBlock, last.hash, before]],
@@ -104,7 +103,7 @@ export function deletePoints(
   seqs: readonly bigint[],
 ): WriteStep {
   return {
-    each: `delete from ${POINTS}
+    text: `delete from ${POINTS}
       where market = $1 and source = $2 and (timestamp, seq) > ($3, $4) and (timestamp, seq) <= ($5, $6)
         and ${isOld(bound, ['$7', '$9', '$10'])} and seq = $8
       returning cast(seq as text), cast(timestamp as text)`,
@@ -139,16 +138,16 @@ function edge(aggregate: 'min' | 'max'): string {
 /** Keeps others from changing the spans of periods that have points between two times until the transaction ends. */
 export function holdSpans({ market }: SeriesRun, first: bigint, last: bigint): WriteStep {
   return {
-    each: `update funding_period_spans set points = points
+    text: `update funding_period_spans set points = points
       where market = $1 and first_timestamp <= $2 and last_timestamp >= $3`,
     values: [[market, last, first]],
   }
 }
 
 /** Takes the numbers of points that have gone off the spans of their periods, and moves their ends. */
-export function shrinkSpan({ market }: SeriesRun, gone: readonly BatchRow[]): WriteStep {
+export function shrinkSpan({ market }: SeriesRun, gone: readonly Values[]): WriteStep {
   return {
-    each: `update funding_period_spans as span set points = span.points - $3,
+    text: `update funding_period_spans as span set points = span.points - $3,
         first_timestamp = coalesce(${edge('min')}, span.first_timestamp),
         last_timestamp = coalesce(${edge('max')}, span.last_timestamp)
       where market = $1 and seq = $2`,
@@ -159,7 +158,7 @@ export function shrinkSpan({ market }: SeriesRun, gone: readonly BatchRow[]): Wr
 /** Deletes the spans of periods of which no point is left. */
 export function deleteEmptySpan({ market }: SeriesRun, seqs: readonly bigint[]): WriteStep {
   return {
-    each: `delete from funding_period_spans as span where market = $1 and seq = $2 and ${edge('min')} is null`,
+    text: `delete from funding_period_spans as span where market = $1 and seq = $2 and ${edge('min')} is null`,
     values: seqs.map((seq) => [market, seq]),
   }
 }

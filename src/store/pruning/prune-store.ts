@@ -147,11 +147,11 @@ async function prunePoints(
     )
     const now = yield* readClosing(runs)
     const places = gone.map(([of, time]) => ({ timestamp: BigInt(time!), seq: BigInt(of!) }))
-    for (const [index, each] of runs.entries()) {
-      const isPruned = each.source === run.source
+    for (const [index, other] of runs.entries()) {
+      const isPruned = other.source === run.source
       // Without the last point of a period its start closes nothing any more, of the other sources too.
       if (!isPruned && before[index] === now[index]) continue
-      yield* writeSeries(each, {
+      yield* writeSeries(other, {
         closing: { before: before[index]!, now: now[index]! },
         ...{ points: [], moved: [], isAhead: true },
         gone: isPruned ? places : [],

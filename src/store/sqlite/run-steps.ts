@@ -1,10 +1,10 @@
-import type { BatchCell, BatchRow } from '../../resources/batch.ts'
 import type { KeyValue, Row } from '../../resources/resource.ts'
+import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import { onConflict, POINT, type Table } from '../tables.ts'
-import type { Steps, WriteStep } from '../writing/steps.ts'
-import { countPairs, mergeRows } from '../writing/write-batch.ts'
+import { onConflict, type Table } from '../tables.ts'
+import { mergeRows } from '../writing/merge-rows.ts'
+import { countPairs, type Steps, type WriteStep } from '../writing/steps.ts'
 
 /** What runs single statements. */
 type Connection = {
@@ -20,13 +20,14 @@ export function runSteps<Result>(connection: Connection, steps: Steps<Result>): 
 }
 
 function runStep(connection: Connection, step: WriteStep): Row[][] {
-  if ('each' in step) return step.values.map((values) => connection.rows(step.each, values.map(bound)))
-  const { table, rows, countsNew } = step
+  if ('text' in step) return step.values.map((values) => connection.rows(step.text, values.map(bound)))
+  const { table, rows, countNewBy } = step
   const insert = insertOf(table, step.besideImports !== undefined)
-  const isDigits = table.columns.map(({ type }) => type === 'digits')
-  const valuesOf = (row: BatchRow) =>
-    row.map((cell, at) => (isDigits[at] ? heldDigits(cell as string) : bound(cell)))
-  if (!countsNew) {
+  const valuesOf = (row: TableRow) =>
+    table.columns.map(({ name, type }) =>
+      type === 'digits' ? heldDigits(row[name] as string) : bound(row[name]!),
+    )
+  if (countNewBy === undefined) {
     for (const row of mergeRows(table, rows)) connection.run(insert.orUpdate, valuesOf(row))
     return []
   }
@@ -36,7 +37,7 @@ function runStep(connection: Connection, step: WriteStep): Row[][] {
     if (!isNew) connection.run(insert.orUpdate, values)
     return isNew
   })
-  return [countPairs(inserted, POINT.market, POINT.seq)]
+  return [countPairs(inserted, countNewBy)]
 }
 
 type Inserts = { orUpdate: string; orNothing: string }
@@ -75,7 +76,7 @@ export function runReading<T>(connection: Connection, reading: Reading<T>): T {
 }
 
 /** A number binds as one with a fraction, and a boolean not at all. */
-function bound(cell: BatchCell): bigint | string | null {
+function bound(cell: Cell): bigint | string | null {
   return typeof cell === 'number' || typeof cell === 'boolean' ? BigInt(cell) : cell
 }
 

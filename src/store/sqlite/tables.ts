@@ -1,12 +1,12 @@
 import type { KeyValue } from '../../resources/resource.ts'
 import { EVERY_CHANGE, noteChanges } from '../changes.ts'
 import {
-  type Cell,
-  type Column,
+  type NamedColumn,
   rangeClauses,
   type Table,
   type TableReader,
   type TableWriter,
+  type TextCell,
 } from '../tables.ts'
 import { Connection, explained } from './connection.ts'
 import { heldDigits } from './run-steps.ts'
@@ -56,21 +56,21 @@ function readRange(
   table: Table,
   range: Parameters<TableReader['read']>[1],
   limit: number,
-): Cell[][] {
+): TextCell[][] {
   const { where, order, values, next } = rangeClauses(table, range)
   const columns = table.columns.map(({ name, type }) => (type === 'text' ? name : `cast(${name} as text)`))
   return connection.rows(`select ${columns.join(', ')} from ${table.name} ${where} ${order} limit ${next}`, [
     ...bind(table, values),
     BigInt(limit),
-  ]) as Cell[][]
+  ]) as TextCell[][]
 }
 
 /** Values of keys, the table's key columns again and again. */
-function bind({ columns, keyLength }: Table, values: readonly Cell[]): KeyValue[] {
+function bind({ columns, keyLength }: Table, values: readonly TextCell[]): KeyValue[] {
   return values.map((value, index) => heldValue(columns[index % keyLength]!, value)!)
 }
 
-function heldValue({ type }: Column, cell: Cell): KeyValue | null {
+function heldValue({ type }: NamedColumn, cell: TextCell): KeyValue | null {
   if (cell === null || type === 'text') return cell
   return type === 'digits' ? heldDigits(cell) : BigInt(cell)
 }

@@ -1,14 +1,22 @@
-import type { BatchRow } from '../../resources/batch.ts'
-import { POINT } from '../tables.ts'
+import type {
+  blockSpanTable,
+  importedSpanTable,
+  PointRow,
+  periodSpanTable,
+} from '../../resources/funding-period-data-points/table.ts'
+import type { RowOf } from '../../resources/table.ts'
 
 /** Blocks that share one row of `funding_period_block_spans`. */
 export const BLOCKS_OF_SPAN = 64n
 
 /** The first and the last time of a market's data points of a period, or a run of blocks. */
-type Span = { market: bigint; of: bigint; first: bigint; last: bigint }
+type TimeSpan = { market: bigint; of: bigint; first: bigint; last: bigint }
 
-/** Rows of `funding_period_spans`, of `funding_period_block_spans`, and of `funding_period_imported_spans`. */
-export type PointSpans = { periods: BatchRow[]; blocks: BatchRow[]; imported: BatchRow[] }
+export type PointSpans = {
+  periods: RowOf<typeof periodSpanTable>[]
+  blocks: RowOf<typeof blockSpanTable>[]
+  imported: RowOf<typeof importedSpanTable>[]
+}
 
 export type SpanOptions = {
   /** How many of the points of a period the store did not hold, by `${market} ${seq}`. */
@@ -19,45 +27,47 @@ export type SpanOptions = {
   isImported: (height: bigint) => boolean
 }
 
-/**
- * The spans of data points, by period and by run of blocks; of those too that change no row.
- *
- * @param points rows of `funding_period_data_points`, with the numbers of their markets
- */
+/** The spans of data points, by period and by run of blocks; of those too that change no row. */
 export function spansOf(
-  points: readonly BatchRow[],
+  points: readonly PointRow[],
   { newPoints, startOf, isImported }: SpanOptions,
 ): PointSpans {
   const periods = new Spans()
   const blocks = new Spans()
   const imported = [new Spans(), new Spans(), new Spans()]
-  for (const row of points) {
-    const market = row[POINT.market] as bigint
-    const timestamp = row[POINT.timestamp] as bigint
-    const height = row[POINT.height] as bigint
-    periods.add(market, row[POINT.seq] as bigint, timestamp)
+  for (const { market, source, timestamp, seq, height } of points) {
+    periods.add(market, seq, timestamp)
     // Of a point whose block an import does not know there is none.
     if (height === 0n) continue
-    const spans = isImported(height) ? imported[Number(row[POINT.source])]! : blocks
+    const spans = isImported(height) ? imported[source]! : blocks
     spans.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }
   return {
-    periods: periods.all.map(({ market, of, first, last }) => [
-      ...[market, of, first, last, newPoints.get(`${market} ${of}`) ?? 0n, startOf(market, of)],
-    ]),
-    blocks: blocks.all.map(({ market, of, first, last }) => [market, of, first, last]),
+    periods: periods.all.map(({ market, of: seq, ...ends }) => ({
+      market,
+      seq,
+      ...columnsOf(ends),
+      points: newPoints.get(`${market} ${seq}`) ?? 0n,
+      start_timestamp: startOf(market, seq),
+    })),
+    blocks: blocks.all.map(({ market, of, ...ends }) => ({ market, blocks: of, ...columnsOf(ends) })),
     imported: imported.flatMap((spans, source) =>
-      spans.all.map(({ market, of, first, last }): BatchRow => [market, BigInt(source), of, first, last]),
+      spans.all.map(({ market, of, ...ends }) => ({ market, source, blocks: of, ...columnsOf(ends) })),
     ),
   }
 }
 
-class Spans {
-  readonly #byKey = new Map<string, Span>()
-  /** By market: the span of its last point, which is mostly that of its next. */
-  readonly #latest = new Map<bigint, Span>()
+const columnsOf = ({ first, last }: Pick<TimeSpan, 'first' | 'last'>) => ({
+  first_timestamp: first,
+  last_timestamp: last,
+})
 
-  get all(): Span[] {
+class Spans {
+  readonly #byKey = new Map<string, TimeSpan>()
+  /** By market: the span of its last point, which is mostly that of its next. */
+  readonly #latest = new Map<bigint, TimeSpan>()
+
+  get all(): TimeSpan[] {
     return [...this.#byKey.values()]
   }
 

@@ -1,15 +1,13 @@
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
 import { type Bucket, bucketOf, indexAt, joinPoint } from '../../domain/series.ts'
-import type { BatchRow } from '../../resources/batch.ts'
+import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
+import type { RowOf } from '../../resources/table.ts'
 import { valueLists } from '../pages/statement.ts'
 import { READ_MARKET_IDS } from '../pruning/prune-statements.ts'
 import { readCounted, type SeriesRun, SOURCES } from '../readings/counted-points.ts'
-import { tableOf } from '../tables.ts'
 import { WRITE_START } from './period-starts.ts'
 import type { Steps } from './steps.ts'
 import { bucketRow, LEVELS, type Level, readClosing } from './write-series.ts'
-
-const SERIES = tableOf('funding_period_series')
 
 /** Buckets that are written at a time. */
 const CHUNK_ROWS = 1_000
@@ -22,12 +20,12 @@ const READ_PERIOD_STARTS = `
 
 /** The steps that write the series of points that a store holds already; it has none yet. */
 export function* fillSeries(onNotice: (message: string) => void): Steps {
-  const [markets = []] = yield { each: READ_MARKET_IDS, values: [[]] }
+  const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
   let read = 0
   for (const [number, marketId] of markets) {
     const market = BigInt(number!)
-    const [periods = []] = yield { each: READ_PERIOD_STARTS, values: [[marketId!]] }
-    yield { each: WRITE_START, values: periods.map(([seq, start]) => [market, BigInt(seq!), BigInt(start!)]) }
+    const [periods = []] = yield { text: READ_PERIOD_STARTS, values: [[marketId!]] }
+    yield { text: WRITE_START, values: periods.map(([seq, start]) => [market, BigInt(seq!), BigInt(start!)]) }
     for (const source of SOURCES) {
       yield* fillRun({ market, source }, () => {
         if (++read % REPORT_POINTS === 0)
@@ -41,7 +39,7 @@ export function* fillSeries(onNotice: (message: string) => void): Steps {
 function* fillRun(run: SeriesRun, onPoint: () => void): Steps {
   const [closing = null] = yield* readClosing([run])
   if (closing === null) return
-  const rows: BatchRow[] = []
+  const rows: RowOf<typeof seriesTable>[] = []
   const buckets = new OpenBuckets((level, index, bucket) => rows.push(bucketRow(run, level, index, bucket)))
   const points = readCounted(run, { from: MIN_INT64, to: MAX_INT64 + 1n }, (point) => {
     onPoint()
@@ -49,11 +47,10 @@ function* fillRun(run: SeriesRun, onPoint: () => void): Steps {
   })
   let step = points.next()
   while (!step.done) {
-    const found = yield { each: step.value.text, values: valueLists(step.value) }
+    const found = yield { text: step.value.text, values: valueLists(step.value) }
     step = points.next(found.flat())
     if (step.done) buckets.closeBefore(closing)
-    if (rows.length >= CHUNK_ROWS || step.done)
-      yield { table: SERIES, rows: rows.splice(0), countsNew: false }
+    if (rows.length >= CHUNK_ROWS || step.done) yield { table: seriesTable, rows: rows.splice(0) }
   }
 }
 

@@ -60,16 +60,16 @@ export function* readStartChanges(
 ): Steps<Map<bigint, MarketStarts>> {
   const changes = new Map<bigint, ReturnType<typeof noChange>>()
   const markets = [...new Set(touched.map(({ market }) => market))]
-  const lasts = yield { each: READ_LASTS, values: markets.map((market) => [market]) }
+  const lasts = yield { text: READ_LASTS, values: markets.map((market) => [market]) }
   for (const [index, market] of markets.entries()) changes.set(market, noChange(lasts[index]!))
-  const spans = yield { each: READ_SPAN, values: touched.map(({ market, seq }) => [market, seq]) }
+  const spans = yield { text: READ_SPAN, values: touched.map(({ market, seq }) => [market, seq]) }
   const known = touched.map((period, index) => ({ ...period, span: spans[index]![0] }))
   const asked = known.filter(({ hasArrived, hasPoints, span }) =>
     span === undefined ? hasPoints : hasArrived,
   )
   const ids = asked.length === 0 ? null : new Map([...numbers].map(([id, number]) => [number, id]))
   const periods = yield {
-    each: READ_PERIOD,
+    text: READ_PERIOD,
     values: asked.map(({ market, seq }) => [ids!.get(market)!, seq]),
   }
   const read = new Map(asked.map((period, index) => [period, periods[index]![0]?.[0] ?? null]))

@@ -1,13 +1,12 @@
 import { firstGapFrom, type HeightRange, rangesOf } from '../../domain/coverage.ts'
 import { MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
 import { cutToMicrosecond, MICROSECOND } from '../../domain/time.ts'
-import type { BatchRow } from '../../resources/batch.ts'
+import type { PointRow } from '../../resources/funding-period-data-points/table.ts'
 import type { Row } from '../../resources/resource.ts'
 import { deleteEmptySpan, holdSpans, READ_MARKET_IDS, shrinkSpan } from '../pruning/prune-statements.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
-import { POINT } from '../tables.ts'
 import { BLOCKS_OF_SPAN } from './block-spans.ts'
-import type { Steps } from './steps.ts'
+import type { Steps, Values } from './steps.ts'
 
 /*
  * What an import has brought for a block goes when the block's events come. Within the block an import knows the order of
@@ -61,19 +60,19 @@ export type GonePoints = Map<string, { run: SeriesRun; seqs: bigint[]; times: bi
 /** Lets the events of imported blocks stand in the place of what the import brought for them; points have other steps. */
 export function* undoImportedRows(heights: readonly bigint[]): Steps {
   const values = rangesOf(heights).map(({ from, to }) => [from, to])
-  for (const each of [...UNPLACE, UNPLACE_STARTS, UNDO_ENDS]) yield { each, values }
+  for (const text of [...UNPLACE, UNPLACE_STARTS, UNDO_ENDS]) yield { text, values }
 }
 
 /** Deletes the points that an import brought for some blocks; returns the runs that it had points of about there. */
 export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoints): Steps<SeriesRun[]> {
-  const [markets = []] = yield { each: READ_MARKET_IDS, values: [[]] }
+  const [markets = []] = yield { text: READ_MARKET_IDS, values: [[]] }
   const all = markets.flatMap(([market]) =>
     SOURCES.map((source): SeriesRun => ({ market: BigInt(market!), source })),
   )
   const withPoints = new Set<SeriesRun>()
   for (const { from, to } of rangesOf(heights)) {
     const blocks = [from / BLOCKS_OF_SPAN, to / BLOCKS_OF_SPAN]
-    const found = yield { each: READ_TIMES, values: all.map((run) => [...cells(run), ...blocks]) }
+    const found = yield { text: READ_TIMES, values: all.map((run) => [...cells(run), ...blocks]) }
     for (const [index, run] of all.entries()) {
       const [[first = null, last = null] = []] = found[index]!
       if (first === null || last === null) continue
@@ -81,7 +80,7 @@ export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoin
       const times = [BigInt(first), BigInt(last)] as const
       // As pruning does, which may be at work at the same time.
       yield holdSpans(run, ...times)
-      const [points = []] = yield { each: DELETE_POINTS, values: [[...cells(run), ...times, from, to]] }
+      const [points = []] = yield { text: DELETE_POINTS, values: [[...cells(run), ...times, from, to]] }
       addGone(gone, run, points)
     }
   }
@@ -94,34 +93,34 @@ const cells = ({ market, source }: SeriesRun): bigint[] => [market, source]
  * Deletes the points whose blocks an import did not know, where the events that they come from are among points to be
  * written: an event's time has more digits.
  */
-export function* deleteUnplacedPoints(points: readonly BatchRow[], gone: GonePoints): Steps {
-  const values = points.flatMap(([market, source, timestamp, seq]): BatchRow[] => {
-    const cut = cutToMicrosecond(timestamp as bigint)
-    return cut === timestamp || cut < MIN_INT64 ? [] : [[market!, source!, cut, seq!]]
+export function* deleteUnplacedPoints(points: readonly PointRow[], gone: GonePoints): Steps {
+  const values = points.flatMap(({ market, source, timestamp, seq }): Values[] => {
+    const cut = cutToMicrosecond(timestamp)
+    return cut === timestamp || cut < MIN_INT64 ? [] : [[market, source, cut, seq]]
   })
   if (values.length === 0) return
-  const found = yield { each: DELETE_UNPLACED_POINT, values }
+  const found = yield { text: DELETE_UNPLACED_POINT, values }
   for (const [index, deleted] of found.entries()) {
-    const [market, source] = values[index] as readonly bigint[]
-    addGone(gone, { market: market!, source: source! }, deleted)
+    const [market, source] = values[index] as readonly [bigint, number]
+    addGone(gone, { market, source: BigInt(source) }, deleted)
   }
 }
 
 /** Points to be written, without those whose block an import does not know and whose event has been written. */
-export function* withoutExactCopies(points: readonly BatchRow[]): Steps<readonly BatchRow[]> {
+export function* withoutExactCopies(points: readonly PointRow[]): Steps<readonly PointRow[]> {
   const unplaced = points.filter(isUnplaced)
   if (unplaced.length === 0) return points
   const found = yield {
-    each: READ_EXACT,
-    values: unplaced.map(([market, source, timestamp, seq]) => [
-      ...[market!, source!, timestamp!, nearestInt64((timestamp as bigint) + MICROSECOND - 1n), seq!],
+    text: READ_EXACT,
+    values: unplaced.map(({ market, source, timestamp, seq }) => [
+      ...[market, source, timestamp, nearestInt64(timestamp + MICROSECOND - 1n), seq],
     ]),
   }
   const copies = new Set(unplaced.filter((_, index) => found[index]!.length > 0))
   return points.filter((point) => !copies.has(point))
 }
 
-const isUnplaced = (row: BatchRow) => row[POINT.height] === 0n
+const isUnplaced = ({ height }: PointRow) => height === 0n
 
 function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void {
   if (points.length === 0) return
@@ -161,5 +160,5 @@ export function* deleteImportedSpans(
     return range === undefined || range.from >= first + BLOCKS_OF_SPAN
   })
   const values = rangesOf(blocks).flatMap(({ from, to }) => runs.map((run) => [...cells(run), from, to]))
-  if (values.length > 0) yield { each: DELETE_SPANS, values }
+  if (values.length > 0) yield { text: DELETE_SPANS, values }
 }

@@ -1,27 +1,29 @@
 import type { HeightRange } from '../../domain/coverage.ts'
-import type { BatchRow } from '../../resources/batch.ts'
 import type { Row } from '../../resources/resource.ts'
+import type { Cell, Table, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
-import type { Table } from '../tables.ts'
 
-/** A step of writing: rows of a table, or a statement that is run once for each of some lists of values. */
-export type WriteStep =
-  | {
-      table: Table
-      rows: readonly BatchRow[]
-      /**
-       * Asks for the number of rows that were not there, of data points, by market and seq: `[market, seq, count]`. No two
-       * rows have the same key then.
-       */
-      countsNew: boolean
-      /**
-       * The heights that are imported, where imported points are among the rows or may be in their way: those of events
-       * stand before them.
-       */
-      besideImports?: readonly HeightRange[]
-    }
-  | { each: string; values: readonly BatchRow[] }
+/** What the placeholders of a statement stand for, `$1` first. */
+export type Values = readonly Cell[]
+
+/** A step of writing: a statement that is run once for each of some lists of values, or rows of a table. */
+export type WriteStep = { text: string; values: readonly Values[] } | RowStep
+
+export type RowStep = {
+  table: Table
+  rows: readonly TableRow[]
+  /**
+   * Asks for the number of rows that were not there, by the values of two columns: `[value, value, count]`. No two rows
+   * have the same key then.
+   */
+  countNewBy?: readonly [string, string]
+  /**
+   * The heights that are imported, where imported points are among the rows or may be in their way: those of events
+   * stand before them.
+   */
+  besideImports?: readonly HeightRange[]
+}
 
 /** Steps of writing; each wants its rows, those of a statement for each of its values. */
 export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]>
@@ -30,17 +32,17 @@ export type Steps<Result = void> = Generator<WriteStep, Result, readonly Row[][]
 export function* asSteps<Result>(reading: Reading<Result>): Steps<Result> {
   let step = reading.next()
   while (!step.done) {
-    const rows = yield { each: step.value.text, values: valueLists(step.value) }
+    const rows = yield { text: step.value.text, values: valueLists(step.value) }
     step = reading.next(rows.flat())
   }
   return step.value
 }
 
 /**
- * Does several things side by side that have nothing to do with each other: what all of them want to write or read at a
+ * Runs several generators that have nothing to do with each other together: what all of them want to write or read at a
  * time is one step, so that as many wait for the database together.
  */
-export function* sideBySide(all: readonly Steps[]): Steps {
+export function* runTogether(all: readonly Steps[]): Steps {
   let waiting = all.map((steps) => ({ steps, wanted: steps.next() }))
   for (;;) {
     waiting = waiting.filter(({ wanted }) => !wanted.done)
@@ -51,7 +53,7 @@ export function* sideBySide(all: readonly Steps[]): Steps {
       let at = 0
       for (const one of some) {
         const step = one.wanted.value as WriteStep
-        const count = 'each' in step ? step.values.length : 0
+        const count = 'text' in step ? step.values.length : 0
         one.wanted = one.steps.next(results.slice(at, at + count))
         at += count
       }
@@ -60,14 +62,33 @@ export function* sideBySide(all: readonly Steps[]): Steps {
 }
 
 /** Steps of one kind can be joined to one. */
-const kindOf = (step: WriteStep): unknown => ('each' in step ? step.each : step.table)
+const kindOf = (step: WriteStep): unknown => ('text' in step ? step.text : step.table)
 
 function joined(steps: readonly WriteStep[]): WriteStep {
   const [first] = steps as [WriteStep]
-  if ('each' in first) {
-    return { each: first.each, values: steps.flatMap((step) => ('each' in step ? step.values : [])) }
+  if ('text' in first) {
+    return { text: first.text, values: steps.flatMap((step) => ('text' in step ? step.values : [])) }
   }
-  if (first.countsNew || first.besideImports !== undefined)
+  if (first.countNewBy !== undefined || first.besideImports !== undefined)
     throw new TypeError('rows that are counted stand alone')
-  return { ...first, rows: steps.flatMap((step) => ('each' in step ? [] : step.rows)) }
+  return { ...first, rows: steps.flatMap((step) => ('text' in step ? [] : step.rows)) }
+}
+
+/** How many rows there are of each pair of values of two columns, after the pair as text: `[value, value, count]`. */
+export function countPairs(rows: readonly TableRow[], [one, other]: readonly [string, string]): Row[] {
+  type Count = [first: string, second: string, count: number]
+  const counts = new Map<string, Count>()
+  let last: TableRow | undefined
+  let count: Count | undefined
+  for (const row of rows) {
+    // Those of one pair mostly follow on each other.
+    if (count === undefined || row[one] !== last![one] || row[other] !== last![other]) {
+      const key = `${row[one]} ${row[other]}`
+      count = counts.get(key) ?? [String(row[one]), String(row[other]), 0]
+      counts.set(key, count)
+      last = row
+    }
+    count[2]++
+  }
+  return [...counts.values()]
 }

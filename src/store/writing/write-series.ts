@@ -14,12 +14,12 @@ import {
   type SeriesPoint,
   summaryFrom,
 } from '../../domain/series.ts'
-import type { BatchRow } from '../../resources/batch.ts'
+import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
+import type { RowOf } from '../../resources/table.ts'
 import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from '../readings/counted-points.ts'
-import { tableOf } from '../tables.ts'
 import { READ_LAST_START } from './period-starts.ts'
-import { asSteps, type Steps, sideBySide } from './steps.ts'
+import { asSteps, runTogether, type Steps } from './steps.ts'
 
 /*
  * Series are read from buckets of several lengths. Of each length a run has the buckets that are closed: those before the
@@ -65,22 +65,20 @@ export type SeriesChange = {
 /** Which point of a run. */
 export type PointPlace = { timestamp: bigint; seq: bigint }
 
-const SERIES = tableOf('funding_period_series')
-
 /** So many buckets of earlier points are written at a time: what is read for them is in memory. */
 const BUCKETS_AT_A_TIME = 100
 
 /** The closing times of runs (see above); null without points. */
 export function* readClosing(runs: readonly SeriesRun[]): Steps<(bigint | null)[]> {
   const lasts = yield* readLastTimestamps(runs)
-  const starts = yield { each: READ_LAST_START, values: runs.map(({ market }) => [market]) }
+  const starts = yield { text: READ_LAST_START, values: runs.map(({ market }) => [market]) }
   return lasts.map((last, index) => closingTime(last, starts[index]![0]?.[0] ?? null))
 }
 
 /** The timestamps of the last points of runs; null without points. */
 export function* readLastTimestamps(runs: readonly SeriesRun[]): Steps<(bigint | null)[]> {
   const found = yield {
-    each: READ_LAST_TIMESTAMP,
+    text: READ_LAST_TIMESTAMP,
     values: runs.map(({ market, source }) => [market, source]),
   }
   return found.map(([row]) => (row === undefined ? null : BigInt(row[0]!)))
@@ -88,7 +86,7 @@ export function* readLastTimestamps(runs: readonly SeriesRun[]): Steps<(bigint |
 
 /** The starts of some periods with points, as series are written with them. */
 export function* readStarts({ market }: SeriesRun, seqs: readonly bigint[]): Steps<PeriodStarts> {
-  const found = yield { each: READ_STARTS, values: seqs.map((seq) => [market, seq, seq]) }
+  const found = yield { text: READ_STARTS, values: seqs.map((seq) => [market, seq, seq]) }
   return new Map(found.flat().map(([seq, start]) => [BigInt(seq!), BigInt(start!)]))
 }
 
@@ -124,7 +122,7 @@ export function* writeSeries(run: SeriesRun, change: SeriesChange): Steps {
   const { before, now } = change.closing
   if (before !== null && (now === null || now < before)) {
     yield {
-      each: DELETE_OPEN_BUCKETS,
+      text: DELETE_OPEN_BUCKETS,
       values: LEVELS.map((level) => [
         ...cells(run, level),
         now === null ? MIN_INT64 : indexAt(now, level.nanoseconds),
@@ -189,7 +187,7 @@ function* staleBuckets(run: SeriesRun, { points, gone, moved, starts }: SeriesCh
   }
   for (const seq of moved) {
     for (const start of startsOf(seq)) if (start !== undefined) stale.add(baseOf(start))
-    const [rows = []] = yield { each: READ_INDEXES, values: [[run.market, run.source, seq]] }
+    const [rows = []] = yield { text: READ_INDEXES, values: [[run.market, run.source, seq]] }
     for (const [index] of rows) for (const at of [-1n, 0n]) stale.add(BigInt(index!) + at)
   }
   return stale
@@ -238,7 +236,7 @@ function* rewrite(
       const add = (point: SeriesPoint) => addPoint(buckets, index, point)
       return asSteps(readCounted(run, range, add, { seen }))
     })
-    yield* sideBySide(readings)
+    yield* runTogether(readings)
     yield* writeBuckets(
       run,
       BASE,
@@ -266,7 +264,7 @@ function* writeFromBuckets(run: SeriesRun, level: Level, of: Level, indexes: rea
   for (let at = 0; at < indexes.length; at += BUCKETS_AT_A_TIME) {
     const some = indexes.slice(at, at + BUCKETS_AT_A_TIME)
     const found = yield {
-      each: READ_BUCKETS,
+      text: READ_BUCKETS,
       values: some.map((index) => [...cells(run, of), index * parts, (index + 1n) * parts]),
     }
     const buckets = new Map<bigint, Bucket>()
@@ -292,11 +290,11 @@ function* writeBuckets(
   empty: readonly bigint[],
 ): Steps {
   if (empty.length > 0) {
-    yield { each: DELETE_BUCKET, values: empty.map((index) => [...cells(run, level), index]) }
+    yield { text: DELETE_BUCKET, values: empty.map((index) => [...cells(run, level), index]) }
   }
   if (buckets.size === 0) return
   const rows = [...buckets].map(([index, bucket]) => bucketRow(run, level, index, bucket))
-  yield { table: SERIES, rows, countsNew: false }
+  yield { table: seriesTable, rows }
 }
 
 /** A row of `funding_period_series`. */
@@ -305,12 +303,23 @@ export function bucketRow(
   level: Level,
   index: bigint,
   { seq, count, price, twap }: Bucket,
-): BatchRow {
-  return [
-    ...[...cells(run, level), index, count],
-    ...[price.first, price.last, minimumApart(price), maximumApart(price)],
-    ...[twap.first, twap.last, minimumApart(twap), maximumApart(twap), seq],
-  ]
+): RowOf<typeof seriesTable> {
+  return {
+    market: run.market,
+    source: Number(run.source),
+    seconds: level.seconds,
+    bucket: index,
+    points: BigInt(count),
+    price_first: price.first,
+    price_last: price.last,
+    price_minimum: minimumApart(price),
+    price_maximum: maximumApart(price),
+    twap_first: twap.first,
+    twap_last: twap.last,
+    twap_minimum: minimumApart(twap),
+    twap_maximum: maximumApart(twap),
+    seq,
+  }
 }
 
 const cells = ({ market, source }: SeriesRun, { seconds }: Level): bigint[] => [market, source, seconds]

@@ -1,0 +1,209 @@
+import { type Coverage, isWithin } from '../../domain/coverage.ts'
+import type { SeriesPoint } from '../../domain/series.ts'
+import { isNotOlder } from '../../resources/batch.ts'
+import {
+  blockSpanTable,
+  dataPointTable,
+  importedSpanTable,
+  type PointRow,
+  periodSpanTable,
+} from '../../resources/funding-period-data-points/table.ts'
+import type { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
+import type { RowOf } from '../../resources/table.ts'
+import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
+import { spansOf } from './block-spans.ts'
+import { type MarketNumbers, numbered } from './market-numbers.ts'
+import { type Period, readStartChanges, WRITE_START } from './period-starts.ts'
+import {
+  deleteImportedPoints,
+  deleteImportedSpans,
+  deleteUnplacedPoints,
+  type GonePoints,
+  shrinkSpans,
+  withoutExactCopies,
+} from './replace-imports.ts'
+import { runTogether, type Steps, type Values } from './steps.ts'
+import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
+
+/** Series that are written together: what is read for them is in memory together. */
+const RUNS_AT_A_TIME = 32
+
+/** What a store holds: before a batch, null where that is nothing, and with it. */
+export type Coverages = { before: Coverage | null; after: Coverage }
+
+type PeriodRow = RowOf<typeof fundingPeriodTable>
+
+/** What changes the data points of a store, or the series of them. */
+export type PointChanges = {
+  /** With the ids of their markets. */
+  points: readonly RowOf<typeof dataPointTable>[]
+  /** Which are written already. */
+  periods: readonly PeriodRow[]
+  replacedImports: readonly bigint[]
+}
+
+/** Writes data points, their spans and series; those that an import brought for blocks of the batch go before. */
+export function* writePoints(
+  { points: named, periods, replacedImports }: PointChanges,
+  { before, after: { imported } }: Coverages,
+  markets: MarketNumbers,
+): Steps {
+  const given = numbered(named, markets) as PointRow[]
+  const gone: GonePoints = new Map()
+  const hadImports = replacedImports.length > 0 ? yield* deleteImportedPoints(replacedImports, gone) : []
+  const heldUpTo = before?.height ?? -1n
+  const history = given.filter(({ height }) => height <= heldUpTo)
+  if (history.length > 0) yield* deleteUnplacedPoints(history, gone)
+  const points = yield* withoutExactCopies(given)
+  const runs = runsOf(points)
+  for (const [key, { run }] of gone) if (!runs.has(key)) runs.set(key, { run, points: [], rows: [] })
+  const touched = touchedPeriods([...runs.values()], periods, gone, markets)
+  const starts = yield* readStartChanges(touched, markets)
+  const isLosing = new Set([...gone.values()].map(({ run }) => run.market))
+  for (const [market, { isChanged }] of starts) {
+    for (const source of isChanged || isLosing.has(market) ? SOURCES : []) {
+      const key = `${market} ${source}`
+      if (!runs.has(key)) runs.set(key, { run: { market, source }, points: [], rows: [] })
+    }
+  }
+  const lasts = yield* readLastTimestamps([...runs.values()].map(({ run }) => run))
+  if (gone.size > 0) yield* shrinkSpans(gone)
+  // In the order of the key: neighbours are written to the same page.
+  const rows = [...runs.values()].sort(byKey).flatMap((run) => run.rows)
+  const lastImported = imported.at(-1)?.to ?? -1n
+  const besideImports = points.some(({ height }) => height <= lastImported)
+  const [counts = []] = yield {
+    ...{ table: dataPointTable, rows, countNewBy: ['market', 'seq'] as const },
+    ...(besideImports ? { besideImports: imported } : {}),
+  }
+  const spans = spansOf(points, {
+    newPoints: new Map(counts.map(([market, seq, count]) => [`${market} ${seq}`, BigInt(count!)])),
+    startOf: (market, seq) => starts.get(market)?.now.get(seq) ?? null,
+    isImported: besideImports ? (height) => isWithin(imported, height) : () => false,
+  })
+  yield { table: periodSpanTable, rows: spans.periods }
+  yield { table: blockSpanTable, rows: spans.blocks }
+  if (spans.imported.length > 0) yield { table: importedSpanTable, rows: spans.imported }
+  yield* deleteImportedSpans(hadImports, replacedImports, imported)
+  const moved = [...starts].flatMap(([market, { moved, now }]) =>
+    moved.map((seq): Values => [market, seq, now.get(seq) ?? null]),
+  )
+  if (moved.length > 0) yield { text: WRITE_START, values: moved }
+  const all = [...runs.values()]
+  // Without a loss the new closing times follow from those of before.
+  const reread = gone.size + moved.length > 0 ? yield* readClosing(all.map(({ run }) => run)) : null
+  const series = all.map(({ run, points }, index) => {
+    const { lastBefore, lastSeqBefore, ...change } = starts.get(run.market)!
+    const lost = gone.get(`${run.market} ${run.source}`)
+    const last = latest([lasts[index]!, ...(lost?.times ?? [])])
+    const before = closingTime(last, lastBefore)
+    const given = latest([last, points.at(-1)?.timestamp ?? null])
+    const now =
+      reread === null
+        ? latest([closingTime(given, lastBefore), ...(given === null ? [] : change.now.values())])
+        : reread[index]!
+    return writeSeries(run, {
+      closing: { before, now },
+      points,
+      gone: (lost?.times ?? []).map((timestamp, at) => ({ timestamp, seq: lost!.seqs[at]! })),
+      moved: change.moved,
+      starts: change,
+      isAhead: points.every(({ seq }) => seq >= lastSeqBefore),
+    })
+  })
+  for (let at = 0; at < series.length; at += RUNS_AT_A_TIME)
+    yield* runTogether(series.slice(at, at + RUNS_AT_A_TIME))
+}
+
+function latest(times: readonly (bigint | null)[]): bigint | null {
+  return times.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a), null)
+}
+
+/** The periods that a batch touches: its own, those of its points, and those of points that are gone. */
+function touchedPeriods(
+  runs: readonly PointRun[],
+  periods: readonly PeriodRow[],
+  gone: GonePoints,
+  markets: MarketNumbers,
+): Period[] {
+  const touched = new Map<string, Period>()
+  const touch = (market: bigint, seq: bigint): Period => {
+    const key = `${market} ${seq}`
+    let period = touched.get(key)
+    if (period === undefined) {
+      period = { market, seq, hasArrived: false, hasPoints: false }
+      touched.set(key, period)
+    }
+    return period
+  }
+  for (const { run, points } of runs) {
+    let last: bigint | null = null
+    for (const { seq } of points) {
+      if (seq !== last) touch(run.market, seq).hasPoints = true
+      last = seq
+    }
+  }
+  for (const { market_id: id, seq } of periods) touch(markets.get(id)!, seq).hasArrived = true
+  for (const { run, seqs } of gone.values()) for (const seq of seqs) touch(run.market, seq)
+  return [...touched.values()]
+}
+
+/** The points of one source of a market: as rows, and as series take them. */
+type PointRun = { run: SeriesRun; points: readonly SeriesPoint[]; rows: readonly PointRow[] }
+
+const byKey = ({ run: a }: PointRun, { run: b }: PointRun) =>
+  Number(a.market - b.market) || Number(a.source - b.source)
+
+/** Points by their run, `${market} ${source}`. */
+function runsOf(rows: readonly PointRow[]): Map<string, PointRun> {
+  const byMarket = new Map<bigint, PointRow[][]>()
+  for (const row of rows) {
+    const { market, source } = row
+    let bySource = byMarket.get(market)
+    if (bySource === undefined) {
+      bySource = []
+      byMarket.set(market, bySource)
+    }
+    const run = bySource[source]
+    if (run === undefined) bySource[source] = [row]
+    else run.push(row)
+  }
+  const runs = new Map<string, PointRun>()
+  for (const [market, bySource] of byMarket) {
+    for (const [source, some] of bySource.entries()) {
+      if (some !== undefined) runs.set(`${market} ${source}`, runOf(some))
+    }
+  }
+  return runs
+}
+
+/** Points of one source of a market in the order of the key, of each key the newest. */
+function runOf(given: readonly PointRow[]): PointRun {
+  // Those of a stream mostly are in order.
+  const isInOrder = given.every((row, index) => index === 0 || compareKeys(given[index - 1]!, row) < 0)
+  const rows = isInOrder ? given : sortedRun(given)
+  const points = rows.map(({ timestamp, seq, price, twap }) => ({
+    time: timestamp,
+    timestamp,
+    seq,
+    price,
+    twap,
+  }))
+  const { market, source } = rows[0]!
+  return { run: { market, source: BigInt(source) }, points, rows }
+}
+
+/** Compares points of one run by time and seq. */
+function compareKeys(a: PointRow, b: PointRow): number {
+  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+  if (a.seq !== b.seq) return a.seq < b.seq ? -1 : 1
+  return 0
+}
+
+function sortedRun(given: readonly PointRow[]): PointRow[] {
+  const placeOfPoint = ({ height, event_index: eventIndex }: PointRow) => ({ height, eventIndex })
+  const rows = given.toSorted(
+    (a, b) => compareKeys(a, b) || (isNotOlder(placeOfPoint(a), placeOfPoint(b)) ? 1 : -1),
+  )
+  return rows.filter((row, index) => index === rows.length - 1 || compareKeys(row, rows[index + 1]!) !== 0)
+}

@@ -1,0 +1,109 @@
+import { isNotOlder, type LiquidityProviderList, type StreamPlace } from '../../resources/batch.ts'
+import { liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
+import { providerTable, provisionTable } from '../../resources/liquidity-providers/table.ts'
+import type { RowOf } from '../../resources/table.ts'
+import type { Steps, Values } from './steps.ts'
+
+type ProviderRow = RowOf<typeof providerTable>
+
+const READ_PROVISION = `
+  select market_id, party_id, status, cast(height as text), event_index
+  from liquidity_provisions where provision_id = $1`
+
+/** A provider is shown again once it has a live provision: for those who follow it is a change of the row. */
+const TOUCH_PROVIDER = `
+  update liquidity_providers set height = $3, event_index = $4 where market_id = $1 and party_id = $2`
+
+/** Returns a row where the market's list may be replaced. */
+const CLAIM_PROVIDER_LIST = `
+  insert into liquidity_provider_lists (market_id, height, event_index) values ($1, $2, $3)
+  on conflict (market_id) do update set height = excluded.height, event_index = excluded.event_index
+    where (excluded.height, excluded.event_index)
+      >= (liquidity_provider_lists.height, liquidity_provider_lists.event_index)
+  returning market_id`
+
+const READ_PROVIDER_PARTIES = 'select party_id from liquidity_providers where market_id = $1'
+
+const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 and party_id = $2'
+
+/** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
+const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
+
+/** Where providers have come to be shown, by market and party. */
+export type ShownProviders = Map<string, StreamPlace & { marketId: string; partyId: string }>
+
+const providerKey = (marketId: unknown, partyId: unknown) => `${marketId} ${partyId}`
+
+/** Writes provisions; returns the providers that they let be shown. */
+export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]): Steps<ShownProviders> {
+  const ids = [...new Set(rows.map((row) => row.provision_id))].map((id): Values => [id])
+  const before = yield { text: READ_PROVISION, values: ids }
+  yield { table: provisionTable, rows }
+  const after = yield { text: READ_PROVISION, values: ids }
+  const shown: ShownProviders = new Map()
+  for (const [index, [now]] of after.entries()) {
+    const was = before[index]![0]
+    const [marketId, partyId, status, heightText, eventIndex] = now!
+    const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
+    const isLive = LIVE_STATUSES.includes(Number(status))
+    if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
+    const height = BigInt(heightText!)
+    // What an import brings from before its blocks stands at no place that anybody follows.
+    if (height === 0n) continue
+    const place = { height, eventIndex: Number(eventIndex) }
+    const key = providerKey(marketId, partyId)
+    const known = shown.get(key)
+    if (known === undefined || isNotOlder(place, known)) {
+      shown.set(key, { marketId: String(marketId), partyId: String(partyId), ...place })
+    }
+  }
+  if (shown.size > 0) {
+    yield {
+      text: TOUCH_PROVIDER,
+      values: [...shown.values()].map(({ marketId, partyId, ...place }) => [
+        ...[marketId, partyId, place.height, place.eventIndex],
+      ]),
+    }
+  }
+  return shown
+}
+
+/**
+ * A list is newer than the market's other ones, or is not written at all; its rows have the places of what last changed
+ * them, as it was committed: that is what those who follow lack.
+ */
+export function* writeProviderLists(lists: readonly LiquidityProviderList[], shown: ShownProviders): Steps {
+  if (lists.length === 0) return
+  const claims = yield {
+    text: CLAIM_PROVIDER_LIST,
+    values: lists.map(({ event, height, eventIndex }) => [event.marketId, height, eventIndex]),
+  }
+  const claimed = lists.filter((_, index) => claims[index]!.length > 0)
+  if (claimed.length === 0) return
+  const known = yield { text: READ_PROVIDER_PARTIES, values: claimed.map(({ event }) => [event.marketId]) }
+  const rows: ProviderRow[] = []
+  const gone: Values[] = []
+  for (const [index, { event, height, eventIndex }] of claimed.entries()) {
+    const { marketId } = event
+    const providers = liquidityProviderRows(event)
+    const parties = new Set(providers.map(({ partyId }) => partyId))
+    for (const [party] of known[index]!) {
+      if (!parties.has(party as string)) gone.push([marketId, party!])
+    }
+    for (const { partyId, feeShare, sla } of providers) {
+      const touched = shown.get(providerKey(marketId, partyId))
+      const own = { height, eventIndex }
+      const last = touched !== undefined && isNotOlder(touched, own) ? touched : own
+      rows.push({
+        market_id: marketId,
+        party_id: partyId,
+        fee_share: feeShare,
+        sla,
+        height: last.height,
+        event_index: last.eventIndex,
+      })
+    }
+  }
+  if (gone.length > 0) yield { text: DELETE_PROVIDER, values: gone }
+  yield { table: providerTable, rows }
+}
