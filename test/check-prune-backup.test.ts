@@ -93,7 +93,7 @@ for (const kind of STORE_KINDS) {
         assert.equal(report.checkpoints, before.checkpoints!.length - after.checkpoints!.length)
         assert.deepEqual(await problemsOf(store), [])
         const again = await pruneStore(openStore(store), bound)
-        assert.deepEqual(again, { checkpoints: 0, fundingPeriodDataPoints: 0 })
+        assert.ok(Object.values(again).every((rows) => rows === 0))
       })
     }
 
@@ -205,7 +205,10 @@ for (const kind of STORE_KINDS) {
       const dump = await dumpStore(store)
       const first = (BigInt(TIMESTAMP) - 100_000_000_000n).toString()
       assert.deepEqual(dump.pruned, [`["1","${first}",null]`])
-      assert.match(lines[0]!, /^pruned, older than 2023-10-05T10:13:24Z: 2,?\d+ data points, 32 checkpoints$/)
+      assert.match(
+        lines[0]!,
+        /^pruned, older than 2023-10-05T10:13:24Z: 32 checkpoints, 2,?\d+ funding period data points/,
+      )
     })
   })
 
@@ -601,10 +604,10 @@ describe('lyra prune', () => {
   test('says how it reads --before, deletes, and reports', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '300'])
-    assert.match(counted.stdout, /^Would be deleted .*: 749 data points, 11 checkpoints\.\n$/)
+    assert.match(counted.stdout, /^Would be deleted .*: 11 checkpoints, 749 funding period data points\.\n$/)
     const byHeight = await runWell(t, ['prune', '--store', store, '--before', '300'])
     assert.match(byHeight.stderr, /--before is read as a height: block 300/)
-    assert.match(byHeight.stdout, /older than block 300: 749 data points, 11 checkpoints\.\n/)
+    assert.match(byHeight.stdout, /older than block 300: 11 checkpoints, 749 funding period data points\.\n/)
     const byTime = await runLyra(t, [
       'prune',
       '--json',
@@ -673,9 +676,11 @@ describe('lyra prune', () => {
     await ingestWhole(store, file)
     const counted = await runLyra(t, ['prune', '--dry-run', '--store', store, '--before', '1h'])
     assert.match(counted.stderr, /--before is read as a time: 1970-01-01T01:46:40Z/)
-    assert.match(counted.stdout, /: 1 data points, 0 checkpoints\.\n$/)
+    assert.match(counted.stdout, /: 0 checkpoints, 1 funding period data points\.\n$/)
     const service = startLyra(t, ['serve', '--store', store, '--port', '0', '--keep', '1h'])
-    await service.printed(/pruned, older than 1970-01-01T01:46:40Z: 1 data points, 0 checkpoints/)
+    await service.printed(
+      /pruned, older than 1970-01-01T01:46:40Z: 0 checkpoints, 1 funding period data points/,
+    )
     await end(service)
     const dump = await dumpStore(store)
     assert.equal(dump.funding_period_data_points!.length, 1)

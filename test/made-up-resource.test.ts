@@ -52,7 +52,7 @@ const SUITES: [
     ['resources.test.ts'],
     'trades|have a case',
     // Copies go from each store to each.
-    { once: 1, byStore: 4 + STORE_KINDS.length },
+    { once: 1, byStore: 5 + STORE_KINDS.length },
   ],
   [
     'cursors',
@@ -64,7 +64,7 @@ const SUITES: [
     'requests, schemas, tables of exports',
     ['page-request.test.ts', 'node-schemas.test.ts', 'export-tables.test.ts', 'tables.test.ts'],
     null,
-    { once: 37, byStore: 2 },
+    { once: 36, byStore: 2 },
   ],
   [
     'the OpenAPI document',

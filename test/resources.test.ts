@@ -9,12 +9,17 @@ import { openApiDocument } from '../src/api/openapi/openapi.ts'
 import { streamPath } from '../src/api/paths.ts'
 import { parametersOf } from '../src/api/questions/parameters.ts'
 import { streamParametersOf } from '../src/api/streams/stream-route-request.ts'
+import { checkStore } from '../src/check/check-store.ts'
 import { exportTableOf } from '../src/export/columns.ts'
 import { encodeCursor } from '../src/resources/cursor.ts'
 import { type Selection, scopeOf } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { copyStore } from '../src/store/copy-store.ts'
+import { pruneStore } from '../src/store/pruning/prune-store.ts'
+import type { PruneBound } from '../src/store/pruning/pruner.ts'
+import { tableOf } from '../src/store/tables.ts'
 import { digestStore } from './fixtures/digest-store.ts'
+import { dumpStore } from './fixtures/dump-store.ts'
 import { ODD_TEXTS } from './fixtures/hostile-requests.ts'
 import { getJson, getPage, query, send } from './fixtures/http.ts'
 import { listen, rowsOf } from './fixtures/listen.ts'
@@ -205,6 +210,29 @@ for (const kind of STORE_KINDS) {
           }
         })
       }
+
+      test(`old rows of ${resource.name} are pruned as their table says, and a check finds nothing`, async (t) => {
+        const { store } = await openFilled(t, kind, resourceCase)
+        const { name, columns, pruned, counted } = tableOf(
+          resource.storage.from === undefined ? resource.storage.table : resource.storage.madeOf![0]!,
+        )
+        const before = (await dumpStore(store))[name]!
+        const bound: PruneBound = { by: 'height', before: BigInt(BLOCKS) / 2n }
+        const report = await pruneStore(openStore(store), bound)
+        const after = (await dumpStore(store))[name]!
+        const at = columns.findIndex((column) => column.name === pruned?.height)
+        const isOld = (row: string) => at >= 0 && BigInt((JSON.parse(row) as string[])[at]!) < bound.before
+        const young = before.filter((row) => !isOld(row))
+        assert.deepEqual(
+          young.filter((row) => !after.includes(row)),
+          [],
+        )
+        assert.equal(report[counted!] ?? 0, before.length - after.length)
+        // Of data points those that are carried over into a running period are kept.
+        if (pruned !== null && name !== 'funding_period_data_points') assert.equal(after.length, young.length)
+        const { problems } = await checkStore(openStore(store))
+        assert.deepEqual(problems.reported, [])
+      })
 
       test(`the OpenAPI document says what pages of ${resource.name} are`, async (t) => {
         const { store, model } = await openFilled(t, kind, resourceCase)

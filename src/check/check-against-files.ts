@@ -219,15 +219,9 @@ async function prunedRows(reader: TableReader): Promise<Comparison['isPruned']> 
   const pruned = prunedBeforeOf(row?.slice(1))
   const isBefore = (value: TextCell | undefined, bound: string | null | undefined) =>
     bound !== null && bound !== undefined && value != null && BigInt(value) < BigInt(bound)
-  return ({ name }, row) => {
-    if (name === 'checkpoints') {
-      return isBefore(row.block_timestamp, pruned?.timestamp) || isBefore(row.at_block, pruned?.height)
-    }
-    return (
-      name === 'funding_period_data_points' &&
-      (isBefore(row.timestamp, pruned?.timestamp) || isBefore(row.height, pruned?.height))
-    )
-  }
+  return ({ pruned: columns }, row) =>
+    columns !== null &&
+    (isBefore(row[columns.time], pruned?.timestamp) || isBefore(row[columns.height], pruned?.height))
 }
 
 function compareLastBlock({ store, files, problems }: Comparison): void {

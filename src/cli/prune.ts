@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
-import { type PruneReport, pruneStore } from '../store/pruning/prune-store.ts'
+import { describePruned, pruneStore } from '../store/pruning/prune-store.ts'
 import type { PruneBound } from '../store/pruning/pruner.ts'
 import { readStore } from '../store/read-store.ts'
 import { readPosition } from '../store/readings/coverage.ts'
@@ -51,7 +51,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
   const report = await pruneStore(store, bound, {
     signal,
     isDryRun: dryRun,
-    onProgress: progressLines(log, describe),
+    onProgress: progressLines(log, describePruned),
   })
   if (json) {
     const { by, before } = bound
@@ -64,7 +64,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
     )
   } else {
     const done = dryRun ? 'Would be deleted' : 'Deleted'
-    console.log(`${done} from ${store.name}, older than ${describeBound(bound)}: ${describe(report)}.`)
+    console.log(`${done} from ${store.name}, older than ${describeBound(bound)}: ${describePruned(report)}.`)
     if (kind === 'sqlite' && !dryRun) console.log('The file keeps its size; new rows use the space in it.')
   }
   if (signal.aborted) process.exitCode = EXIT.interrupted
@@ -86,8 +86,4 @@ async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
     `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
       `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,
   )
-}
-
-function describe({ checkpoints, fundingPeriodDataPoints }: PruneReport): string {
-  return `${fundingPeriodDataPoints.toLocaleString('en')} data points, ${checkpoints.toLocaleString('en')} checkpoints`
 }

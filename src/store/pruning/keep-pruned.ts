@@ -4,7 +4,7 @@ import { formatTime } from '../../domain/time.ts'
 import { readStore } from '../read-store.ts'
 import { readPosition } from '../readings/coverage.ts'
 import type { Store } from '../store.ts'
-import { pruneStore } from './prune-store.ts'
+import { describePruned, pruneStore } from './prune-store.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -29,11 +29,8 @@ export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOp
       if (position !== null) {
         const before = BigInt(position.timestamp) - keep
         const pruned = await pruneStore(store, { by: 'time', before }, { signal })
-        if (pruned.checkpoints + pruned.fundingPeriodDataPoints > 0) {
-          log.info(
-            `pruned, older than ${formatTime(before)}: ${pruned.fundingPeriodDataPoints} data points, ${pruned.checkpoints} checkpoints`,
-          )
-        }
+        if (Object.values(pruned).some((rows) => rows > 0))
+          log.info(`pruned, older than ${formatTime(before)}: ${describePruned(pruned)}`)
       }
       onAttempt?.(false)
     } catch (error) {

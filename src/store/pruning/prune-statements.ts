@@ -1,9 +1,12 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
+import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
+import type { PruneColumns, Table } from '../../resources/table.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
+import { rangeClauses } from '../tables.ts'
 import type { Values, WriteStep } from '../writing/steps.ts'
-import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
+import type { PointKey, PruneBound, RowKey } from './pruner.ts'
 
 /*
  * What pruning asks, in SQL that both databases take. By time a run of points is walked up to the bound; by height all
@@ -11,10 +14,6 @@ import type { CheckpointKey, PointKey, PruneBound } from './pruner.ts'
  */
 
 const POINTS = 'funding_period_data_points'
-
-/** The column that the bound is on: of checkpoints, and of data points. */
-const CHECKPOINT_COLUMN = { time: 'block_timestamp', height: 'at_block' } as const
-const POINT_COLUMN = { time: 'timestamp', height: 'height' } as const
 
 /** Notes a bound by which rows go; one that reaches further is left. */
 export function noteBound({ by, before }: PruneBound): WriteStep {
@@ -27,32 +26,48 @@ export function noteBound({ by, before }: PruneBound): WriteStep {
   }
 }
 
-/** The keys of the next old checkpoints after a key, up to `limit`. */
-export function oldCheckpoints(
+/** A table with rows that are pruned. */
+export type PrunedTable = Table & { pruned: PruneColumns }
+
+/** The keys of the next old rows of a table after a key, up to `limit`. */
+export function oldKeys(
+  table: PrunedTable,
   { by, before }: PruneBound,
-  after: CheckpointKey | null,
+  after: RowKey | null,
   limit: number,
 ): Statement {
+  const range = rangeClauses(table, { after, upTo: null })
+  const keys = keyColumns(table).map(({ name, type }) =>
+    type === 'integer' ? `cast(${name} as text)` : name,
+  )
+  const isOld = `${table.pruned[by]} < ${range.next}`
   return {
-    text: `select cast(at_block as text), hash from checkpoints
-      where (at_block, hash) > ($1, $2) and ${CHECKPOINT_COLUMN[by]} < $3
-      order by checkpoints.at_block, checkpoints.hash limit $4`,
-    values: [after?.atBlock ?? -1n, after?.hash ?? '', before, BigInt(limit)],
+    text: `select ${keys.join(', ')} from ${table.name} ${range.where} ${range.where === '' ? 'where' : 'and'} ${isOld}
+      order by ${keyColumns(table).map(({ name }) => `${table.name}.${name}`)} limit $${range.values.length + 2}`,
+    values: [...boundKey(table, after), before, BigInt(limit)],
   }
 }
 
-/** Deletes the old checkpoints after one key, up to and with another one; a row of each. */
-export function deleteCheckpoints(
+/** Deletes the old rows of a table after one key, up to and with another one; a row of each. */
+export function deleteRows(
+  table: PrunedTable,
   { by, before }: PruneBound,
-  after: CheckpointKey | null,
-  last: CheckpointKey,
+  after: RowKey | null,
+  last: RowKey,
 ): WriteStep {
+  const range = rangeClauses(table, { after, upTo: last })
   return {
-    text: `delete from checkpoints
-      where (at_block, hash) > ($1, $2) and (at_block, hash) <= ($3, $4) and ${CHECKPOINT_COLUMN[by]} < $5
-      returning 1`,
-    values: [[after?.atBlock ?? -1n, after?.hash ?? '', last.atBlock, last.hash, before]],
+    text: `delete from ${table.name} ${range.where} and ${table.pruned[by]} < ${range.next} returning 1`,
+    values: [[...boundKey(table, after), ...boundKey(table, last), before]],
   }
+}
+
+const keyColumns = ({ columns, keyLength }: Table) => columns.slice(0, keyLength)
+
+/** A key as it is bound: integers are compared as such. */
+function boundKey(table: Table, key: RowKey | null): KeyValue[] {
+  if (key === null) return []
+  return keyColumns(table).map(({ type }, index) => (type === 'integer' ? BigInt(key[index]!) : key[index]!))
 }
 
 /** The period that a market's latest one is while it runs: seq and start. No row if it has ended. */
@@ -69,7 +84,7 @@ export type RunningPeriod = { seq: bigint; start: bigint }
 
 /** Whether a point is old, and not carried over into the running period. */
 function isOld({ by }: PruneBound, [before, seq, start]: readonly [string, string, string]): string {
-  return `(${POINT_COLUMN[by]} < ${before} and not (seq = ${seq} and timestamp < ${start}))`
+  return `(${dataPointTable.pruned![by]} < ${before} and not (seq = ${seq} and timestamp < ${start}))`
 }
 
 const cellsOf = (running: RunningPeriod | null) => [running?.seq ?? -1n, running?.start ?? MIN_INT64]

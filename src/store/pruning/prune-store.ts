@@ -1,23 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import type { Store } from '../store.ts'
+import { TABLES, type Table } from '../tables.ts'
 import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import {
-  deleteCheckpoints,
   deleteEmptySpan,
   deletePoints,
+  deleteRows,
   holdSpans,
   nextPoints,
   noteBound,
-  oldCheckpoints,
+  oldKeys,
+  type PrunedTable,
   READ_MARKET_IDS,
   READ_RUNNING,
   type RunningPeriod,
   shrinkSpan,
 } from './prune-statements.ts'
-import type { CheckpointKey, PointKey, PruneBound, Pruner } from './pruner.ts'
+import type { PointKey, PruneBound, Pruner, RowKey } from './pruner.ts'
 
 /** Rows that are looked at in one transaction: it takes some milliseconds. */
 const CHUNK_ROWS = 1_000
@@ -25,8 +28,21 @@ const CHUNK_ROWS = 1_000
 /** The least wait after a chunk that has deleted rows: writers come in between. */
 const LEAST_WAIT_MS = 5
 
-/** How many rows have been deleted. */
-export type PruneReport = { checkpoints: number; fundingPeriodDataPoints: number }
+/** How many rows have been deleted, by what reports call them: `fundingPeriodDataPoints`. */
+export type PruneReport = Record<string, number>
+
+const PRUNED = TABLES.filter((table): table is PrunedTable => table.pruned !== null)
+
+/** What reports call the rows of a table. */
+const reportName = ({ counted, name }: Table) => counted ?? name
+
+/** `11 checkpoints, 749 funding period data points` */
+export function describePruned(report: PruneReport): string {
+  const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return Object.entries(report)
+    .map(([name, rows]) => `${rows.toLocaleString('en')} ${words(name)}`)
+    .join(', ')
+}
 
 export type PruneOptions = {
   signal?: AbortSignal
@@ -40,7 +56,7 @@ export type PruneOptions = {
 type PrunedChunk<Key> = { rows: number; last: Key | null }
 
 /**
- * Deletes checkpoints and data points that are older than a bound, in chunks, so that neither readers nor a writer at
+ * Deletes rows that are older than a bound, of the tables that say how old theirs are, in chunks, so that neither readers nor a writer at
  * work wait for long. Whatever ends it, every chunk is whole: with the points go their counts in spans and series, and
  * the bound is noted.
  *
@@ -51,9 +67,9 @@ export async function pruneStore(
   bound: PruneBound,
   { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {
-  const report: PruneReport = { checkpoints: 0, fundingPeriodDataPoints: 0 }
+  const report: PruneReport = Object.fromEntries(PRUNED.map((table) => [reportName(table), 0]))
   async function walk<Key>(
-    table: keyof PruneReport,
+    table: Table,
     prune: (after: Key | null) => Promise<PrunedChunk<Key>>,
   ): Promise<void> {
     let after: Key | null = null
@@ -63,19 +79,22 @@ export async function pruneStore(
       const { rows, last }: PrunedChunk<Key> = await prune(after)
       after = last
       if (rows === 0) continue
-      report[table] += rows
+      report[reportName(table)]! += rows
       onProgress?.(report)
       await sleep(isDryRun ? 0 : Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
     } while (after !== null)
   }
 
   await withOpen(store.openPruner(), async (pruner) => {
-    await walk<CheckpointKey>('checkpoints', (after) => pruneCheckpoints(pruner, bound, after, isDryRun))
+    for (const table of PRUNED) {
+      if (table === dataPointTable) continue
+      await walk<RowKey>(table, (after) => pruneRows(pruner, table, bound, after, isDryRun))
+    }
     for (const [number, marketId] of await pruner.read({ text: READ_MARKET_IDS, values: [] })) {
       const running = await runningPeriod(pruner, String(marketId))
       for (const source of SOURCES) {
         const run = { market: BigInt(number!), source }
-        await walk<PointKey>('fundingPeriodDataPoints', (after) =>
+        await walk<PointKey>(dataPointTable, (after) =>
           prunePoints(pruner, bound, running, run, after, isDryRun),
         )
       }
@@ -89,26 +108,27 @@ async function runningPeriod(pruner: Pruner, marketId: string): Promise<RunningP
   return row === undefined ? null : { seq: BigInt(row[0]!), start: BigInt(row[1]!) }
 }
 
-async function pruneCheckpoints(
+async function pruneRows(
   pruner: Pruner,
+  table: PrunedTable,
   bound: PruneBound,
-  after: CheckpointKey | null,
+  after: RowKey | null,
   isDryRun: boolean,
-): Promise<PrunedChunk<CheckpointKey>> {
-  const found = await pruner.read(oldCheckpoints(bound, after, CHUNK_ROWS))
-  const [atBlock, hash] = (found.at(-1) ?? []) as string[]
-  if (atBlock === undefined) return { rows: 0, last: null }
-  const last = { atBlock: BigInt(atBlock), hash: hash! }
+): Promise<PrunedChunk<RowKey>> {
+  const found = await pruner.read(oldKeys(table, bound, after, CHUNK_ROWS))
+  const last = found.at(-1)?.map(String)
+  if (last === undefined) return { rows: 0, last: null }
   const next = found.length < CHUNK_ROWS ? null : last
   if (isDryRun) return { rows: found.length, last: next }
   const rows = await pruner.write(function* () {
-    const [gone] = yield deleteCheckpoints(bound, after, last)
+    const [gone] = yield deleteRows(table, bound, after, last)
     if (gone!.length > 0) yield noteBound(bound)
     return gone!.length
   })
   return { rows, last: next }
 }
 
+/** Points take what is made of them along: spans and series. */
 async function prunePoints(
   pruner: Pruner,
   bound: PruneBound,

@@ -5,8 +5,8 @@ import type { Steps } from '../writing/steps.ts'
 /** What is old: rows of an earlier time (Unix nanoseconds), or of a lower height. */
 export type PruneBound = { by: 'time' | 'height'; before: bigint }
 
-/** The key of a checkpoint. */
-export type CheckpointKey = { atBlock: bigint; hash: string }
+/** The key of a row, as text. */
+export type RowKey = readonly string[]
 
 /** The rest of a data point's key within those of its market and source. */
 export type PointKey = { timestamp: bigint; seq: bigint }
