@@ -18,7 +18,7 @@ let reader: Reader | null = null
 
 async function openReader(): Promise<Reader> {
   try {
-    return await store.openReader({ rests: isLong })
+    return await store.openReader({ pausesInLongPages: isLong })
   } catch (error) {
     throw asUnavailable(error)
   }

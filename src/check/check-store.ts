@@ -45,7 +45,7 @@ const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
 
 /** First time, last time and number of the points of a period. */
-type Span = { first: bigint; last: bigint; points: bigint }
+type PeriodSpan = { first: bigint; last: bigint; points: bigint }
 
 /**
  * Checks a store, in one snapshot: the database's own check, keys and their order, values, spans and series against
@@ -253,7 +253,7 @@ class SpanCheck {
   readonly #markets: MarketIds
   readonly #problems: Problems
   #market: TextCell = null
-  #spans = new Map<string, Span>()
+  #spans = new Map<string, PeriodSpan>()
 
   constructor(reader: TableReader, markets: MarketIds, problems: Problems) {
     this.#reader = reader

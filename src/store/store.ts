@@ -156,8 +156,8 @@ export type WriterOptions = {
 
 /** How a reader is opened. */
 export type ReaderOptions = {
-  /** Whether the thread rests now and then while it reads a long page, where it is this one's processor that reads. */
-  rests?: boolean
+  /** Whether the thread pauses now and then in a long page, so that others get the processor; for an embedded store. */
+  pausesInLongPages?: boolean
   /** Called with a line where the server gives no further connection. */
   onNotice?: (message: string) => void
 }

@@ -143,7 +143,7 @@ function isInSteps({ resource: { storage }, selection }: PageQuery): boolean {
 /** A page, within the caller's transaction where it has one. */
 async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection, limit } = query
-  const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readState(client)) })
+  const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
   if (selectsNothing(selection)) return nothing()
   let asColumns = isReadAsColumns(resource, markets.spread)
   for (;;) {
@@ -284,7 +284,7 @@ async function snapshot<T>(client: Queryable, read: () => Promise<T>): Promise<T
 
 const rows = (client: Queryable, statement: Statement) => rowsOf(client, statement.text, statement.values)
 
-async function readState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
+async function readStoreState(client: Queryable): Promise<ReturnType<typeof stateOf>> {
   const [row] = await rowsOf(client, READ_STATE)
   return stateOf(row!)
 }

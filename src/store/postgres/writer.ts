@@ -35,126 +35,153 @@ export function writerLockName({ schema }: PostgresAddress): string {
  * Opens a writer. There is one at a time for each schema, by advisory lock: another one waits here, as a
  * standby, until the first is gone. A lost connection, a restart or a failover of the server is waited out.
  */
-export async function openPostgresWriter(
-  address: PostgresAddress,
-  { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
-): Promise<Writer> {
-  const markets: MarketNumbers = new Map()
-  let client: Client | null = null
-  let known: Coverage | null | undefined
-  /** Whether the tables are spread over a cluster; as of the connection. */
-  let spread = false
-
-  /** The connection that holds the writer's lock. */
-  async function lockedClient(): Promise<Client> {
-    if (client !== null) return client
-    const opened = await connect(writerConfig(address))
-    try {
-      for (let attempt = 0; ; attempt++) {
-        const [row] = await rowsOf(opened, TRY_LOCK, [writerLockName(address)])
-        if ((row![0] as unknown) === true) {
-          if (attempt > 0) onStandby(false)
-          break
-        }
-        if (attempt === 0) {
-          onNotice(`${address.name}: another writer is at work; standing by`)
-          onStandby(true)
-        }
-        await sleep(STANDBY_INTERVAL_MS, undefined, { signal })
-      }
-      const [right] = await rowsOf(opened, MAY_WRITE)
-      if ((right![0] as unknown) === false) {
-        throw new StoreRefusedError(
-          `${address.name}: this user may only read; grant it insert, update and delete on the tables, or name another user`,
-        )
-      }
-      spread = await isSpread(opened, address.schema)
-      if (spread) {
-        // The writer before may have gone in between, or this one's connection.
-        const session = await unpublishedSession(opened)
-        if (session !== null) await settle(opened, session, { signal })
-        await finish(opened)
-      }
-    } catch (error) {
-      await opened.end().catch(() => {})
-      throw error
-    }
-    client = opened
-    return opened
-  }
-
-  /** Publishes rows that are committed and seen everywhere; nothing where there are none. */
-  async function finish(locked: Client): Promise<void> {
-    await locked.query('begin')
-    await publishKept(locked)
-    await locked.query('commit')
-  }
-
-  async function dropConnection(): Promise<void> {
-    const lost = client
-    client = null
-    markets.clear()
-    await lost?.end().catch(() => {})
-  }
-
-  /** Does work, again and again after faults that pass; `signal` ends the waiting. */
-  async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-      try {
-        return await work(await lockedClient())
-      } catch (error) {
-        if (!isPassing(error)) {
-          // With the connection goes the transaction that the error has left open.
-          await dropConnection()
-          throw explainPostgresError(address.name, error)
-        }
-        if (isConnectionLost(error) || client === null) await dropConnection()
-        else await client.query('rollback').catch(dropConnection)
-        onNotice(`${explainPostgresError(address.name, error).message}; trying again`)
-        await sleep(wait, undefined, { signal })
-      }
-    }
-  }
-
-  async function commit(batch: Batch, coverage: Coverage): Promise<void> {
-    await persist(async (locked) => {
-      const begun = Promise.all([locked.query('begin'), runReading(locked, readCoverage())])
-      begun.catch(() => {})
-      const sent: Promise<unknown>[] = [begun]
-      const steps = writeSteps(batch, { before: known ?? null, after: coverage }, markets)
-      await runSteps(locked, steps, spread, sent)
-      const [, stored] = await begun
-      // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
-      if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
-        await locked.query('rollback')
-        throw new StoreError(
-          `${address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
-        )
-      }
-      const publication = publicationOf(batch, known ?? null, coverage)
-      if (spread) {
-        await Promise.all(sent)
-        await keepUnpublished(locked, publication)
-        await commitEverywhere(locked, { signal, onNotice })
-        await finish(locked)
-      } else {
-        await Promise.all([...sent, publish(locked, publication, true)])
-      }
-    })
-    known = coverage
-  }
-
+export async function openPostgresWriter(address: PostgresAddress, options: WriterOptions): Promise<Writer> {
+  const writer = new PostgresWriter(address, options)
   try {
-    await withFreshConnections(lockedClient)
+    await withFreshConnections(() => writer.lock())
   } catch (error) {
     throw explainPostgresError(address.name, error)
   }
-  return {
-    coverage: async () => {
-      known = await persist((client) => runReading(client, readCoverage()))
-      return known
-    },
-    commit,
-    close: dropConnection,
+  return writer
+}
+
+/** A connection that holds the writer's lock, and whether the tables are spread over a cluster. */
+type Locked = { client: Client; spread: boolean }
+
+class PostgresWriter implements Writer {
+  readonly #address: PostgresAddress
+  readonly #signal: AbortSignal | undefined
+  readonly #onNotice: (message: string) => void
+  readonly #onStandby: (isStandby: boolean) => void
+  /** Emptied with the connection: what was not committed may have numbered some. */
+  readonly #markets: MarketNumbers = new Map()
+  #locked: Locked | null = null
+  #known: Coverage | null | undefined
+
+  constructor(
+    address: PostgresAddress,
+    { signal, onNotice = () => {}, onStandby = () => {} }: WriterOptions,
+  ) {
+    this.#address = address
+    this.#signal = signal
+    this.#onNotice = onNotice
+    this.#onStandby = onStandby
   }
+
+  async coverage(): Promise<Coverage | null> {
+    this.#known = await this.#persist(({ client }) => runReading(client, readCoverage()))
+    return this.#known
+  }
+
+  async commit(batch: Batch, coverage: Coverage): Promise<void> {
+    await this.#persist((locked) => this.#tryCommit(locked, batch, coverage))
+    this.#known = coverage
+  }
+
+  async close(): Promise<void> {
+    const lost = this.#locked
+    this.#locked = null
+    this.#markets.clear()
+    await lost?.client.end().catch(() => {})
+  }
+
+  /** Connects and waits for the lock, unless it is held. */
+  async lock(): Promise<Locked> {
+    if (this.#locked !== null) return this.#locked
+    const client = await connect(writerConfig(this.#address))
+    try {
+      await this.#waitForLock(client)
+      await this.#refuseReadOnly(client)
+      const spread = await isSpread(client, this.#address.schema)
+      if (spread) await this.#finishOthers(client)
+      this.#locked = { client, spread }
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw error
+    }
+    return this.#locked
+  }
+
+  async #waitForLock(client: Client): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const [row] = await rowsOf(client, TRY_LOCK, [writerLockName(this.#address)])
+      if ((row![0] as unknown) === true) {
+        if (attempt > 0) this.#onStandby(false)
+        return
+      }
+      if (attempt === 0) {
+        this.#onNotice(`${this.#address.name}: another writer is at work; standing by`)
+        this.#onStandby(true)
+      }
+      await sleep(STANDBY_INTERVAL_MS, undefined, { signal: this.#signal })
+    }
+  }
+
+  async #refuseReadOnly(client: Client): Promise<void> {
+    const [right] = await rowsOf(client, MAY_WRITE)
+    if ((right![0] as unknown) !== false) return
+    throw new StoreRefusedError(
+      `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or name another user`,
+    )
+  }
+
+  /** Publishes what the writer before, or an earlier connection of this one, has left. */
+  async #finishOthers(client: Client): Promise<void> {
+    const session = await unpublishedSession(client)
+    if (session !== null) await settle(client, session, { signal: this.#signal })
+    await finish(client)
+  }
+
+  /** Does work, again and again after faults that pass; the signal ends the waiting. */
+  async #persist<T>(work: (locked: Locked) => Promise<T>): Promise<T> {
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      try {
+        return await work(await this.lock())
+      } catch (error) {
+        const explained = explainPostgresError(this.#address.name, error)
+        if (!isPassing(error)) {
+          // With the connection goes the transaction that the error has left open.
+          await this.close()
+          throw explained
+        }
+        if (isConnectionLost(error) || this.#locked === null) await this.close()
+        else await this.#locked.client.query('rollback').catch(() => this.close())
+        this.#onNotice(`${explained.message}; trying again`)
+        await sleep(wait, undefined, { signal: this.#signal })
+      }
+    }
+  }
+
+  async #tryCommit({ client, spread }: Locked, batch: Batch, coverage: Coverage): Promise<void> {
+    const known = this.#known
+    const begun = Promise.all([client.query('begin'), runReading(client, readCoverage())])
+    begun.catch(() => {})
+    const sent: Promise<unknown>[] = [begun]
+    const steps = writeSteps(batch, { before: known ?? null, after: coverage }, this.#markets)
+    await runSteps(client, steps, spread, sent)
+    const [, stored] = await begun
+    // After a lost connection it is unknown whether the commit succeeded: writing the same again is harmless.
+    if (known !== undefined && stored?.height !== known?.height && stored?.height !== coverage.height) {
+      await client.query('rollback')
+      throw new StoreError(
+        `${this.#address.name}: another writer took over, up to block ${stored?.height ?? 'none'}; start again to resume from there`,
+      )
+    }
+    const publication = publicationOf(batch, known ?? null, coverage)
+    if (spread) {
+      await Promise.all(sent)
+      await keepUnpublished(client, publication)
+      await commitEverywhere(client, { signal: this.#signal, onNotice: this.#onNotice })
+      await finish(client)
+    } else {
+      await Promise.all([...sent, publish(client, publication, true)])
+    }
+  }
+}
+
+/** Publishes rows that are committed and seen everywhere; nothing where there are none. */
+async function finish(client: Client): Promise<void> {
+  await client.query('begin')
+  await publishKept(client)
+  await client.query('commit')
 }

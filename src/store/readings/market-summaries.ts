@@ -155,9 +155,9 @@ function* readRows(runs: readonly Run[], rows: Map<string, Row>): Reading<void> 
     rows.set(marketId, [
       marketId,
       instrument === undefined ? null : instruments.node(instrument, {}),
-      ...[periodNode(running), periodNode(paid), textOf(estimateNode(dataRow, running))],
+      ...[periodNode(running), periodNode(paid), jsonOrNull(estimateNode(dataRow, running))],
       ...[pointNode(1), pointNode(2)],
-      textOf(dataRow === undefined ? null : marketDataNode(dataRow)),
+      jsonOrNull(dataRow === undefined ? null : marketDataNode(dataRow)),
       providers.get(marketId) ?? '0',
     ])
   }
@@ -174,4 +174,4 @@ function instrumentsStatement(ends: readonly [string, string][], limit: number) 
   return { text: statements[0]!.text, each: statements.map(({ values }): KeyValue[] => values) }
 }
 
-const textOf = (node: object | null) => (node === null ? null : JSON.stringify(node))
+const jsonOrNull = (node: object | null) => (node === null ? null : JSON.stringify(node))

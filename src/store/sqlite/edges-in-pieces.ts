@@ -7,7 +7,7 @@ import type { Page, PageQuery } from '../pages/page.ts'
 const PIECE_ROWS = 1_000
 
 /** Long enough for threads that wait for a processor to get one, short beside the reading of a piece. */
-const REST_MS = 0.05
+const PAUSE_MS = 0.05
 
 /** What follows the edges of a page in an answer is shorter. */
 const TAIL_ROOM = 256
@@ -18,7 +18,7 @@ const COMMA = Buffer.from(',')
 export type ReadEdges = Pick<Page, 'more'> & { edges: WrittenEdges }
 
 /**
- * Reads the edges of a page in pieces, and rests between them: a thread that reads on and on keeps others from a
+ * Reads the edges of a page in pieces, and pauses between them: a thread that reads on and on keeps others from a
  * processor for milliseconds, however low its priority.
  *
  * @param read reads a piece: the same page, from another cursor on, with another limit
@@ -35,25 +35,25 @@ export function readEdgesInPieces(query: PageQuery, read: (piece: PageQuery) => 
     if (left <= 0 || !more) return { edges: join(pieces, reversed), more }
     const { startCursor, endCursor } = cursorsOf(edges)
     cursor = decodeCursor(resource, selection, reversed ? startCursor : endCursor) as Key
-    rest()
+    pause()
   }
 }
 
 function join(pieces: WrittenEdges[], reversed: boolean): WrittenEdges {
   const [first, ...others] = reversed ? pieces.toReversed() : pieces
   if (others.length === 0) return first!
-  const parts = [Buffer.alloc(HEAD_ROOM), textOf(first!)]
-  for (const piece of others) parts.push(COMMA, textOf(piece))
+  const parts = [Buffer.alloc(HEAD_ROOM), writtenBytes(first!)]
+  for (const piece of others) parts.push(COMMA, writtenBytes(piece))
   const bytes = Buffer.concat([...parts, Buffer.alloc(TAIL_ROOM)])
   return { bytes, start: HEAD_ROOM, end: bytes.length - TAIL_ROOM }
 }
 
-function textOf({ bytes, start, end }: WrittenEdges): Buffer {
+function writtenBytes({ bytes, start, end }: WrittenEdges): Buffer {
   return bytes.subarray(start, end)
 }
 
 const nothing = new Int32Array(new SharedArrayBuffer(4))
 
-function rest(): void {
-  Atomics.wait(nothing, 0, 0, REST_MS)
+function pause(): void {
+  Atomics.wait(nothing, 0, 0, PAUSE_MS)
 }

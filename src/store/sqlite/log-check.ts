@@ -47,8 +47,8 @@ export function logBytes(path: string): number {
 export function checkLog(path: string): void {
   if (!hasLog(path)) return
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const own = readState(path, 'without log')
-    const logged = readState(path, 'with log')
+    const own = readFileState(path, 'without log')
+    const logged = readFileState(path, 'with log')
     if (logged === null || belongs(own, logged)) return
   }
   throw new StoreError(
@@ -64,7 +64,7 @@ function belongs(own: FileState | null, logged: FileState): boolean {
 }
 
 /** The state of the file by itself, or with what its log adds; null where no Lyra has written it yet. */
-function readState(path: string, how: 'with log' | 'without log'): FileState | null {
+function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
   const location = pathToFileURL(realpathSync(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')
   const database = new DatabaseSync(location, {

@@ -7,7 +7,7 @@ import { marketStatement, pageStatement, spanStatement } from '../pages/scan-sql
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { type ReadEdges, readEdgesInPieces } from './edges-in-pieces.ts'
-import { createLooks, readState } from './looks.ts'
+import { createLatestFreshness, readStoreState } from './latest-freshness.ts'
 import { edgesStatement, existsStatement, linesStatement } from './page-statements.ts'
 import { runReading } from './run-steps.ts'
 import { sqliteLog } from './shorten-log.ts'
@@ -18,7 +18,7 @@ import { openSqliteSnapshot } from './snapshot.ts'
  * changed, by a writer or by someone who has replaced it, and after every error: a removed store that comes
  * back is read again.
  */
-export function openSqliteReader(path: string, { rests = false }: ReaderOptions = {}): Reader {
+export function openSqliteReader(path: string, { pausesInLongPages = false }: ReaderOptions = {}): Reader {
   let connection: Connection | null = Connection.openForReading(path)
 
   function close(): void {
@@ -54,22 +54,22 @@ export function openSqliteReader(path: string, { rests = false }: ReaderOptions 
     return attempt((from) => from.transaction('deferred', () => read(from)), askedAt)
   }
 
-  const looks = createLooks()
+  const freshness = createLatestFreshness()
 
   return {
-    page: (query) => snapshot((from) => readPage(from, query, rests), query.askedAt),
+    page: (query) => snapshot((from) => readPage(from, query, pausesInLongPages), query.askedAt),
     read: (reading) => snapshot((from) => runReading(from, reading({ isSpread: false }))),
-    freshness: (since) => attempt((from) => looks.take(from, since)),
-    recentFreshness: (since) => looks.recent(since),
+    freshness: (since) => attempt((from) => freshness.read(from, since)),
+    recentFreshness: (since) => freshness.recent(since),
     openSnapshot: async () => openSqliteSnapshot(path, { page: readPage, lines: readLines }),
     log: sqliteLog(path),
     close: async () => close(),
   }
 }
 
-function readPage(connection: Connection, query: PageQuery, rests = false): Page {
+function readPage(connection: Connection, query: PageQuery, pauses = false): Page {
   const { resource, selection } = query
-  const state = readState(connection)
+  const state = readStoreState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
   const place = readPlace(connection, resource, selection)
@@ -80,7 +80,7 @@ function readPage(connection: Connection, query: PageQuery, rests = false): Page
   const found =
     query.edges === undefined
       ? readRows(connection, query, scans.page)
-      : { rows: [], ...(rests ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
+      : { rows: [], ...(pauses ? readEdgesInPieces(query, readPiece) : readPiece(query)) }
   return {
     ...found,
     hasRowsAtOrBefore: scans.atOrBefore !== null && exists(connection, scans.atOrBefore),

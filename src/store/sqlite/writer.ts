@@ -37,37 +37,60 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
   refuseReadOnly(path)
   const connection = Connection.openMigrated(path, onNotice)
   if (durable) connection.flushEveryCommit()
+  return new SqliteWriter(path, connection)
+}
+
+class SqliteWriter implements Writer {
+  readonly #path: string
+  readonly #connection: Connection
+  readonly #log: WriterLog
   /** Numbers of the markets seen; emptied when a commit fails, for it may have taken some back. */
-  const markets: MarketNumbers = new Map()
-  let known = explained(path, readKnown)
-  /** The log's size at which it is to be copied to the file. */
-  let copyAt = MAX_LOG_BYTES
-  let retryAt = 0
+  readonly #markets: MarketNumbers = new Map()
+  #known: Known
 
-  function writeRanges(name: RangesName, after: Coverage): void {
-    if (after[name] === known.coverage?.[name]) return
-    const { remove, insert, valuesOf } = RANGES[name]
-    connection.run(remove)
-    for (const values of valuesOf(after)) connection.run(insert, values)
+  constructor(path: string, connection: Connection) {
+    this.#path = path
+    this.#connection = connection
+    this.#log = new WriterLog(path, connection)
+    this.#known = explained(path, () => this.#readKnown())
   }
 
-  function writeRows(batch: Batch, after: Coverage): void {
-    // Before the rows, which look into it.
-    writeRanges('imported', after)
-    runSteps(connection, writeSteps(batch, { before: known.coverage, after }, markets))
+  async coverage(): Promise<Coverage | null> {
+    this.#known = explained(this.#path, () => this.#readKnown())
+    return this.#known.coverage
   }
 
-  function writeCoverage(coverage: Coverage): void {
-    connection.run(WRITE_STREAM, streamValues(coverage))
-    writeRanges('gaps', coverage)
-    writeRanges('resourceGaps', coverage)
+  async commit(batch: Batch, coverage: Coverage): Promise<void> {
+    const connection = this.#connection
+    try {
+      explained(this.#path, () => {
+        this.#refuseOtherFile()
+        if (this.#log.keepShort()) this.#known.logFrom = this.#known.commits
+        connection.transaction('immediate', () => {
+          this.#refuseOtherWriter()
+          this.#writeRows(batch, coverage)
+          this.#writeCoverage(coverage)
+          connection.run(COUNT_COMMIT, [this.#known.logFrom])
+          connection.runAll(noteChanges(changesOf(batch)))
+        })
+      })
+      this.#known = { ...this.#known, coverage, commits: this.#known.commits + 1n }
+    } catch (error) {
+      this.#markets.clear()
+      throw error
+    }
   }
 
-  function readKnown(): Known {
+  async close(): Promise<void> {
+    this.#connection.closeWritten()
+  }
+
+  #readKnown(): Known {
+    const connection = this.#connection
     return connection.transaction('deferred', () => {
       const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS) as [string, string, string]
       // Read after the count, which upkeep may raise at any time: what is counted stands in the file then.
-      const isLogEmpty = logBytes(path) === 0
+      const isLogEmpty = logBytes(this.#path) === 0
       return {
         coverage: runReading(connection, readCoverage()),
         commits: BigInt(commits),
@@ -77,66 +100,73 @@ export function openSqliteWriter(path: string, { durable = false, onNotice }: Wr
     })
   }
 
+  #writeRows(batch: Batch, after: Coverage): void {
+    // Before the rows, which look into it.
+    this.#writeRanges('imported', after)
+    runSteps(this.#connection, writeSteps(batch, { before: this.#known.coverage, after }, this.#markets))
+  }
+
+  #writeCoverage(coverage: Coverage): void {
+    this.#connection.run(WRITE_STREAM, streamValues(coverage))
+    this.#writeRanges('gaps', coverage)
+    this.#writeRanges('resourceGaps', coverage)
+  }
+
+  #writeRanges(name: RangesName, after: Coverage): void {
+    if (after[name] === this.#known.coverage?.[name]) return
+    const { remove, insert, valuesOf } = RANGES[name]
+    this.#connection.run(remove)
+    for (const values of valuesOf(after)) this.#connection.run(insert, values)
+  }
+
   /** Two programs that write to one store would each continue from what the other has changed. */
-  function refuseOtherWriter(): void {
-    const [commits, , upkeep] = connection.row(READ_COMMITS) as [string, string, string]
+  #refuseOtherWriter(): void {
+    const known = this.#known
+    const [commits, , upkeep] = this.#connection.row(READ_COMMITS) as [string, string, string]
     const upkeepCommits = BigInt(upkeep)
     if (BigInt(commits) - upkeepCommits === known.commits - known.upkeepCommits) {
-      known = { ...known, commits: BigInt(commits), upkeepCommits }
+      this.#known = { ...known, commits: BigInt(commits), upkeepCommits }
       return
     }
-    throw new StoreError(`${path}: another program writes to this store; let one of them finish first`)
+    throw new StoreError(`${this.#path}: another program writes to this store; let one of them finish first`)
   }
 
-  function refuseOtherFile(): void {
-    if (connection.isInPlace) return
+  #refuseOtherFile(): void {
+    if (this.#connection.isInPlace) return
     throw new StoreError(
-      `${path}: the store has been removed or replaced meanwhile; nothing more is written. Start again`,
+      `${this.#path}: the store has been removed or replaced meanwhile; nothing more is written. Start again`,
     )
   }
+}
 
-  /** Copies a long log to the file. While a reader of an older snapshot is in the way it grows on. */
-  function keepLogShort(): void {
-    const bytes = logBytes(path)
-    if (bytes === 0) {
-      // Someone who has read for long has emptied it (shorten-log.ts).
-      known.logFrom = known.commits
-      copyAt = MAX_LOG_BYTES
-      return
-    }
-    if (bytes < copyAt && (bytes < MAX_LOG_BYTES || performance.now() < retryAt)) return
-    const isEmpty = connection.truncateLog()
-    if (isEmpty) known.logFrom = known.commits
-    copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
-    retryAt = performance.now() + RETRY_MS
+/** The log of a store that is written to. */
+class WriterLog {
+  readonly #path: string
+  readonly #connection: Connection
+  /** The size at which it is to be copied to the file. */
+  #copyAt = MAX_LOG_BYTES
+  #retryAt = 0
+
+  constructor(path: string, connection: Connection) {
+    this.#path = path
+    this.#connection = connection
   }
 
-  return {
-    coverage: async () => {
-      known = explained(path, readKnown)
-      return known.coverage
-    },
-
-    commit: async (batch, coverage) => {
-      try {
-        explained(path, () => {
-          refuseOtherFile()
-          keepLogShort()
-          connection.transaction('immediate', () => {
-            refuseOtherWriter()
-            writeRows(batch, coverage)
-            writeCoverage(coverage)
-            connection.run(COUNT_COMMIT, [known.logFrom])
-            connection.runAll(noteChanges(changesOf(batch)))
-          })
-        })
-        known = { ...known, coverage, commits: known.commits + 1n }
-      } catch (error) {
-        markets.clear()
-        throw error
-      }
-    },
-
-    close: async () => connection.closeWritten(),
+  /**
+   * Copies a long log to the file; returns whether the log is empty. While a reader of an older snapshot is in the way it
+   * grows on.
+   */
+  keepShort(): boolean {
+    const bytes = logBytes(this.#path)
+    if (bytes === 0) {
+      // Someone who has read for long has emptied it (shorten-log.ts).
+      this.#copyAt = MAX_LOG_BYTES
+      return true
+    }
+    if (bytes < this.#copyAt && (bytes < MAX_LOG_BYTES || performance.now() < this.#retryAt)) return false
+    const isEmpty = this.#connection.truncateLog()
+    this.#copyAt = (isEmpty ? 0 : bytes) + MAX_LOG_BYTES
+    this.#retryAt = performance.now() + RETRY_MS
+    return isEmpty
   }
 }

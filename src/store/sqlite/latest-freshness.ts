@@ -4,14 +4,14 @@ import { readFreshness, stateOf } from '../readings/freshness.ts'
 import type { Connection } from './connection.ts'
 import { runReading } from './run-steps.ts'
 
-/** Looks at how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
-export type Looks = {
-  /** The look of this round of the event loop, which nothing that was sent before can be newer than; or null. */
+/** Reads how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
+export type LatestFreshness = {
+  /** What was read in this round of the event loop, which nothing that was sent before can be newer than; or null. */
   recent(since: StoreVersion): Freshness | null
-  take(connection: Connection, since: StoreVersion | null): Freshness
+  read(connection: Connection, since: StoreVersion | null): Freshness
 }
 
-export function createLooks(): Looks {
+export function createLatestFreshness(): LatestFreshness {
   let last: { connection: Connection; dataVersion: number; unchanged: Freshness } | null = null
   let isRecent = false
 
@@ -25,8 +25,8 @@ export function createLooks(): Looks {
   return {
     recent: (since) => (isRecent && last?.unchanged.version === since ? last!.unchanged : null),
 
-    take: (connection, since) => {
-      // Read ahead of the rows: what is committed in between is found by the next look.
+    read: (connection, since) => {
+      // Read ahead of the rows: what is committed in between is found by the next reading.
       const { dataVersion } = connection
       if (
         last?.unchanged.version === since &&
@@ -52,6 +52,6 @@ export function createLooks(): Looks {
 }
 
 /** How the store stands, in the connection's transaction, where it has one. */
-export function readState(connection: Connection): ReturnType<typeof stateOf> {
+export function readStoreState(connection: Connection): ReturnType<typeof stateOf> {
   return stateOf(connection.row(READ_STATE)!)
 }
