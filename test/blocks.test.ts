@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ChainError, GapError, StrictError } from '../src/blocks/block.ts'
 import { EVENT_KIND } from '../src/events/bus-event.ts'
-import { EventStreamError } from '../src/records/place.ts'
+import { EventStreamError } from '../src/records/record-position.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import {
   auction,
@@ -424,8 +424,8 @@ for (const kind of STORE_KINDS) {
         const events = good.slice(0, 4)
         const { failure, report } = await ingestBytes(t, store, frame([...events, event, ...good.slice(4)]))
         assert.ok(failure instanceof EventStreamError, String(failure))
-        assert.equal(failure.place.record, 5)
-        assert.equal(failure.place.offset, frame(events).length)
+        assert.equal(failure.position.record, 5)
+        assert.equal(failure.position.offset, frame(events).length)
         assert.match(failure.message, /some\.evts, record 5, offset \d+: /)
         assert.match(failure.message, message)
         assert.equal(report.height, '2')

@@ -274,7 +274,7 @@ async function writePoints(store: string, count: number): Promise<void> {
     for (let index = start; index < Math.min(count, start + 20_000); index++) {
       const timestamp = 1_600_000_000_000_000_000n + BigInt(index) * 1_000_000_000n
       const event = { ...point, seq: BigInt(Math.floor(index / 28_800)), timestamp, price: String(index) }
-      projectEvent(batch, event, { height, eventIndex: (index % 20_000) + 2 })
+      projectEvent(batch, event, { height, index: (index % 20_000) + 2 })
     }
     await writer.commit(batch, coverageUpTo(height))
   }

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { ChainError, GapError, MissingHistoryError } from '../src/blocks/block.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import type { IngestionResult } from '../src/ingest/ingest-files.ts'
-import { EventStreamError } from '../src/records/place.ts'
+import { EventStreamError } from '../src/records/record-position.ts'
 import { assertSameDump, dumpStore, emptyDump, type StoreDump } from './fixtures/dump-store.ts'
 import { readRecording, recordsOf } from './fixtures/event-stream.ts'
 import { dumpOf, ingestBytes } from './fixtures/ingest-bytes.ts'
@@ -30,7 +30,7 @@ function stopOf({ failure }: IngestionResult): number {
   assert.ok(failure instanceof EventStreamError, String(failure))
   assert.match(failure.message, /some\.evts, record \d+, offset \d+: ./)
   assert.ok(failure.message.length < 600 && !failure.message.includes('\n'), failure.message)
-  return failure.place.record
+  return failure.position.record
 }
 
 /** Takes a harmed file in, then the unharmed one; after each the store holds what the model says. */

@@ -39,7 +39,7 @@ function penalties(count: number): Uint8Array {
 
 test('a batch is counted without decoding the lists of providers', () => {
   const batch = createBatch()
-  const place = { height: 1n, eventIndex: 1 }
+  const place = { height: 1n, index: 1 }
   const event: MarketDataEvent = {
     kind: 'market-data',
     marketId: MARKET,

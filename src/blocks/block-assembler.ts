@@ -10,7 +10,7 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '../events/bus-event.ts
 import { copyBytes, equalBytes } from '../events/equal-bytes.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
-import { EventStreamError, type Place } from '../records/place.ts'
+import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, isReadKind, kindsLacked } from '../resources/arrivals.ts'
 import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
 
@@ -57,7 +57,7 @@ export type AssemblerOptions = {
   /** Takes each block once it is whole; `coverage` of the assembler then includes it. */
   onBlock: (block: Block) => void
   /** Called with each event that is left out. */
-  onLeftOut: (reason: LeftOutReason, place: Place) => void
+  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
   /** Records gaps and continues, instead of stopping. */
   allowGap: boolean
   /** Stops at an event that is not as it should be, instead of leaving it out. */
@@ -124,7 +124,7 @@ export class BlockAssembler {
   #blockOne: BlockOne | null = null
   /** Hashes of parts of block 1, genesis or itself, that have begun and not ended. */
   readonly #lostParts = new Set<string>()
-  #lastPlace: Place | null = null
+  #lastPosition: RecordPosition | null = null
   /** The lowest height that has begun; an empty store begins there. */
   #firstBegun: bigint | null = null
 
@@ -166,8 +166,8 @@ export class BlockAssembler {
    * @throws {GapError} as {@link accept}.
    */
   end(): void {
-    if (this.#lastPlace === null || this.#open !== null || this.#coverage === null) return
-    if (this.#holds(2n)) this.#emitBlockOne(this.#lastPlace)
+    if (this.#lastPosition === null || this.#open !== null || this.#coverage === null) return
+    if (this.#holds(2n)) this.#emitBlockOne(this.#lastPosition)
   }
 
   /**
@@ -178,35 +178,35 @@ export class BlockAssembler {
    * @throws {GapError} where something is missing, unless gaps are allowed.
    * @throws {StrictError} for an event not as it should be, where strictness is asked for.
    */
-  accept(bytes: Buffer, start: number, end: number, place: Place): void {
+  accept(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
     this.counts.records++
-    this.#lastPlace = place
+    this.#lastPosition = position
     try {
       readEnvelope(bytes, start, end, this.#envelope)
-      this.#checkOrigin(place)
-      this.#checkSize(place)
+      this.#checkOrigin(position)
+      this.#checkSize(position)
       switch (this.#envelope.kind) {
         case EVENT_KIND.beginBlock:
-          this.#begin(place)
+          this.#begin(position)
           return
         case EVENT_KIND.endBlock:
-          if (this.#nextIndex(place) !== null) this.#end()
+          if (this.#nextIndex(position) !== null) this.#end()
           return
         default:
-          this.#keep(place)
+          this.#keep(position)
       }
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error
-      throw new EventStreamError(`not a BusEvent: ${error.message}`, place, { cause: error })
+      throw new EventStreamError(`not a BusEvent: ${error.message}`, position, { cause: error })
     }
   }
 
-  #checkOrigin(place: Place): void {
+  #checkOrigin(position: RecordPosition): void {
     const { bytes, chainIdStart, chainIdEnd, version } = this.#envelope
     if (version !== BUS_EVENT_VERSION) {
       throw new EventStreamError(
         `an event of version ${version}; this program reads version ${BUS_EVENT_VERSION}`,
-        place,
+        position,
       )
     }
     if (this.#chainId !== null && equalBytes(this.#chainIdBytes, bytes, chainIdStart, chainIdEnd)) return
@@ -214,35 +214,35 @@ export class BlockAssembler {
     if (chainId === '' || chainId.length > 256 || chainId.includes('\0')) {
       throw new EventStreamError(
         `not a BusEvent: a chain id of ${JSON.stringify(chainId.slice(0, 80))}`,
-        place,
+        position,
       )
     }
     if (this.#chainId !== null) {
       const known = this.#options.coverage === null ? 'the input began with' : 'the store holds'
       throw new ChainError(
         `an event of chain ${JSON.stringify(chainId)}, where ${known} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
-        place,
+        position,
       )
     }
     this.#chainId = chainId
     this.#chainIdBytes = copyBytes(bytes, chainIdStart, chainIdEnd)
   }
 
-  #checkSize(place: Place): void {
+  #checkSize(position: RecordPosition): void {
     const { kind, bodyStart, bodyEnd } = this.#envelope
     if (bodyEnd - bodyStart <= MAX_EVENT_BYTES || !isReadKind(kind)) return
     throw new EventStreamError(
       `an event of kind ${kind} with ${bodyEnd - bodyStart} bytes, more than the ${MAX_EVENT_BYTES} allowed: the input is damaged here`,
-      place,
+      position,
     )
   }
 
-  #begin(place: Place): void {
+  #begin(position: RecordPosition): void {
     const { height, timestamp, hash } = decodeBeginBlock(this.#envelope)
     this.#dropUnfinished(height)
-    if (height !== 1n) this.#emitBlockOne(place)
+    if (height !== 1n) this.#emitBlockOne(position)
     if (this.#firstBegun === null || height < this.#firstBegun) this.#firstBegun = height
-    const known = height === 1n ? this.#classifyPart(hash, place) : this.#classify(height, place)
+    const known = height === 1n ? this.#classifyPart(hash, position) : this.#classify(height, position)
     this.#open = {
       height,
       timestamp,
@@ -256,21 +256,21 @@ export class BlockAssembler {
       events: [],
       weight: 0,
     }
-    this.#nextIndex(place)
+    this.#nextIndex(position)
   }
 
   /**
    * Block 1 is whole, or there is nothing of it: the places of its events count from the first of genesis, and
    * would be wrong where some are missing.
    */
-  #emitBlockOne(place: Place): void {
+  #emitBlockOne(position: RecordPosition): void {
     if (this.#blockOne?.isNew) {
       const { block, hashes } = this.#blockOne
       if (this.#lostParts.size > 0) {
-        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', place)
+        this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', position)
       }
       if (block.incomplete) this.counts.unfinishedBlocks++
-      else if (this.#lacksHeldPart(hashes, place)) this.#complete(block)
+      else if (this.#lacksHeldPart(hashes, position)) this.#complete(block)
       else this.#emit(block, hashes)
     } else if (this.#blockOne?.block.class === 'lacks') {
       const { block, hashes } = this.#blockOne
@@ -286,25 +286,25 @@ export class BlockAssembler {
    * ended already, or that the store holds, is passed over; one that the store lacks is not, nor what comes after it:
    * the places of the second part count from the last of the first.
    */
-  #classifyPart(hash: string, place: Place): HeightClass {
+  #classifyPart(hash: string, position: RecordPosition): HeightClass {
     const ended = this.#blockOne?.hashes ?? []
     if (ended.includes(hash)) return 'held'
     const others = new Set([...ended, ...this.#lostParts])
     if (others.delete(hash) || others.size < 2) {
-      const known = this.#classify(1n, place)
+      const known = this.#classify(1n, position)
       if (known !== 'held' && known !== 'lacks') return known
       const held = this.#coverage?.blockOne
       return held?.includes(hash) && !this.#blockOne?.isNew ? known : 'fills'
     }
     throw new EventStreamError(
       `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it comes once for genesis and once for itself`,
-      place,
+      position,
     )
   }
 
   /** Whether the store holds a part of block 1 that the input lacks; which comes first cannot be known then. */
-  #lacksHeldPart(hashes: readonly string[], place: Place): boolean {
-    const known = this.#classify(1n, place)
+  #lacksHeldPart(hashes: readonly string[], position: RecordPosition): boolean {
+    const known = this.#classify(1n, position)
     if (known !== 'held' && known !== 'lacks') return false
     const held = this.#coverage!.blockOne
     // Imports, and stores that came from version 0.1.0, do not know their parts: two parts are more than one, one may be
@@ -317,7 +317,7 @@ export class BlockAssembler {
         'the other. Ingest the files with both parts in one call, or keep the one held with --allow-gap',
       1n,
       1n,
-      place,
+      position,
     )
   }
 
@@ -331,7 +331,7 @@ export class BlockAssembler {
     else if (next === 1n) this.#lostParts.add(open.hash)
   }
 
-  #classify(height: bigint, place: Place): HeightClass {
+  #classify(height: bigint, position: RecordPosition): HeightClass {
     const from = this.#expectedHeight()
     if (height === from) return 'next'
     if (this.#coverage !== null && height < this.#coverage.first) return 'below'
@@ -346,7 +346,7 @@ export class BlockAssembler {
         'Ingest files that hold these blocks whole, or continue without them with --allow-gap',
       from,
       height - 1n,
-      place,
+      position,
     )
   }
 
@@ -365,7 +365,7 @@ export class BlockAssembler {
    * Checks an event's id against the open block; returns its index within the block, or null where the
    * event is to be passed over.
    */
-  #nextIndex(place: Place): number | null {
+  #nextIndex(position: RecordPosition): number | null {
     const open = this.#open
     if (open === null) {
       if (this.#firstBegun === null) this.counts.beforeFirstBlock++
@@ -374,7 +374,7 @@ export class BlockAssembler {
     }
     // Of block 1 the second part's places count from the last of the first, whether that is held or not.
     if (open.class === 'held' && open.height !== 1n) return 0
-    const index = this.#indexInBlock(open.idPrefix, place)
+    const index = this.#indexInBlock(open.idPrefix, position)
     if (index === null) {
       this.#dropUnfinished(-1n)
       this.counts.outsideBlocks++
@@ -384,44 +384,44 @@ export class BlockAssembler {
       this.counts.repeated++
       return null
     }
-    if (index > open.lastIndex + 1) this.#missEvents(open, index, place)
+    if (index > open.lastIndex + 1) this.#missEvents(open, index, position)
     open.lastIndex = index
     return index
   }
 
   /** The number after the height in the event's id; null where the height is not the open block's. */
-  #indexInBlock(prefix: string, place: Place): number | null {
+  #indexInBlock(prefix: string, position: RecordPosition): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
     let index = 0
     if (digits < idEnd && idEnd - digits <= 9 && isText(prefix, bytes, idStart, digits)) {
       for (let at = digits; at < idEnd; at++) {
         const digit = bytes[at]! - 0x30
-        if (digit < 0 || digit > 9) return this.#refuseId(place)
+        if (digit < 0 || digit > 9) return this.#refuseId(position)
         index = index * 10 + digit
       }
       return index
     }
     const id = bytes.toString('latin1', idStart, idEnd)
-    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId(place)
+    return EVENT_ID.test(id) && idEnd - digits <= 9 ? null : this.#refuseId(position)
   }
 
-  #refuseId(place: Place): never {
+  #refuseId(position: RecordPosition): never {
     const { bytes, idStart, idEnd } = this.#envelope
     const id = bytes.toString('utf8', idStart, Math.min(idEnd, idStart + 80))
     throw new EventStreamError(
       `not a BusEvent: its id is ${JSON.stringify(id)} and not "<height>-<index in block>"`,
-      place,
+      position,
     )
   }
 
-  #missEvents(open: OpenBlock, index: number, place: Place): void {
+  #missEvents(open: OpenBlock, index: number, position: RecordPosition): void {
     const first = open.lastIndex + 1
     const missing = first === index - 1 ? `event ${first}` : `events ${first} to ${index - 1}`
-    this.#markIncomplete(open, `${missing} of block ${open.height}`, place)
+    this.#markIncomplete(open, `${missing} of block ${open.height}`, position)
   }
 
-  #markIncomplete(open: OpenBlock, missing: string, place: Place): void {
+  #markIncomplete(open: OpenBlock, missing: string, position: RecordPosition): void {
     if (open.class === 'held') return
     if (open.class === 'imported') {
       // What was imported of a block is worth more than a part of its events.
@@ -438,14 +438,14 @@ export class BlockAssembler {
         `${missing} missing. Ingest files that hold the block whole, or keep what there is of it with --allow-gap`,
         open.height,
         open.height,
-        place,
+        position,
       )
     }
     open.incomplete = true
   }
 
-  #keep(place: Place): void {
-    const index = this.#nextIndex(place)
+  #keep(position: RecordPosition): void {
+    const index = this.#nextIndex(position)
     const open = this.#open
     if (index === null || open === null || open.class === 'held') return
     if (open.only !== null && !open.only.has(this.#envelope.kind)) return
@@ -455,7 +455,7 @@ export class BlockAssembler {
     if (open.weight > MAX_BLOCK_WEIGHT) {
       throw new EventStreamError(
         `block ${open.height} holds ${open.events.length + 1} events to keep, and no end: more than any real block, the file is damaged`,
-        place,
+        position,
       )
     }
     open.events.push({ index: index + this.#genesisEvents(), event })
@@ -468,15 +468,15 @@ export class BlockAssembler {
 
   /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
   readonly #leaveOut = (reason: LeftOutReason): void => {
-    const place = this.#lastPlace!
+    const position = this.#lastPosition!
     if (this.#options.strict) {
       throw new StrictError(
         `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be left out`,
-        place,
+        position,
       )
     }
     this.counts.leftOut.set(reason, (this.counts.leftOut.get(reason) ?? 0) + 1)
-    this.#options.onLeftOut(reason, place)
+    this.#options.onLeftOut(reason, position)
   }
 
   #end(): void {

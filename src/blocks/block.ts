@@ -1,5 +1,5 @@
 import type { MarketEvent } from '../events/event.ts'
-import { EventStreamError, type Place } from '../records/place.ts'
+import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 
 /** An event and its index within its block, the first being 1; of block 1, genesis' events count first. */
 export type BlockEvent = { index: number; event: MarketEvent }
@@ -26,8 +26,8 @@ export class GapError extends EventStreamError {
   readonly from: bigint
   readonly to: bigint
 
-  constructor(message: string, from: bigint, to: bigint, place: Place) {
-    super(message, place)
+  constructor(message: string, from: bigint, to: bigint, position: RecordPosition) {
+    super(message, position)
     this.from = from
     this.to = to
   }

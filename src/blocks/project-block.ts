@@ -8,8 +8,8 @@ export function projectBlock(batch: Batch, block: Block): void {
   else batch.blocks++
   const { height, replacesAfter } = block
   if (block.replacesImport) batch.replacedImports.push(height)
-  if (replacesAfter !== null) batch.replaced.push({ height, eventIndex: replacesAfter })
+  if (replacesAfter !== null) batch.replaced.push({ height, index: replacesAfter })
   for (const { index, event } of block.events) {
-    projectEvent(batch, event, { height, eventIndex: index }, block.timestamp)
+    projectEvent(batch, event, { height, index }, block.timestamp)
   }
 }

@@ -12,6 +12,7 @@ import {
   without,
 } from '../domain/coverage.ts'
 import { MAX_INT64, nearestInt64 } from '../domain/integers.ts'
+import { isBefore } from '../domain/place.ts'
 import { cutToMicrosecond, MICROSECOND } from '../domain/time.ts'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import type { EventInput } from '../records/event-paths.ts'
@@ -22,11 +23,18 @@ import { prunedBeforeOf } from '../store/readings/holdings.ts'
 import type { Store } from '../store/store.ts'
 import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
 import { keepsPlaces, TABLES, tableOf } from '../store/tables.ts'
-import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import {
+  compareKeys,
+  describeRow,
+  type NamedRow,
+  namedRow,
+  placeOfRow,
+  walkTable,
+} from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
 import type { StoreCheck } from './check-store.ts'
 import type { Problems } from './problems.ts'
-import { isUnplaced } from './row-rules.ts'
+import { isUnplacedRow } from './row-rules.ts'
 
 export type FilesCheckOptions = {
   log: Logger
@@ -326,18 +334,18 @@ function problemOf(
   const isImported = our !== null && isWithin(store.imported, BigInt(our.height!))
   const newer = isImported && our.height === their?.height ? 0 : comparePlaces(our, their)
   if (newer > 0) {
-    if (!isWithin(files.fromEvents, BigInt(our!.height!)) || isUnplaced(our!)) return null
+    if (!isWithin(files.fromEvents, BigInt(our!.height!)) || isUnplacedRow(our!)) return null
     return their === null
       ? `no event of the files says so, and they hold block ${our!.height}`
-      : `it is said to come from ${describePlace(our!)}, and in the files it comes from ${describePlace(their)}`
+      : `it is said to come from ${describeEvent(our!)}, and in the files it comes from ${describeEvent(their)}`
   }
   if (newer < 0) {
     const height = BigInt(their!.height!)
     if (!isWithin(store.fromEvents, height) || lacks(store, table, height)) return null
     if (our === null && isPruned(table, their!)) return null
     return our === null
-      ? `missing; the files have it in ${describePlace(their!)}`
-      : `it comes from ${describePlace(our)}, and the files have a later one in ${describePlace(their!)}`
+      ? `missing; the files have it in ${describeEvent(their!)}`
+      : `it comes from ${describeEvent(our)}, and the files have a later one in ${describeEvent(their!)}`
   }
   const startsAlike = holdBothStarts(store, files, our!, their!)
   for (const { name, merge } of table.columns) {
@@ -364,18 +372,15 @@ function holdBothStarts(store: Side, files: Side, our: NamedRow, their: NamedRow
   )
 }
 
-function describePlace({ height, event_index: index }: NamedRow): string {
+function describeEvent({ height, event_index: index }: NamedRow): string {
   return `block ${height}, event ${index}`
 }
 
 /** Which of two rows comes from the later event: above 0 the first. A row goes before none. */
 function comparePlaces(a: NamedRow | null, b: NamedRow | null): number {
   if (a === null || b === null) return a === null ? -1 : 1
-  const place = ({ height, event_index: index }: NamedRow) => [BigInt(height!), BigInt(index!)] as const
-  const [height, index] = place(a)
-  const [otherHeight, otherIndex] = place(b)
-  if (height !== otherHeight) return height > otherHeight ? 1 : -1
-  return index === otherIndex ? 0 : index > otherIndex ? 1 : -1
+  const [place, other] = [placeOfRow(a), placeOfRow(b)]
+  return isBefore(place, other) ? -1 : isBefore(other, place) ? 1 : 0
 }
 
 /** Points stand under the numbers of their markets: they are compared market by market. */

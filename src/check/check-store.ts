@@ -1,5 +1,6 @@
 import { firstGapFrom, GapList, type HeightRange, isWithin } from '../domain/coverage.ts'
 import { MAX_INT64 } from '../domain/integers.ts'
+import { isOfFile } from '../domain/place.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import { type Store, StoreError } from '../store/store.ts'
 import {
@@ -11,13 +12,20 @@ import {
   type TextCell,
   tableOf,
 } from '../store/tables.ts'
-import { compareKeys, describeRow, type NamedRow, namedRow, walkTable } from '../store/walk-table.ts'
+import {
+  compareKeys,
+  describeRow,
+  type NamedRow,
+  namedRow,
+  placeOfRow,
+  walkTable,
+} from '../store/walk-table.ts'
 import { BLOCKS_OF_SPAN } from '../store/writing/block-spans.ts'
 import { withOpen } from '../with-open.ts'
 import { BlockSpanCheck } from './check-block-spans.ts'
 import { SeriesCheck } from './check-series.ts'
 import { Problems } from './problems.ts'
-import { faultsOf, isUnplaced } from './row-rules.ts'
+import { faultsOf, isUnplacedRow } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
@@ -104,8 +112,8 @@ async function checkTables(
           faults.push('its key does not follow the one before')
         }
         before = key
-        if (isUnplaced(named)) unplaced++
-        const hasBlock = keepsPlaces(table) && !isOfFile(table, named) && !isUnplaced(named)
+        if (isUnplacedRow(named)) unplaced++
+        const hasBlock = keepsPlaces(table) && !isRowOfFile(table, named) && !isUnplacedRow(named)
         const fault = hasBlock ? heightFault(named.height, heights) : null
         if (fault !== null) faults.push(fault)
         if (table === IMPORTED_SPANS && !isRunImported(BigInt(named.blocks!), imported)) {
@@ -122,7 +130,7 @@ async function checkTables(
         if (table.name !== 'funding_period_data_points') continue
         if (spans.isOfOtherMarket(named)) await spans.compare()
         spans.add(named)
-        if (!isUnplaced(named)) {
+        if (!isUnplacedRow(named)) {
           const spansOf = isWithin(imported, BigInt(named.height!)) ? importedSpans : blockSpans
           spansOf.add(named)
         }
@@ -222,8 +230,8 @@ function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
 }
 
 /** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */
-function isOfFile({ name }: Table, { height }: NamedRow): boolean {
-  return height === '0' && (name === 'instruments' || name === 'assets')
+function isRowOfFile({ name }: Table, row: NamedRow): boolean {
+  return (name === 'instruments' || name === 'assets') && isOfFile(placeOfRow(row))
 }
 
 /** What is wrong with the height that a row comes from. */

@@ -1,5 +1,6 @@
+import { isUnplaced } from '../domain/place.ts'
 import type { Table } from '../store/tables.ts'
-import type { NamedRow } from '../store/walk-table.ts'
+import { type NamedRow, placeOfRow } from '../store/walk-table.ts'
 
 /** What is wrong with a row by itself, in words; none where nothing is. */
 export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] {
@@ -7,12 +8,10 @@ export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] 
     const value = row[name]!
     return value === null || isRight(value) ? [] : [`${name} is ${JSON.stringify(value)}`]
   })
-  // Both are 0 where an import does not know the block.
-  if (row.event_index === '0' && row.height !== '0') faults.push('event_index is "0"')
+  if (row.event_index === '0' && !isUnplacedRow(row)) faults.push('event_index is "0"')
   return [...faults, ...(faultsOf?.(row) ?? [])]
 }
 
-/** Whether a row comes from a block that an import does not know: one before those that it has brought. */
-export function isUnplaced({ height, event_index: index }: NamedRow): boolean {
-  return height === '0' && index === '0'
+export function isUnplacedRow(row: NamedRow): boolean {
+  return row.event_index !== undefined && isUnplaced(placeOfRow(row))
 }

@@ -1,7 +1,5 @@
 import { type Coverage, firstGapFrom, type HeightRange, isWithin } from './coverage.ts'
-
-/** A place in the stream of events: after the event of an index (1, 2, ...) of a block; 0: before its first. */
-export type Place = { height: bigint; index: number }
+import { isBefore, type Place } from './place.ts'
 
 /** The events after a place, up to the end of block `to`. */
 export type PlaceRange = Place & { to: bigint }
@@ -86,11 +84,6 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
   kept.push(...lackedWithin(coverage, lacks.tail.height, place.height - 1n))
   return { first, gaps: lastOf(joined(kept)), tail: place }
-}
-
-/** Whether a place stands before another one. */
-export function isBefore(a: Place, b: Place): boolean {
-  return a.height < b.height || (a.height === b.height && a.index < b.index)
 }
 
 /** A part of a range, and whether it is held whole, from events or from an import, or not. */

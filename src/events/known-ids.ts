@@ -2,20 +2,20 @@ import { MARKET_ID, PARTY_ID } from '../domain/ids.ts'
 import { copyBytes, equalBytes } from './equal-bytes.ts'
 
 /** Ids remembered: more than there are markets and parties with provisions on any network. */
-const PLACES = 4096
+const SLOTS = 4096
 
-/** Digits at an id's end that choose its place. */
+/** Digits at an id's end that choose its slot. */
 const CHOOSING_DIGITS = 4
 
 type KnownId = { bytes: DataView; id: string }
 
 /**
  * Turns the bytes of an id into its text without making that anew each time: the same few ids come again and
- * again. An id takes the place of another one with the same last digits, so the memory is bounded.
+ * again. An id takes the slot of another one with the same last digits, so the memory is bounded.
  */
 export class KnownIds {
   readonly #pattern: RegExp
-  readonly #known: (KnownId | null)[] = new Array(PLACES).fill(null)
+  readonly #known: (KnownId | null)[] = new Array(SLOTS).fill(null)
 
   /** `pattern` matches the texts that are ids. */
   constructor(pattern: RegExp) {
@@ -24,13 +24,13 @@ export class KnownIds {
 
   /** The id `bytes[start..end)` in lower case; null for what is not an id. */
   read(bytes: Buffer, start: number, end: number): string | null {
-    const place = placeOf(bytes, start, end)
-    const known = this.#known[place]!
+    const slot = slotOf(bytes, start, end)
+    const known = this.#known[slot]!
     if (known !== null && equalBytes(known.bytes, bytes, start, end)) return known.id
     const text = bytes.toString('latin1', start, end)
     if (!this.#pattern.test(text)) return null
     const id = text.toLowerCase()
-    this.#known[place] = { bytes: copyBytes(bytes, start, end), id }
+    this.#known[slot] = { bytes: copyBytes(bytes, start, end), id }
     return id
   }
 }
@@ -38,8 +38,8 @@ export class KnownIds {
 export const MARKET_IDS = new KnownIds(MARKET_ID)
 export const PARTY_IDS = new KnownIds(PARTY_ID)
 
-function placeOf(bytes: Buffer, start: number, end: number): number {
-  let place = 0
-  for (let at = Math.max(start, end - CHOOSING_DIGITS); at < end; at++) place = place * 31 + bytes[at]!
-  return place % PLACES
+function slotOf(bytes: Buffer, start: number, end: number): number {
+  let slot = 0
+  for (let at = Math.max(start, end - CHOOSING_DIGITS); at < end; at++) slot = slot * 31 + bytes[at]!
+  return slot % SLOTS
 }

@@ -133,7 +133,7 @@ export class CsvReader {
 
   #take(text: string): void {
     let at = 0
-    let quote = placeOf(text, '"', 0)
+    let quote = indexOrEnd(text, '"', 0)
     for (;;) {
       const lineEnd = text.indexOf('\n', at)
       if (lineEnd < 0) break
@@ -144,7 +144,7 @@ export class CsvReader {
         const end = this.#readQuoted(text, at)
         if (end === null) break
         at = end
-        quote = placeOf(text, '"', at)
+        quote = indexOrEnd(text, '"', at)
       }
       this.#handOn()
     }
@@ -190,7 +190,7 @@ export class CsvReader {
         }
         fields.push(value + pieces.join('"'))
       } else {
-        end = Math.min(placeOf(text, ',', at), placeOf(text, '\n', at), text.length)
+        end = Math.min(indexOrEnd(text, ',', at), indexOrEnd(text, '\n', at), text.length)
         const value = text.slice(at, end)
         if (value.includes('"')) {
           throw new CsvError(`row ${this.#rows + 1} has a quote within a field that is not quoted`)
@@ -212,7 +212,7 @@ export class CsvReader {
 }
 
 /** Where a character stands next; beyond any text where it does not. */
-function placeOf(text: string, character: string, from: number): number {
-  const place = text.indexOf(character, from)
-  return place < 0 ? Number.MAX_SAFE_INTEGER : place
+function indexOrEnd(text: string, character: string, from: number): number {
+  const index = text.indexOf(character, from)
+  return index < 0 ? Number.MAX_SAFE_INTEGER : index
 }

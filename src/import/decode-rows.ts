@@ -94,8 +94,8 @@ export function checkpointOf(
     blockHash: blockHash ?? '',
     atBlock: naturalOf(height),
   }
-  const index = placeOf(seqNum)
-  return unlessFault({ event, index }, faultOfCheckpoint(event) ?? faultOfPlace(index), leaveOut)
+  const index = eventIndexOf(seqNum)
+  return unlessFault({ event, index }, faultOfCheckpoint(event) ?? faultOfIndex(index), leaveOut)
 }
 
 export function dataPointOf(row: SourceRow, leaveOut: LeftOutRows): FundingPeriodDataPointEvent | null {
@@ -149,7 +149,7 @@ export function marketDataOf(
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, feeShares, slas] = row
-  const index = placeOf(seqNum)
+  const index = eventIndexOf(seqNum)
   const shares = listOf(feeShares)
   const agreements = listOf(slas)
   const event: MarketDataEvent = {
@@ -160,7 +160,7 @@ export function marketDataOf(
     figures: null,
   }
   const fault =
-    event.marketId === '' ? 'invalid market ID' : shares && agreements ? faultOfPlace(index) : 'invalid JSON'
+    event.marketId === '' ? 'invalid market ID' : shares && agreements ? faultOfIndex(index) : 'invalid JSON'
   if (fault === null) {
     for (const element of shares!) keepElement(event.feeShares, filled(noFeeShare(), element), leaveOut)
     for (const element of agreements!) keepElement(event.slas, filled(noSla(), element), leaveOut)
@@ -175,7 +175,7 @@ export function marketFiguresOf(
   leaveOut: LeftOutRows,
 ): { event: MarketDataEvent; index: number } | null {
   const [market, seqNum, markPrice, openInterest, state, tradingMode, product] = row
-  const index = placeOf(seqNum)
+  const index = eventIndexOf(seqNum)
   const perpetual = product == null ? null : objectOf(objectOf(parsed(product))?.perpetualData)
   const timestamp = Number.isNaN(time) ? 0n : nanoseconds(time)
   const event: MarketDataEvent = {
@@ -187,7 +187,7 @@ export function marketFiguresOf(
       isMalformed: false,
     }),
   }
-  const fault = event.marketId === '' ? 'invalid market ID' : (faultOfPlace(index) ?? faultOfTime(time))
+  const fault = event.marketId === '' ? 'invalid market ID' : (faultOfIndex(index) ?? faultOfTime(time))
   return unlessFault({ event, index }, fault, leaveOut)
 }
 
@@ -271,12 +271,12 @@ function faultOfTime(microseconds: number): LeftOutRowReason | null {
   return Number.isNaN(microseconds) ? 'invalid time' : null
 }
 
-function faultOfPlace(index: number): LeftOutRowReason | null {
+function faultOfIndex(index: number): LeftOutRowReason | null {
   return index > 0 ? null : 'invalid place in its block'
 }
 
 /** An index in a block; 0 where the text is none. */
-function placeOf(text: string | null | undefined): number {
+function eventIndexOf(text: string | null | undefined): number {
   const index = /^\d{1,10}$/.test(text ?? '') ? Number(text) : 0
   return index <= MAX_INDEX ? index : 0
 }

@@ -20,7 +20,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     const checkpoint = checkpointOf(row, tally.leaveOut)
     if (checkpoint === null) continue
     const { event, index } = checkpoint
-    projectEvent(batch, event, { height, eventIndex: index }, timestamp)
+    projectEvent(batch, event, { height, index }, timestamp)
     tally.found('checkpoints', timestamp)
   }
   const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])
@@ -32,13 +32,13 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
       compare(a.seq, b.seq),
   )
   for (const [index, point] of points.entries()) {
-    projectEvent(batch, point, { height, eventIndex: index + 1 })
+    projectEvent(batch, point, { height, index: index + 1 })
     tally.found('fundingPeriodDataPoints', timestamp)
   }
   const provisions = rows.provisions.flatMap((row) => provisionOf(row, tally.leaveOut) ?? [])
   provisions.sort((a, b) => compare(a.provisionId, b.provisionId))
   for (const [index, provision] of provisions.entries()) {
-    projectEvent(batch, provision, { height, eventIndex: index + 1 })
+    projectEvent(batch, provision, { height, index: index + 1 })
     tally.found('liquidityProvisions', timestamp)
   }
 }

@@ -1,3 +1,4 @@
+import { type Place, UNPLACED } from '../domain/place.ts'
 import type {
   AssetEvent,
   FundingPeriodEvent,
@@ -7,7 +8,7 @@ import type {
 } from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { projectEvent } from '../resources/arrivals.ts'
-import { put, type StreamPlace } from '../resources/batch.ts'
+import { put } from '../resources/batch.ts'
 import { fundingPeriodTable } from '../resources/funding-periods/table.ts'
 import { marketDataRow } from '../resources/market-data/row.ts'
 import { marketDataTable } from '../resources/market-data/table.ts'
@@ -26,9 +27,6 @@ import { nanoseconds } from './reference-values.ts'
 import type { ImportSource, SourceRow, StateRow, TableQuery } from './source.ts'
 import { STATE } from './tables.ts'
 import type { Tally } from './tally.ts'
-
-/** From before what is imported, place unknown: every other place is later. */
-const UNKNOWN: StreamPlace = { height: 0n, eventIndex: 0 }
 
 /** About the memory of a row that holds lists. */
 const LIST_WEIGHT = 4
@@ -72,11 +70,11 @@ export async function writeState(writing: StateWriting): Promise<void> {
 class Places {
   readonly #counts = new Map<number, number>()
 
-  next(height: number | null): StreamPlace {
-    if (height === null) return UNKNOWN
-    const eventIndex = (this.#counts.get(height) ?? 0) + 1
-    this.#counts.set(height, eventIndex)
-    return { height: BigInt(height), eventIndex }
+  next(height: number | null): Place {
+    if (height === null) return UNPLACED
+    const index = (this.#counts.get(height) ?? 0) + 1
+    this.#counts.set(height, index)
+    return { height: BigInt(height), index }
   }
 }
 
@@ -103,22 +101,22 @@ function periodWriter({ held, batches, tally }: StateWriting) {
     const isLastFromEvents = isFromEvents(held, height)
     const isStartFromEvents = isFromEvents(held, startHeight)
     if (isLastFromEvents && isStartFromEvents) return false
-    const from = isStartFromEvents ? UNKNOWN : start
-    const to = isLastFromEvents ? UNKNOWN : last
+    const from = isStartFromEvents ? UNPLACED : start
+    const to = isLastFromEvents ? UNPLACED : last
     batches.change(0, (batch) =>
       put(batch, fundingPeriodTable, {
         market_id: event.marketId,
         seq: event.seq,
         start_timestamp: event.start,
         start_height: from.height,
-        start_index: from.eventIndex,
+        start_index: from.index,
         end_timestamp: event.end,
         funding_payment: event.fundingPayment,
         funding_rate: event.fundingRate,
         internal_twap: event.internalTwap,
         external_twap: event.externalTwap,
         height: to.height,
-        event_index: to.eventIndex,
+        event_index: to.index,
       }),
     )
     return true
@@ -161,7 +159,7 @@ function marketDataWriter({ held, batches, tally }: StateWriting) {
     const data = marketDataOf(row.row, tally.leaveOut)
     if (data === null) return false
     const { event, index } = data
-    const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: index }
+    const place = height === null ? UNPLACED : { height: BigInt(height), index }
     const weight = row.row.reduce((sum, text) => sum + LIST_WEIGHT * (text?.length ?? 0), 0)
     batches.change(weight, (batch) => projectEvent(batch, event, place))
     return true
@@ -174,7 +172,7 @@ function marketFiguresWriter({ held, batches, tally }: StateWriting) {
     if (isFromEvents(held, height)) return false
     const data = marketFiguresOf(row.row, row.times[0]!, tally.leaveOut)
     if (data === null) return false
-    const place = height === null ? UNKNOWN : { height: BigInt(height), eventIndex: data.index }
+    const place = height === null ? UNPLACED : { height: BigInt(height), index: data.index }
     const cells = marketDataRow(data.event, place)
     if (cells !== null) batches.change(0, (batch) => put(batch, marketDataTable, cells))
     return true

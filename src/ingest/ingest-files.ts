@@ -6,8 +6,8 @@ import type { LeftOutReason } from '../events/left-out.ts'
 import type { ReadProgress } from '../records/event-file.ts'
 import { orderEventFiles } from '../records/event-order.ts'
 import { type EventInput, EventPathError } from '../records/event-paths.ts'
-import { describePlace, EventStreamError, type Place } from '../records/place.ts'
 import { type CutOffNotice, readRecords } from '../records/read-records.ts'
+import { describePosition, EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
 import type { IngestionReport } from './report.ts'
@@ -75,7 +75,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     const end = await readRecords({
       path,
       progress: reading,
-      sink: (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
+      sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
       log,
       signal,
       onChunk: async () => {
@@ -169,13 +169,13 @@ function countHeights(gaps: readonly Gap[]): bigint {
 }
 
 /** Logs the first events that are left out for each reason. */
-export function leftOutLogger(log: Logger): (reason: LeftOutReason, place: Place) => void {
+export function leftOutLogger(log: Logger): (reason: LeftOutReason, position: RecordPosition) => void {
   const lines = new Map<LeftOutReason, number>()
-  return (reason, place) => {
+  return (reason, position) => {
     const count = (lines.get(reason) ?? 0) + 1
     lines.set(reason, count)
     if (count > LEFT_OUT_LINES) return
     const more = count === LEFT_OUT_LINES ? '; further ones are counted, not logged' : ''
-    log.warn({ reason, ...place }, `left out: ${reason}, ${describePlace(place)}${more}`)
+    log.warn({ reason, ...position }, `left out: ${reason}, ${describePosition(position)}${more}`)
   }
 }

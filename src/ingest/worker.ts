@@ -141,9 +141,9 @@ async function startLive(live: LiveTask) {
     onStandby,
     onState: (state) => say({ type: 'live', state }),
     onCommit: () => say({ type: 'committed' }),
-    onLeftOut: (reason, place) => {
+    onLeftOut: (reason, position) => {
       say({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
-      leftOut(reason, place)
+      leftOut(reason, position)
     },
   })
 }

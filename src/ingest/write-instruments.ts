@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { placeInFile } from '../domain/place.ts'
 import { projectEvent } from '../resources/arrivals.ts'
 import { createBatch } from '../resources/batch.ts'
 import {
@@ -47,9 +48,8 @@ export async function writeInstruments(writer: Writer, { markets, assets }: Inst
     )
   }
   const batch = createBatch()
-  let eventIndex = 0
-  const place = () => ({ height: 0n, eventIndex: ++eventIndex })
-  for (const asset of assets) projectEvent(batch, asset, place())
-  for (const market of markets) projectEvent(batch, market, place())
+  for (const [index, event] of [...assets, ...markets].entries()) {
+    projectEvent(batch, event, placeInFile(index + 1))
+  }
   await writer.commit(batch, coverage)
 }

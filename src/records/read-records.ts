@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { ReadProgress } from './event-file.ts'
 import { type EventPath, EventPathError, explainPathError } from './event-paths.ts'
 import { CompressionError } from './gunzip.ts'
-import { EventStreamError, type Place } from './place.ts'
 import { readAhead } from './read-ahead.ts'
 import { RecordFramer, type RecordSink } from './record-framer.ts'
+import { EventStreamError, type RecordPosition } from './record-position.ts'
 
 /** A commit that is under way goes on after every piece. */
 const PIECE_BYTES = 64 * 1024
@@ -54,9 +54,9 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
       if (signal?.aborted) break
     }
   } catch (error) {
-    throw explainReadError(error, framer.place)
+    throw explainReadError(error, framer.position)
   }
-  const records = framer.place.record
+  const records = framer.position.record
   const { sequenceBreaks } = framer
   if (signal?.aborted) return { records, cutOff: null, sequenceBreaks }
   const rest = framer.end() ?? (progress.isCutShort ? { offset: framer.offset, bytes: 0 } : null)
@@ -90,9 +90,9 @@ export function noEventsError(
 }
 
 /** File errors and damaged compression, with the place in the file. */
-function explainReadError(error: unknown, place: Place): unknown {
+function explainReadError(error: unknown, position: RecordPosition): unknown {
   if (error instanceof CompressionError) {
-    return new EventStreamError(error.message, { ...place }, { cause: error })
+    return new EventStreamError(error.message, { ...position }, { cause: error })
   }
-  return explainPathError(place.source, error)
+  return explainPathError(position.source, error)
 }

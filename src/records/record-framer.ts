@@ -1,4 +1,4 @@
-import { EventStreamError, type Place } from './place.ts'
+import { EventStreamError, type RecordPosition } from './record-position.ts'
 
 /** The largest size field a record may have: 64 MiB (docs/events.md, event files). */
 export const MAX_RECORD_SIZE = 64 * 1024 * 1024
@@ -7,7 +7,7 @@ export const MAX_RECORD_SIZE = 64 * 1024 * 1024
 export const RECORD_HEADER_BYTES = 12
 
 /** Takes one record: its event is `bytes[start..end)`, valid only during the call. */
-export type RecordSink = (bytes: Buffer, start: number, end: number, place: Place) => void
+export type RecordSink = (bytes: Buffer, start: number, end: number, position: RecordPosition) => void
 
 /** What stood after the last whole record: the file was still being written, or was cut. */
 export type CutOff = { offset: number; bytes: number }
@@ -17,7 +17,7 @@ export type CutOff = { offset: number; bytes: number }
  * number, then size - 8 bytes of event. The place handed to the sink is one object, changed from call to call.
  */
 export class RecordFramer {
-  readonly place: Place
+  readonly position: RecordPosition
   /** Times the sequence number did not go up by one from a record to the next. */
   sequenceBreaks = 0
   readonly #sink: RecordSink
@@ -33,7 +33,7 @@ export class RecordFramer {
   /** `offset` is where in the source the first byte stands that is pushed. */
   constructor(source: string, sink: RecordSink, offset = 0) {
     this.#offset = offset
-    this.place = { source, record: 0, offset: 0 }
+    this.position = { source, record: 0, offset: 0 }
     this.#sink = sink
   }
 
@@ -72,20 +72,20 @@ export class RecordFramer {
     while (at + 4 <= bytes.length) {
       const size = bytes.readUInt32BE(at)
       if (size < 8 || size > MAX_RECORD_SIZE) {
-        this.place.record++
-        this.place.offset = base + at
+        this.position.record++
+        this.position.offset = base + at
         throw new EventStreamError(
           `a record's size of ${size} is outside 8 to ${MAX_RECORD_SIZE}: the file is damaged here or is not an event file`,
-          this.place,
+          this.position,
         )
       }
       needed = 4 + size
       if (at + needed > bytes.length) break
-      this.place.record++
-      this.place.offset = base + at
+      this.position.record++
+      this.position.offset = base + at
       this.#checkSequence(bytes.readUInt32BE(at + 4), bytes.readUInt32BE(at + 8))
       const end = at + needed
-      this.#sink(bytes, at + RECORD_HEADER_BYTES, end, this.place)
+      this.#sink(bytes, at + RECORD_HEADER_BYTES, end, this.position)
       at = end
       needed = 4
     }

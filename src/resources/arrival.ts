@@ -1,7 +1,8 @@
+import type { Place } from '../domain/place.ts'
 import type { Envelope } from '../events/bus-event.ts'
 import type { MarketEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
-import type { Batch, StreamPlace } from './batch.ts'
+import type { Batch } from './batch.ts'
 
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
 export type Arrival<Event extends MarketEvent = MarketEvent> = {
@@ -17,5 +18,5 @@ export type Arrival<Event extends MarketEvent = MarketEvent> = {
    */
   decode(envelope: Envelope, leaveOut: LeftOutSink): Event | null
   /** Adds what an event changes to a batch. */
-  project(batch: Batch, event: Event, place: StreamPlace, blockTimestamp: bigint): void
+  project(batch: Batch, event: Event, place: Place, blockTimestamp: bigint): void
 }

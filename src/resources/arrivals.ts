@@ -1,8 +1,9 @@
+import type { Place } from '../domain/place.ts'
 import { type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { MarketEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
 import type { Arrival } from './arrival.ts'
-import type { Batch, StreamPlace } from './batch.ts'
+import type { Batch } from './batch.ts'
 import { KEPT } from './kept.ts'
 
 const ARRIVALS: readonly Arrival[] = KEPT.flatMap(({ arrivals }) => arrivals)
@@ -32,12 +33,7 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
  *
  * @param blockTimestamp the time of its block, which checkpoints keep
  */
-export function projectEvent(
-  batch: Batch,
-  event: MarketEvent,
-  place: StreamPlace,
-  blockTimestamp = 0n,
-): void {
+export function projectEvent(batch: Batch, event: MarketEvent, place: Place, blockTimestamp = 0n): void {
   BY_KIND.get(event.kind)!.project(batch, event, place, blockTimestamp)
 }
 

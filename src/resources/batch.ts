@@ -1,15 +1,9 @@
+import type { Place } from '../domain/place.ts'
 import type { MarketDataEvent } from '../events/event.ts'
 import type { Table, TableRow } from './table.ts'
 
-/** Where in the stream a row comes from. An older event never replaces a newer one's row. */
-export type StreamPlace = {
-  height: bigint
-  /** The event's index within its block. */
-  eventIndex: number
-}
-
 /** A market's latest data: its list of providers replaces the one before, whole. */
-export type LiquidityProviderList = StreamPlace & { event: MarketDataEvent }
+export type LiquidityProviderList = Place & { event: MarketDataEvent }
 
 /** What a run of whole blocks changes, ready to be committed at once. */
 export type Batch = {
@@ -17,7 +11,7 @@ export type Batch = {
   /** Blocks that are held already, of which the events of resources that they lacked are among the rows. */
   additions: number
   /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
-  replaced: StreamPlace[]
+  replaced: Place[]
   /** Imported heights whose events are among the rows: what the import brought for them goes before. */
   replacedImports: bigint[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
@@ -53,9 +47,4 @@ export function batchRows(batch: Batch): number {
   let count = batch.liquidityProviderLists.size
   for (const rows of batch.rows.values()) count += rows.length
   return count
-}
-
-/** Whether `a` comes from a later event than `b`, or from the same. */
-export function isNotOlder(a: StreamPlace, b: StreamPlace): boolean {
-  return a.height > b.height || (a.height === b.height && a.eventIndex >= b.eventIndex)
 }

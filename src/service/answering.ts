@@ -34,7 +34,7 @@ export async function startAnswering(
 ): Promise<Answering & { registry: Registry }> {
   const reader = await openReader(settings, log)
   const maker = openMaker(settings, reader, log)
-  const publicFault = hidePlaces(findStore(settings.store))
+  const publicFault = hidePaths(findStore(settings.store))
   const longReads = openLongReads(settings, reader, log)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
 
@@ -123,7 +123,7 @@ const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
  * What anyone may be shown of a fault: neither where the database is, who uses it, nor where files lie. Errors of a store
  * begin with its name, and the log has them whole. What a database server says may name both, too.
  */
-function hidePlaces({ name, isEmbedded }: Store): (fault: string | null) => string | null {
+function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => string | null {
   return (fault) => {
     if (fault === null) return null
     if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; the log says why'

@@ -1,3 +1,4 @@
+import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
 import { KEPT } from '../resources/kept.ts'
 import {
   defineTable,
@@ -103,7 +104,7 @@ export function onConflict(table: Table, isImported: ((height: string) => string
   const key = columns.slice(0, keyLength).map((column) => column.name)
   const others = columns.slice(keyLength)
   const head = `on conflict (${key.join(', ')}) do update set`
-  const isNewer = `(excluded.height, excluded.event_index) >= (${name}.height, ${name}.event_index)`
+  const isNewer = notBeforeInSql('excluded', name)
   const all = others.map((column) => `${column.name} = excluded.${column.name}`).join(', ')
   const hasPlaceInKey = key.includes('height')
   if (hasPlaceInKey || !(keepsPlaces(table) || others.some(({ merge }) => merge !== 'newer')))
@@ -111,20 +112,18 @@ export function onConflict(table: Table, isImported: ((height: string) => string
   if (table.onlyIfDifferent) {
     const values = others.filter((column) => !(column.name in place))
     const differs = values.map((column) => `${name}.${column.name} is distinct from excluded.${column.name}`)
-    // A row that an import has brought from before its blocks is at no place that anybody follows.
-    return `${head} ${all} where ${differs.join(' or ')} or ${name}.height = 0`
+    // Nobody who follows the stream has been sent an unplaced row.
+    return `${head} ${all} where ${differs.join(' or ')} or ${noBlockInSql(`${name}.height`)}`
   }
   if (others.every(({ merge }) => merge === 'newer')) {
     if (isImported === null) return `${head} ${all} where ${isNewer}`
-    // A row of a block that is not known is an import's, too.
+    // An unplaced row is an import's, too.
     const [given, known] = ['excluded', name].map(
-      (row) => `(${row}.height = 0 or ${isImported(`${row}.height`)})`,
+      (row) => `(${noBlockInSql(`${row}.height`)} or ${isImported(`${row}.height`)})`,
     )
     return `${head} ${all} where case when ${given} = ${known} then ${isNewer} else ${known} end`
   }
-  // A start of height 0 is from an event that is not known, and later than every other one.
-  const isEarlier = `(${name}.start_height = 0 or (excluded.start_height > 0
-    and (excluded.start_height, excluded.start_index) < (${name}.start_height, ${name}.start_index)))`
+  const isEarlier = earlierStartInSql('excluded', name)
   const rules: Record<MergeRule, (given: string, known: string) => string> = {
     newer: (given, known) => `case when ${isNewer} then ${given} else ${known} end`,
     earliest: (given, known) => `case when ${isEarlier} then ${given} else ${known} end`,

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Place } from '../domain/place.ts'
 import { keyOf, type RowRange, type Table, type TableReader, type TextCell } from './tables.ts'
 
 /** Rows that are read at a time. */
@@ -9,6 +10,11 @@ export type NamedRow = Record<string, TextCell>
 
 export function namedRow({ columns }: Table, row: readonly TextCell[]): NamedRow {
   return Object.fromEntries(columns.map(({ name }, index) => [name, row[index]!]))
+}
+
+/** The place that a row comes from, of a table that keeps it. */
+export function placeOfRow({ height, event_index: index }: NamedRow): Place {
+  return { height: BigInt(height!), index: Number(index) }
 }
 
 /** The rows of a table, or of a range of it, in the order of its key, many at a time. */

@@ -1,14 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Coverage, isWithin } from '../domain/coverage.ts'
-import {
-  advance,
-  heldOf,
-  isBefore,
-  type Lacks,
-  lacksAfter,
-  lacksAfterAll,
-  type Place,
-} from '../domain/lacks.ts'
+import { advance, heldOf, type Lacks, lacksAfter, lacksAfterAll } from '../domain/lacks.ts'
+import { BEGINNING, isBefore, type Place } from '../domain/place.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 import { sharedRuns } from '../shared-runs.ts'
 import type { ArrivalQuery, Arrivals, Pass } from '../store/readings/arrivals.ts'
@@ -108,7 +101,7 @@ export function createArrivalFeed({ resource, selection }: FeedOptions, read: Re
 
   async function pullAll(): Promise<void> {
     if (level === null) {
-      const lacks: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
+      const lacks: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
       const first = await read({ resource, selection, lacks, asOf: null, limit: 0, pass: null }, 'live')
       if (first === null) return
       comeOn({ lacks: lacksAfterAll(first.coverage), coverage: first.coverage })

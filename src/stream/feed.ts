@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Lacks, Place } from '../domain/lacks.ts'
+import type { Lacks } from '../domain/lacks.ts'
+import type { Place } from '../domain/place.ts'
 import type { Resource } from '../resources/resource.ts'
 
 /** Bytes that are sent at a time, at most: but for a single row that is longer. */

@@ -1,3 +1,4 @@
+import type { Place } from '../domain/place.ts'
 import type { FundingPeriodEvent, PerpetualData } from '../events/event.ts'
 import { isKeptNumber } from '../events/left-out.ts'
 import { timeOutsideAuctions } from '../funding/auctions.ts'
@@ -5,7 +6,6 @@ import { estimateFromTwaps } from '../funding/estimate.ts'
 import type { CurrentPeriod } from '../funding/market-verifier.ts'
 import { type FundingTerms, fundingPayment, fundingTerms } from '../funding/payment.ts'
 import { wholeSecond } from '../funding/whole-second.ts'
-import type { StreamPlace } from '../resources/batch.ts'
 import type { FundingTally, FundingUnknownReason, FundingValue } from './funding-tally.ts'
 import type { ParameterSource } from './parameters.ts'
 
@@ -37,7 +37,7 @@ export class FundingRun {
    */
   closed(
     event: FundingPeriodEvent,
-    place: StreamPlace,
+    place: Place,
     period: CurrentPeriod | null,
     { doubt, lost }: Doubts,
   ): void {
@@ -68,7 +68,7 @@ export class FundingRun {
   /** The core sent an estimate in a block of this time (Unix nanoseconds). Arguments as of {@link closed}. */
   estimated(
     data: PerpetualData,
-    { blockTime, place }: { blockTime: bigint; place: StreamPlace },
+    { blockTime, place }: { blockTime: bigint; place: Place },
     period: CurrentPeriod | null,
     { doubt, lost }: Doubts,
   ): void {
@@ -105,7 +105,7 @@ export class FundingRun {
   }
 
   /** What market data say of the period cannot be decoded, or is not numbers: nothing can be said of it. */
-  unreadable(place: StreamPlace, blockTime: bigint, period: CurrentPeriod | null): void {
+  unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
     this.#options.tally.add({
       of: 'estimate',
       marketId: this.#options.marketId,
@@ -117,7 +117,7 @@ export class FundingRun {
     })
   }
 
-  #terms(place: StreamPlace): Terms {
+  #terms(place: Place): Terms {
     const standing = this.#options.parametersOf(this.#options.marketId, place)
     if (standing === null) return { terms: null, doubt: 'parameters not known' }
     const terms = fundingTerms(standing.parameters)

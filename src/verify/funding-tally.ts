@@ -1,4 +1,4 @@
-import type { StreamPlace } from '../resources/batch.ts'
+import type { Place } from '../domain/place.ts'
 import type { Counts, UnknownReason, VerifyFilter } from './counts.ts'
 
 /** What is checked of a market's funding: the payment of a period that has ended, or the core's estimate of one that runs. */
@@ -48,7 +48,7 @@ export type FundingJudgement = {
   marketId: string
   seq: bigint
   timestamp: bigint
-  place: StreamPlace
+  place: Place
   /** Null where nothing is known to compare with. */
   values: FundingValue[] | null
   /** Why a value that is not as expected may still be right; where `values` is null, why there are none. */
@@ -110,7 +110,7 @@ export class FundingTally {
       of,
       timestamp: timestamp.toString(),
       height: place.height.toString(),
-      eventIndex: place.eventIndex,
+      eventIndex: place.index,
       values,
       further: 0,
     }

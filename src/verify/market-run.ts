@@ -1,3 +1,4 @@
+import type { Place } from '../domain/place.ts'
 import type {
   AuctionEvent,
   FundingPeriodDataPointEvent,
@@ -10,7 +11,6 @@ import {
   type TwapMethod,
   type TwapVerdict,
 } from '../funding/market-verifier.ts'
-import type { StreamPlace } from '../resources/batch.ts'
 import type { UnknownReason } from './counts.ts'
 import { FundingRun } from './funding-run.ts'
 import type { ParameterSource } from './parameters.ts'
@@ -77,7 +77,7 @@ export class MarketRun {
    */
   open(
     event: FundingPeriodEvent,
-    place: StreamPlace,
+    place: Place,
     {
       doubts = [null, null],
       isStored = true,
@@ -96,14 +96,14 @@ export class MarketRun {
     this.#doubts = doubts
   }
 
-  close(event: FundingPeriodEvent, place: StreamPlace): void {
+  close(event: FundingPeriodEvent, place: Place): void {
     const verdict = this.#verifier.take(event)
     this.#judgePeriod(event, place, 'closing TWAP', verdict?.of === 'period-closed' ? verdict : null)
     const doubt = this.#knowsAuctions ? null : 'auctions not known'
     this.#funding.closed(event, place, this.#verifier.running(), { doubt, lost: this.#lost })
   }
 
-  point(event: FundingPeriodDataPointEvent, place: StreamPlace): void {
+  point(event: FundingPeriodDataPointEvent, place: Place): void {
     const { seq, source, timestamp } = event
     const taken = this.#verifier.take(event)
     const verdict = taken?.of === 'data-point' ? taken.twap : null
@@ -136,7 +136,7 @@ export class MarketRun {
   }
 
   /** The core sent market data in a block of this time (Unix nanoseconds). */
-  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: StreamPlace): void {
+  marketDataSent(event: MarketDataEvent, blockTime: bigint, place: Place): void {
     this.#verifier.marketDataSent(blockTime)
     const running = this.#verifier.running()
     const doubt = this.#doubts[0] ?? this.#doubts[1] ?? (this.#knowsAuctions ? null : 'auctions not known')
@@ -167,7 +167,7 @@ export class MarketRun {
 
   #judgePeriod(
     event: FundingPeriodEvent,
-    place: StreamPlace,
+    place: Place,
     of: 'closing TWAP' | 'opening TWAP',
     verdict: { internalTwap: TwapVerdict; externalTwap: TwapVerdict } | null,
   ): void {
@@ -207,7 +207,7 @@ export class MarketRun {
     isOfNoLength = false,
     ...judged
   }: Pick<Judgement, 'of' | 'seq' | 'source' | 'timestamp' | 'verdict' | 'cause'> & {
-    place: StreamPlace
+    place: Place
     dependsOnAuctions?: boolean
     isDatedBack?: boolean
     isOfNoLength?: boolean
@@ -225,7 +225,7 @@ export class MarketRun {
       ...judged,
       marketId,
       height: place.height,
-      eventIndex: place.eventIndex,
+      eventIndex: place.index,
       doubt: verdict === null ? this.#lost : doubt,
       isOfNoLength,
     })

@@ -1,5 +1,5 @@
+import type { Place } from '../domain/place.ts'
 import type { FundingParameters, InstrumentEvent } from '../events/event.ts'
-import type { StreamPlace } from '../resources/batch.ts'
 import { noFunding } from '../resources/instruments/decode.ts'
 
 /** The funding parameters of a market, as far as they are known. */
@@ -10,7 +10,7 @@ export type StandingParameters = {
 }
 
 /** Says which parameters of a market stand at a place in the stream; null where they are not known. */
-export type ParameterSource = (marketId: string, place: StreamPlace) => StandingParameters | null
+export type ParameterSource = (marketId: string, place: Place) => StandingParameters | null
 
 /** Parameters given by the user: they apply in every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>

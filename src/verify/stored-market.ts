@@ -1,5 +1,6 @@
 import { firstGapFrom, type Gap, type HeightRange } from '../domain/coverage.ts'
 import { MAX_INT32, MAX_INT64 } from '../domain/integers.ts'
+import { hasBlock, isBefore, type Place } from '../domain/place.ts'
 import type {
   AuctionEvent,
   DataPointSource,
@@ -7,11 +8,10 @@ import type {
   FundingPeriodEvent,
 } from '../events/event.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
-import { isNotOlder, type StreamPlace } from '../resources/batch.ts'
 import type { PrunedBefore } from '../store/store.ts'
 import type { RowRange, Table, TableReader, TextCell } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
-import { type NamedRow, namedRow, RowQueue, walkTable } from '../store/walk-table.ts'
+import { type NamedRow, namedRow, placeOfRow, RowQueue, walkTable } from '../store/walk-table.ts'
 import type { UnknownReason } from './counts.ts'
 import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
@@ -45,9 +45,9 @@ export type StoredMarketOptions = {
 }
 
 /** A funding period as stored: its last event, and the place of that. */
-type StoredPeriod = { event: FundingPeriodEvent; place: StreamPlace }
+type StoredPeriod = { event: FundingPeriodEvent; place: Place }
 
-type StoredPoint = { event: FundingPeriodDataPointEvent; place: StreamPlace }
+type StoredPoint = { event: FundingPeriodDataPointEvent; place: Place }
 
 /**
  * The events of one market that bear on its TWAPs, in the order of the stream, as far as a store keeps them: no
@@ -120,7 +120,7 @@ export class StoredMarket {
     for (const point of points) {
       await this.#takeAuctions(point.place)
       const isWhole = this.#reach(point.place.height)
-      const isWithin = isNotOlder(point.place, opening) && (end === null || isNotOlder(end, point.place))
+      const isWithin = !isBefore(point.place, opening) && (end === null || !isBefore(end, point.place))
       if (isWhole && isWithin) this.#run.point(point.event, point.place)
       else this.#options.tally.addUnknownPoints(seq, 1, this.#reasonAt(point.place.height))
     }
@@ -131,7 +131,7 @@ export class StoredMarket {
   }
 
   /** Begins a period, where it is known to have been seen; returns where in the stream. */
-  async #open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<StreamPlace> {
+  async #open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<Place> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the one before.
     const follows =
@@ -142,8 +142,8 @@ export class StoredMarket {
     const opening = isStored
       ? place
       : follows
-        ? { height: this.#ended!.place.height, eventIndex: this.#ended!.place.eventIndex + 0.5 }
-        : { height: before.height, eventIndex: before.eventIndex - 0.5 }
+        ? { height: this.#ended!.place.height, index: this.#ended!.place.index + 0.5 }
+        : { height: before.height, index: before.index - 0.5 }
     await this.#takeAuctions(opening)
     const isWhole = this.#reach(opening.height)
     if (!isWhole || !(isStored || follows || (event.seq === 0n && this.#sawTheBeginning(event, points)))) {
@@ -176,7 +176,7 @@ export class StoredMarket {
    */
   #doubts(
     { start }: FundingPeriodEvent,
-    opening: StreamPlace,
+    opening: Place,
     points: readonly StoredPoint[],
   ): [UnknownReason | null, UnknownReason | null] {
     const { pruned } = this.#options.stream
@@ -194,13 +194,13 @@ export class StoredMarket {
   }
 
   /** Takes the auctions before a place. */
-  async #takeAuctions(before: StreamPlace): Promise<void> {
+  async #takeAuctions(before: Place): Promise<void> {
     for (;;) {
       const row = this.#auctions.head ?? (await this.#auctions.next())
       if (row === null) return
       const named = namedRow(AUCTIONS, row)
-      const place = placeOf(named)
-      if (isNotOlder(place, before)) return
+      const place = placeOfRow(named)
+      if (!isBefore(place, before)) return
       this.#auctions.drop()
       if (!this.#reach(place.height)) continue
       const event = storedAuction(this.#options.marketId, named)
@@ -214,8 +214,7 @@ export class StoredMarket {
     const { gaps } = this.#options.stream
     const from = this.#height ?? height
     this.#height = height
-    if (height === 0n) {
-      // An import has it from before its blocks.
+    if (!hasBlock(height)) {
       this.#forget('imported')
       return false
     }
@@ -233,7 +232,7 @@ export class StoredMarket {
   #reasonAt(height: bigint): UnknownReason {
     const { gaps } = this.#options.stream
     const gap = gaps[firstGapFrom(gaps, height)]
-    const isImported = height === 0n || (gap?.kind === 'imported' && gap.from <= height)
+    const isImported = !hasBlock(height) || (gap?.kind === 'imported' && gap.from <= height)
     return isImported ? 'imported' : 'events missing'
   }
 
@@ -258,7 +257,7 @@ export class StoredMarket {
         }
       }
     }
-    return points.sort((a, b) => (isNotOlder(a.place, b.place) ? 1 : -1))
+    return points.sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
   }
 }
 
@@ -267,10 +266,6 @@ function ofMarket({ keyLength }: Table, market: string): RowRange {
   const lowest: TextCell[] = [market, '-1', '-1']
   const highest: TextCell[] = [market, MAX_INT64.toString(), MAX_INT32.toString()]
   return { after: lowest.slice(0, keyLength), upTo: highest.slice(0, keyLength) }
-}
-
-function placeOf({ height, event_index: index }: NamedRow): StreamPlace {
-  return { height: BigInt(height!), eventIndex: Number(index) }
 }
 
 function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
@@ -285,7 +280,7 @@ function storedPeriod(marketId: string, row: NamedRow): StoredPeriod {
     internalTwap: row.internal_twap!,
     externalTwap: row.external_twap!,
   }
-  return { event, place: placeOf(row) }
+  return { event, place: placeOfRow(row) }
 }
 
 function storedPoint(marketId: string, row: NamedRow): StoredPoint {
@@ -298,7 +293,7 @@ function storedPoint(marketId: string, row: NamedRow): StoredPoint {
     timestamp: BigInt(row.timestamp!),
     twap: row.twap!,
   }
-  return { event, place: placeOf(row) }
+  return { event, place: placeOfRow(row) }
 }
 
 function storedAuction(marketId: string, row: NamedRow): AuctionEvent {

@@ -91,7 +91,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     for (const { index, event } of events) {
       if (filter.marketId !== null && 'marketId' in event && !event.marketId.startsWith(filter.marketId))
         continue
-      const place = { height, eventIndex: index }
+      const place = { height, index }
       switch (event.kind) {
         case 'market-data':
           runs.get(event.marketId)?.marketDataSent(event, timestamp, place)
@@ -123,10 +123,10 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
   const assembler = new BlockAssembler({
     coverage: null,
     onBlock: takeBlock,
-    onLeftOut: (reason, place) => {
+    onLeftOut: (reason, position) => {
       if (OF_PARAMETERS.includes(reason)) lacksParameters = true
       else if (!HARMLESS.includes(reason)) isDamaged = true
-      logLeftOut(reason, place)
+      logLeftOut(reason, position)
     },
     allowGap: true,
     strict: false,
@@ -141,7 +141,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
       const end = await readRecords({
         path,
         progress: reading,
-        sink: (bytes, start, end, place) => assembler.accept(bytes, start, end, place),
+        sink: (bytes, start, end, position) => assembler.accept(bytes, start, end, position),
         log,
         signal,
         onChunk: () => options.onProgress?.(tally.report),

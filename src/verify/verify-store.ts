@@ -1,13 +1,13 @@
 import type { Gap } from '../domain/coverage.ts'
+import { isBefore, type Place } from '../domain/place.ts'
 import type { FundingParameters } from '../events/event.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
-import { isNotOlder, type StreamPlace } from '../resources/batch.ts'
 import { prunedBeforeOf } from '../store/readings/holdings.ts'
 import { refuseOldSchema } from '../store/schema-version.ts'
 import type { Store } from '../store/store.ts'
 import type { TableReader } from '../store/tables.ts'
 import { tableOf } from '../store/tables.ts'
-import { namedRow, walkTable } from '../store/walk-table.ts'
+import { namedRow, placeOfRow, walkTable } from '../store/walk-table.ts'
 import { withOpen } from '../with-open.ts'
 import type { VerifyFilter } from './counts.ts'
 import { type GivenParameters, type ParameterSource, withGiven } from './parameters.ts'
@@ -61,10 +61,11 @@ export async function verifyStore(store: Store, options: VerifyStoreOptions): Pr
 /** The parameters of the latest event of each perpetual market: earlier ones are not kept. */
 async function storedParameters(reader: TableReader): Promise<ParameterSource> {
   const table = tableOf('instruments')
-  const markets = new Map<string, { parameters: FundingParameters; from: StreamPlace }>()
+  const markets = new Map<string, { parameters: FundingParameters; from: Place }>()
   for await (const chunk of walkTable(reader, table)) {
     for (const row of chunk) {
-      const { market_id, interest_rate, height, event_index, ...named } = namedRow(table, row)
+      const named = namedRow(table, row)
+      const { market_id, interest_rate } = named
       if (interest_rate == null) continue
       markets.set(market_id!, {
         parameters: {
@@ -75,14 +76,14 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
           lowerBound: named.rate_lower_bound ?? null,
           upperBound: named.rate_upper_bound ?? null,
         },
-        from: { height: BigInt(height!), eventIndex: Number(event_index) },
+        from: placeOfRow(named),
       })
     }
   }
   return (marketId, place) => {
     const known = markets.get(marketId)
     if (known === undefined) return null
-    return { parameters: known.parameters, mayHaveChanged: !isNotOlder(place, known.from) }
+    return { parameters: known.parameters, mayHaveChanged: isBefore(place, known.from) }
   }
 }
 

@@ -2,20 +2,20 @@ import { MAX_INT64 } from '../../domain/integers.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 
 /** Where the rest of the coverage begins. */
-type Place = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>
+type CoverageRest = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>
 
 /** Longest id of a market in a cursor: that of any event is shorter. */
 const MAX_ID = 1_024
 
 const HEIGHT = /^\d{1,20}$/
 
-/** The place as the text that clients send back. */
-export function encodeCoverageCursor({ fromHeight, afterMarket }: Place): string {
+/** The rest as the text that clients send back. */
+export function encodeCoverageCursor({ fromHeight, afterMarket }: CoverageRest): string {
   return Buffer.from(JSON.stringify([fromHeight?.toString() ?? null, afterMarket])).toString('base64url')
 }
 
-/** The place that a text stands for; null for a text that {@link encodeCoverageCursor} cannot have made. */
-export function decodeCoverageCursor(text: string): Place | null {
+/** The rest that a text stands for; null for a text that {@link encodeCoverageCursor} cannot have made. */
+export function decodeCoverageCursor(text: string): CoverageRest | null {
   let parts: unknown
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString())

@@ -1,4 +1,4 @@
-import type { Place } from '../../domain/lacks.ts'
+import type { Place } from '../../domain/place.ts'
 import { decodeCursor } from '../../resources/cursor.ts'
 import type { Resource, Selection } from '../../resources/resource.ts'
 import type { Position } from '../../store/pages/page.ts'
@@ -68,7 +68,7 @@ export async function streamRequest(
   const place =
     cursor === undefined || lacks !== null
       ? null
-      : await placeOfRow(resource, selection, name!, cursor, reader)
+      : await placeOfCursor(resource, selection, name!, cursor, reader)
   const position = await reader.read(readPosition)
   if (position === null) throw emptyStore()
   if (lacks !== null) return { selection, start: { lacks }, position }
@@ -78,7 +78,7 @@ export async function streamRequest(
 }
 
 /** Where a row of a page came, by its cursor. */
-async function placeOfRow(
+async function placeOfCursor(
   resource: Resource,
   selection: Selection,
   name: string,

@@ -186,7 +186,7 @@ export class Forwarder {
     let isBetween = true
     /** The block sent last, when it was last looked for the next one. */
     let triedFor: BeginBlock | null = null
-    const accept: RecordSink = (bytes, start, end, place) => {
+    const accept: RecordSink = (bytes, start, end, position) => {
       readEnvelope(bytes, start, end, envelope)
       if (envelope.kind === EVENT_KIND.beginBlock) {
         const block = decodeBeginBlock(envelope)
@@ -200,7 +200,7 @@ export class Forwarder {
         isBetween = true
         if (isSending && part?.upTo === this.#sent?.height) part = null
       }
-      if (isBetween) this.#blockEnd = { file, offset: place.offset + end - start + RECORD_HEADER_BYTES }
+      if (isBetween) this.#blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
       if (!isSending) return
       wire.push(messageOf(bytes, start, end))
     }

@@ -1,7 +1,7 @@
 import { BlockAssembler } from '../../blocks/block-assembler.ts'
 import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
-import { describePlace, EventStreamError, type Place } from '../../records/place.ts'
 import { RECORD_HEADER_BYTES } from '../../records/record-framer.ts'
+import { describePosition, EventStreamError, type RecordPosition } from '../../records/record-position.ts'
 
 /**
  * Bytes that the buffer holds of one block at most, its header bytes with them. Blocks of busy networks take a few
@@ -35,7 +35,7 @@ export class IncomingCheck {
   pinned: PinnedChain | null
   readonly #onWholeBlock: OnWholeBlock
   readonly #envelope = createEnvelope()
-  readonly #place: Place = { source: 'core', record: 0, offset: 0 }
+  readonly #position: RecordPosition = { source: 'core', record: 0, offset: 0 }
   #assembler: BlockAssembler
   /** Of the events that have come since the last end of a block, and of the connection; null before the first. */
   #chain: string | null = null
@@ -83,10 +83,10 @@ export class IncomingCheck {
       )
     }
     try {
-      this.#assembler.accept(message, 0, message.length, this.#place)
+      this.#assembler.accept(message, 0, message.length, this.#position)
     } catch (error) {
       if (!(error instanceof EventStreamError)) throw error
-      throw new RefusedMessageError(error.message.slice(`${describePlace(this.#place)}: `.length))
+      throw new RefusedMessageError(error.message.slice(`${describePosition(this.#position)}: `.length))
     }
     const { kind } = this.#envelope
     if (kind === EVENT_KIND.endBlock) {

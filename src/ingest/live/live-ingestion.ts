@@ -5,8 +5,8 @@ import { ChainError, GapError, StrictError } from '../../blocks/block.ts'
 import { BlockAssembler } from '../../blocks/block-assembler.ts'
 import type { Coverage } from '../../domain/coverage.ts'
 import type { LeftOutReason } from '../../events/left-out.ts'
-import { EventStreamError, type Place } from '../../records/place.ts'
 import { RecordFramer, type RecordSink } from '../../records/record-framer.ts'
+import { EventStreamError, type RecordPosition } from '../../records/record-position.ts'
 import { readStore } from '../../store/read-store.ts'
 import { readCoverage } from '../../store/readings/coverage.ts'
 import {
@@ -74,7 +74,7 @@ export type LiveOptions = {
   onStandby?: (isStandby: boolean) => void
   onState: (state: LiveState) => void
   onCommit: (coverage: Coverage) => void
-  onLeftOut: (reason: LeftOutReason, place: Place) => void
+  onLeftOut: (reason: LeftOutReason, position: RecordPosition) => void
 }
 
 /** A live ingestion that listens, and buffers what it receives. */
@@ -222,20 +222,20 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
         strict: options.strict,
       })
     let assembler = createAssembler()
-    const accept: RecordSink = (bytes, start, end, place) => {
+    const accept: RecordSink = (bytes, start, end, record) => {
       try {
-        assembler.accept(bytes, start, end, place)
+        assembler.accept(bytes, start, end, record)
       } catch (error) {
         // Until a block is whole a store is of no chain: another core may have dialled in.
         if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
         log.warn(`live ingestion: ${error.message}. No block was whole before: what came of it is dropped`)
         assembler = createAssembler()
-        assembler.accept(bytes, start, end, place)
+        assembler.accept(bytes, start, end, record)
       }
       if (chain === null || assembler.chainId === chain) return
       throw new ChainError(
         `an event of chain ${JSON.stringify(assembler.chainId)}, where --chain names ${JSON.stringify(chain)}`,
-        place,
+        record,
       )
     }
     let position = from
@@ -283,7 +283,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
     try {
       return await Promise.race([
         untilHeld(store, gap.to, either).then(() => null),
-        findBlock(buffer, { file: reading, offset: gap.place.offset }, gap.from, either),
+        findBlock(buffer, { file: reading, offset: gap.position.offset }, gap.from, either),
       ])
     } finally {
       stop.abort()

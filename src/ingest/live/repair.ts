@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs'
 import { truncate } from 'node:fs/promises'
 import { createEnvelope, readEnvelope } from '../../events/bus-event.ts'
 import { MalformedMessageError } from '../../events/wire-reader.ts'
-import { EventStreamError } from '../../records/place.ts'
 import { RECORD_HEADER_BYTES, RecordFramer } from '../../records/record-framer.ts'
+import { EventStreamError } from '../../records/record-position.ts'
 
 /**
  * Cuts a buffer file after its last whole event. After a loss of power the bytes after the last flush may be
@@ -13,9 +13,9 @@ export async function repairBufferFile(path: string): Promise<number> {
   const envelope = createEnvelope()
   let goodBytes = 0
   let bytes = 0
-  const framer = new RecordFramer(path, (record, start, end, place) => {
+  const framer = new RecordFramer(path, (record, start, end, position) => {
     readEnvelope(record, start, end, envelope)
-    goodBytes = place.offset + end - start + RECORD_HEADER_BYTES
+    goodBytes = position.offset + end - start + RECORD_HEADER_BYTES
   })
   for await (const chunk of createReadStream(path)) {
     bytes += (chunk as Buffer).length

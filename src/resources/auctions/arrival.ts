@@ -13,11 +13,11 @@ export const auctionArrival: Arrival<AuctionEvent> = {
   lackedAs: [],
   decode: decodeAuction,
   /** Every auction event is kept. */
-  project: (batch, { marketId, openingAuction, leave, start, end }, { height, eventIndex }) => {
+  project: (batch, { marketId, openingAuction, leave, start, end }, { height, index }) => {
     put(batch, auctionTable, {
       market_id: marketId,
       height,
-      event_index: eventIndex,
+      event_index: index,
       opening_auction: openingAuction,
       leave,
       start_timestamp: start,

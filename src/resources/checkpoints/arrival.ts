@@ -13,14 +13,14 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
   lackedAs: ['checkpoints'],
   decode: decodeCheckpoint,
   /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
-  project: (batch, { atBlock, hash, blockHash }, { height, eventIndex }, blockTimestamp) => {
+  project: (batch, { atBlock, hash, blockHash }, { height, index }, blockTimestamp) => {
     put(batch, checkpointTable, {
       at_block: atBlock,
       hash,
       block_hash: blockHash,
       block_timestamp: blockTimestamp,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }

@@ -20,7 +20,7 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
   lackedAs: ['fundingPeriodDataPoints'],
   decode: decodeDataPoint,
   /** Every data point is kept. */
-  project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, eventIndex }) => {
+  project: (batch, { marketId, source, timestamp, seq, price, twap }, { height, index }) => {
     put(batch, dataPointTable, {
       market: marketId,
       source,
@@ -29,7 +29,7 @@ export const dataPointArrival: Arrival<FundingPeriodDataPointEvent> = {
       price,
       twap,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }

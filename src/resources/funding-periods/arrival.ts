@@ -25,21 +25,21 @@ export const fundingPeriodArrival: Arrival<FundingPeriodEvent> = {
   lackedAs: ['fundingPeriods', 'marketData'],
   decode: decodeFundingPeriod,
   /** A period's latest event gives all but its start, set or not; its start is the earliest event's. */
-  project: (batch, event, { height, eventIndex }) => {
+  project: (batch, event, { height, index }) => {
     const { marketId, seq, start, end, fundingPayment, fundingRate, internalTwap, externalTwap } = event
     put(batch, fundingPeriodTable, {
       market_id: marketId,
       seq,
       start_timestamp: start,
       start_height: height,
-      start_index: eventIndex,
+      start_index: index,
       end_timestamp: end,
       funding_payment: fundingPayment,
       funding_rate: fundingRate,
       internal_twap: internalTwap,
       external_twap: externalTwap,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }

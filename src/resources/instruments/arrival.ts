@@ -12,7 +12,7 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
   lackedAs: ['instruments'],
   decode: (envelope, leaveOut) => decodeInstrument(bodyOf(envelope), leaveOut),
   /** A market's latest event describes it. */
-  project: (batch, event, { height, eventIndex }) => {
+  project: (batch, event, { height, index }) => {
     const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset, funding } = event
     put(batch, instrumentTable, {
       market_id: marketId,
@@ -32,7 +32,7 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
       rate_lower_bound: funding?.lowerBound ?? null,
       rate_upper_bound: funding?.upperBound ?? null,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }
@@ -43,7 +43,7 @@ export const assetArrival: Arrival<AssetEvent> = {
   lackedAs: ['instruments'],
   decode: (envelope, leaveOut) => decodeAsset(bodyOf(envelope), leaveOut),
   /** An asset's latest event describes it. */
-  project: (batch, { assetId, name, symbol, decimals, status }, { height, eventIndex }) => {
+  project: (batch, { assetId, name, symbol, decimals, status }, { height, index }) => {
     put(batch, assetTable, {
       asset_id: assetId,
       name,
@@ -51,7 +51,7 @@ export const assetArrival: Arrival<AssetEvent> = {
       decimals,
       status,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }

@@ -13,14 +13,14 @@ export const provisionArrival: Arrival<LiquidityProvisionEvent> = {
   lackedAs: ['liquidityProviders'],
   decode: decodeProvision,
   /** A provision's latest status counts. */
-  project: (batch, { provisionId, marketId, partyId, status }, { height, eventIndex }) => {
+  project: (batch, { provisionId, marketId, partyId, status }, { height, index }) => {
     put(batch, provisionTable, {
       provision_id: provisionId,
       market_id: marketId,
       party_id: partyId,
       status,
       height,
-      event_index: eventIndex,
+      event_index: index,
     })
   },
 }

@@ -1,7 +1,7 @@
+import { isBefore } from '../../domain/place.ts'
 import { EVENT_KIND } from '../../events/bus-event.ts'
 import type { MarketDataEvent } from '../../events/event.ts'
 import type { Arrival } from '../arrival.ts'
-import { isNotOlder } from '../batch.ts'
 import { decodeMarketData } from './decode.ts'
 
 /** Market data bring a market's figures and its list of liquidity providers. */
@@ -13,11 +13,11 @@ export const marketDataArrival: Arrival<MarketDataEvent> = {
   /** A market's latest data count; what they replace is never looked at. */
   project: (batch, event, place) => {
     const known = batch.liquidityProviderLists.get(event.marketId)
-    if (known === undefined || isNotOlder(place, known)) {
+    if (known === undefined || !isBefore(place, known)) {
       batch.liquidityProviderLists.set(event.marketId, {
         event,
         height: place.height,
-        eventIndex: place.eventIndex,
+        index: place.index,
       })
     }
   },

@@ -1,7 +1,7 @@
 import { equalBytesAt } from '../../events/equal-bytes.ts'
 
 /** Elements remembered; the memory that they take is this times {@link MAX_BYTES}. */
-const PLACES = 4096
+const SLOTS = 4096
 
 /** Longer ones are not remembered; real ones have 100 to 250 bytes. */
 const MAX_BYTES = 512
@@ -11,35 +11,33 @@ const MAX_BYTES = 512
  * in 100 are the same, and need not be checked again.
  */
 export class KnownElements {
-  /** Of the element at a place; 0 where there is none. */
-  readonly #lengths = new Uint16Array(PLACES)
-  /** A place has {@link MAX_BYTES} of it. In one piece: a copy of its own for each would be most of what is collected. */
-  readonly #bytes = new Uint8Array(PLACES * MAX_BYTES)
+  /** Of the element in a slot; 0 where there is none. */
+  readonly #lengths = new Uint16Array(SLOTS)
+  /** A slot has {@link MAX_BYTES} of it. In one piece: a copy of its own for each would be most of what is collected. */
+  readonly #bytes = new Uint8Array(SLOTS * MAX_BYTES)
   readonly #view = new DataView(this.#bytes.buffer)
 
   /** Whether `bytes[start..end)` is the element that was remembered last for a market and position. */
   has(marketId: string, position: number, bytes: Buffer, start: number, end: number): boolean {
-    const place = placeOf(marketId, position)
-    const length = this.#lengths[place]!
+    const slot = slotOf(marketId, position)
+    const length = this.#lengths[slot]!
     return (
-      length > 0 &&
-      length === end - start &&
-      equalBytesAt(this.#view, place * MAX_BYTES, length, bytes, start)
+      length > 0 && length === end - start && equalBytesAt(this.#view, slot * MAX_BYTES, length, bytes, start)
     )
   }
 
-  /** Remembers `bytes[start..end)`, in the place of what stood there. */
+  /** Remembers `bytes[start..end)`, in the slot of what was there. */
   add(marketId: string, position: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > MAX_BYTES) return
-    const place = placeOf(marketId, position)
-    this.#lengths[place] = end - start
-    bytes.copy(this.#bytes, place * MAX_BYTES, start, end)
+    const slot = slotOf(marketId, position)
+    this.#lengths[slot] = end - start
+    bytes.copy(this.#bytes, slot * MAX_BYTES, start, end)
   }
 }
 
-/** Two markets may share a place: their elements then take turns. */
-function placeOf(marketId: string, position: number): number {
-  let place = position
-  for (let at = 0; at < 4; at++) place = place * 31 + marketId.charCodeAt(at)
-  return place % PLACES
+/** Two markets may share a slot: their elements then take turns. */
+function slotOf(marketId: string, position: number): number {
+  let slot = position
+  for (let at = 0; at < 4; at++) slot = slot * 31 + marketId.charCodeAt(at)
+  return slot % SLOTS
 }

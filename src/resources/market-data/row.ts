@@ -1,14 +1,14 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
+import type { Place } from '../../domain/place.ts'
 import type { MarketDataEvent, PerpetualData } from '../../events/event.ts'
 import { isKeptNumber } from '../../events/left-out.ts'
-import type { StreamPlace } from '../batch.ts'
 import type { RowOf } from '../table.ts'
 import type { marketDataTable } from './table.ts'
 
 /** How a market stood at its latest data, and the core's estimate in them; no row if only their lists are known. */
 export function marketDataRow(
   { marketId, figures }: MarketDataEvent,
-  { height, eventIndex }: StreamPlace,
+  { height, index }: Place,
 ): RowOf<typeof marketDataTable> | null {
   if (figures === null) return null
   const { timestamp, markPrice, openInterest, state, tradingMode, perpetual } = figures
@@ -26,7 +26,7 @@ export function marketDataRow(
     external_twap: estimate?.externalTwap ?? null,
     seq: estimate?.seq ?? 0n,
     height,
-    event_index: eventIndex,
+    event_index: index,
   }
 }
 

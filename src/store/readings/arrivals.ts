@@ -7,7 +7,8 @@ import {
   isWithin,
 } from '../../domain/coverage.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import { heldOf, isBefore, type Lacks, type Place, type PlaceRange } from '../../domain/lacks.ts'
+import { heldOf, type Lacks, type PlaceRange } from '../../domain/lacks.ts'
+import { isBefore, type Place } from '../../domain/place.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'

@@ -72,9 +72,9 @@ function readPage(connection: Connection, query: PageQuery, pauses = false): Pag
   const state = readStoreState(connection)
   const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, ...state }
   if (selectsNothing(selection)) return none
-  const place = readPlace(connection, resource, selection)
-  if (place === null) return none
-  const { market, span } = place
+  const located = locateRows(connection, resource, selection)
+  if (located === null) return none
+  const { market, span } = located
   const scans = pageScans(query, span, market)
   const readPiece = (piece: PageQuery) => readEdges(connection, piece, pageScans(piece, span, market).page)
   const found =
@@ -92,7 +92,7 @@ function readLines(connection: Connection, query: LinesQuery): Lines {
   const { resource, selection, limit, cursors } = query
   const none = { text: new Uint8Array(), count: 0 }
   if (selectsNothing(selection)) return none
-  const found = readPlace(connection, resource, selection)
+  const found = locateRows(connection, resource, selection)
   if (found === null) return none
   const { text, values } = linesStatement(pageScans(query, found.span, found.market).page, limit, cursors)
   const [lines, count] = connection.values(text, values) as [Uint8Array | null, number]
@@ -100,7 +100,7 @@ function readLines(connection: Connection, query: LinesQuery): Lines {
 }
 
 /** Where the rows of a selection lie; null where there are none. */
-function readPlace(
+function locateRows(
   connection: Connection,
   resource: Resource,
   selection: Selection,

@@ -1,3 +1,4 @@
+import { hasBlock } from '../../domain/place.ts'
 import type {
   blockSpanTable,
   importedSpanTable,
@@ -37,8 +38,8 @@ export function spansOf(
   const imported = [new Spans(), new Spans(), new Spans()]
   for (const { market, source, timestamp, seq, height } of points) {
     periods.add(market, seq, timestamp)
-    // Of a point whose block an import does not know there is none.
-    if (height === 0n) continue
+    // An unplaced point belongs to no run of blocks.
+    if (!hasBlock(height)) continue
     const spans = isImported(height) ? imported[source]! : blocks
     spans.add(market, height / BLOCKS_OF_SPAN, timestamp)
   }

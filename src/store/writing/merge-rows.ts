@@ -1,4 +1,4 @@
-import { isNotOlder, type StreamPlace } from '../../resources/batch.ts'
+import { isBefore, isEarlierStart, type Place } from '../../domain/place.ts'
 import type { Cell, Table, TableRow } from '../../resources/table.ts'
 
 /** The key of a table's row, as text. */
@@ -31,7 +31,7 @@ function isKeyAfter({ columns, keyLength }: Table, row: TableRow, other: TableRo
 }
 
 function mergeTwo({ columns }: Table, known: TableRow, given: TableRow): TableRow {
-  const isNewer = !('event_index' in given) || isNotOlder(placeOfRow(given), placeOfRow(known))
+  const isNewer = !('event_index' in given) || !isBefore(placeOfRow(given), placeOfRow(known))
   const isEarlier = 'start_index' in given && isEarlierStart(startPlaceOfRow(given), startPlaceOfRow(known))
   const merged: Record<string, Cell> = {}
   for (const { name, merge } of columns) {
@@ -62,18 +62,12 @@ function mergeTwo({ columns }: Table, known: TableRow, given: TableRow): TableRo
   return merged
 }
 
-const placeOfRow = ({ height, event_index: index }: TableRow): StreamPlace => ({
+const placeOfRow = ({ height, event_index: index }: TableRow): Place => ({
   height: height as bigint,
-  eventIndex: Number(index),
+  index: Number(index),
 })
 
-const startPlaceOfRow = ({ start_height: height, start_index: index }: TableRow): StreamPlace => ({
+const startPlaceOfRow = ({ start_height: height, start_index: index }: TableRow): Place => ({
   height: height as bigint,
-  eventIndex: Number(index),
+  index: Number(index),
 })
-
-/** Whether a period's start comes from an earlier event than another one; one of height 0 from an event that is not known. */
-function isEarlierStart(given: StreamPlace, known: StreamPlace): boolean {
-  if (known.height === 0n || given.height === 0n) return known.height === 0n
-  return !isNotOlder(given, known)
-}

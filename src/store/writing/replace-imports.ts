@@ -1,5 +1,6 @@
 import { firstGapFrom, type HeightRange, rangesOf } from '../../domain/coverage.ts'
 import { MIN_INT64, nearestInt64 } from '../../domain/integers.ts'
+import { hasBlock, noBlockInSql, SET_START_UNPLACED, SET_UNPLACED } from '../../domain/place.ts'
 import { cutToMicrosecond, MICROSECOND } from '../../domain/time.ts'
 import type { PointRow } from '../../resources/funding-period-data-points/table.ts'
 import type { Row } from '../../resources/resource.ts'
@@ -16,12 +17,10 @@ import type { Steps, Values } from './steps.ts'
 /** Tables of which a block's event writes again every row that an import has brought for the block. */
 const STATES = ['liquidity_provisions', 'instruments', 'assets'] as const
 
-const UNPLACE = STATES.map(
-  (table) => `update ${table} set height = 0, event_index = 0 where height between $1 and $2`,
-)
+const UNPLACE = STATES.map((table) => `update ${table} set ${SET_UNPLACED} where height between $1 and $2`)
 
 const UNPLACE_STARTS = `
-  update funding_periods set start_height = 0, start_index = 0 where start_height between $1 and $2`
+  update funding_periods set ${SET_START_UNPLACED} where start_height between $1 and $2`
 
 const UNDO_ENDS = `
   update funding_periods set end_timestamp = null, funding_payment = null, funding_rate = null,
@@ -43,10 +42,10 @@ const DELETE_SPANS = `
   delete from funding_period_imported_spans
   where market = $1 and source = $2 and blocks between $3 and $4`
 
-/** A point of before the imported blocks, whose block is not known, by the time of the event that it comes from. */
+/** An unplaced point, by the time of the event that it comes from. */
 const DELETE_UNPLACED_POINT = `
   delete from funding_period_data_points
-  where market = $1 and source = $2 and timestamp = $3 and seq = $4 and height = 0
+  where market = $1 and source = $2 and timestamp = $3 and seq = $4 and ${noBlockInSql('height')}
   returning cast(seq as text), cast(timestamp as text)`
 
 /** Returns a row where a point stands that has more digits of a time, which an import has cut. */
@@ -108,7 +107,7 @@ export function* deleteUnplacedPoints(points: readonly PointRow[], gone: GonePoi
 
 /** Points to be written, without those whose block an import does not know and whose event has been written. */
 export function* withoutExactCopies(points: readonly PointRow[]): Steps<readonly PointRow[]> {
-  const unplaced = points.filter(isUnplaced)
+  const unplaced = points.filter(({ height }) => !hasBlock(height))
   if (unplaced.length === 0) return points
   const found = yield {
     text: READ_EXACT,
@@ -119,8 +118,6 @@ export function* withoutExactCopies(points: readonly PointRow[]): Steps<readonly
   const copies = new Set(unplaced.filter((_, index) => found[index]!.length > 0))
   return points.filter((point) => !copies.has(point))
 }
-
-const isUnplaced = ({ height }: PointRow) => height === 0n
 
 function addGone(gone: GonePoints, run: SeriesRun, points: readonly Row[]): void {
   if (points.length === 0) return

@@ -1,3 +1,4 @@
+import { isOfFile, OF_FILE_IN_SQL } from '../../domain/place.ts'
 import { type Batch, rowsOf } from '../../resources/batch.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import { fundingPeriodTable } from '../../resources/funding-periods/table.ts'
@@ -28,7 +29,7 @@ const DELETE_AUCTIONS_AFTER = 'delete from auctions where height = $1 and event_
 export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketNumbers): Steps {
   const { replaced, replacedImports } = batch
   if (replaced.length > 0) {
-    const values = replaced.map(({ height, eventIndex }) => [height, eventIndex])
+    const values = replaced.map(({ height, index }) => [height, index])
     yield { text: DELETE_AUCTIONS_AFTER, values }
   }
   if (replacedImports.length > 0) yield* undoImportedRows(replacedImports)
@@ -48,7 +49,7 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
     if (table === provisionTable) shown = yield* writeProvisions(rowsOf(batch, provisionTable))
     else if (marketColumn(table) === 'market') yield { table, rows: numbered(rows, markets) }
     else {
-      if (rows.some((row) => isOfFile(table, row))) yield { text: agedText(table), values: [[]] }
+      if (rows.some((row) => isFileRow(table, row))) yield { text: agedText(table), values: [[]] }
       yield { table, rows }
     }
   }
@@ -58,19 +59,17 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
   yield* writeProviderLists(lists, shown)
 }
 
-/**
- * Whether a row comes from no event but from a file of instruments: its place is before all blocks. That of an imported
- * row whose block is not known is before the first of these.
- */
-function isOfFile(table: Table, row: TableRow): boolean {
+/** Whether a row comes from no event but from a file of instruments. */
+function isFileRow(table: Table, { height, event_index: index }: TableRow): boolean {
   return (
-    (table === instrumentTable || table === assetTable) && row.height === 0n && Number(row.event_index) > 0
+    (table === instrumentTable || table === assetTable) &&
+    isOfFile({ height: height as bigint, index: Number(index) })
   )
 }
 
 /** Puts rows of earlier files before those of one that comes now. */
 function agedText({ name }: Table): string {
-  return `update ${name} set event_index = 1 where height = 0 and event_index > 0`
+  return `update ${name} set event_index = 1 where ${OF_FILE_IN_SQL}`
 }
 
 /** The markets that any row of a batch names. */

@@ -1,6 +1,6 @@
 import { type Coverage, isWithin } from '../../domain/coverage.ts'
+import { isBefore } from '../../domain/place.ts'
 import type { SeriesPoint } from '../../domain/series.ts'
-import { isNotOlder } from '../../resources/batch.ts'
 import {
   blockSpanTable,
   dataPointTable,
@@ -201,9 +201,9 @@ function compareKeys(a: PointRow, b: PointRow): number {
 }
 
 function sortedRun(given: readonly PointRow[]): PointRow[] {
-  const placeOfPoint = ({ height, event_index: eventIndex }: PointRow) => ({ height, eventIndex })
+  const placeOfPoint = ({ height, event_index: index }: PointRow) => ({ height, index })
   const rows = given.toSorted(
-    (a, b) => compareKeys(a, b) || (isNotOlder(placeOfPoint(a), placeOfPoint(b)) ? 1 : -1),
+    (a, b) => compareKeys(a, b) || (isBefore(placeOfPoint(a), placeOfPoint(b)) ? -1 : 1),
   )
   return rows.filter((row, index) => index === rows.length - 1 || compareKeys(row, rows[index + 1]!) !== 0)
 }

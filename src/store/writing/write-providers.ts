@@ -1,4 +1,5 @@
-import { isNotOlder, type LiquidityProviderList, type StreamPlace } from '../../resources/batch.ts'
+import { hasBlock, isBefore, notBeforeInSql, type Place } from '../../domain/place.ts'
+import type { LiquidityProviderList } from '../../resources/batch.ts'
 import { liquidityProviderRows } from '../../resources/liquidity-providers/rows.ts'
 import { providerTable, provisionTable } from '../../resources/liquidity-providers/table.ts'
 import type { RowOf } from '../../resources/table.ts'
@@ -18,8 +19,7 @@ const TOUCH_PROVIDER = `
 const CLAIM_PROVIDER_LIST = `
   insert into liquidity_provider_lists (market_id, height, event_index) values ($1, $2, $3)
   on conflict (market_id) do update set height = excluded.height, event_index = excluded.event_index
-    where (excluded.height, excluded.event_index)
-      >= (liquidity_provider_lists.height, liquidity_provider_lists.event_index)
+    where ${notBeforeInSql('excluded', 'liquidity_provider_lists')}
   returning market_id`
 
 const READ_PROVIDER_PARTIES = 'select party_id from liquidity_providers where market_id = $1'
@@ -30,7 +30,7 @@ const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 an
 const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
 /** Where providers have come to be shown, by market and party. */
-export type ShownProviders = Map<string, StreamPlace & { marketId: string; partyId: string }>
+export type ShownProviders = Map<string, Place & { marketId: string; partyId: string }>
 
 const providerKey = (marketId: unknown, partyId: unknown) => `${marketId} ${partyId}`
 
@@ -41,19 +41,19 @@ export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]):
   yield { table: provisionTable, rows }
   const after = yield { text: READ_PROVISION, values: ids }
   const shown: ShownProviders = new Map()
-  for (const [index, [now]] of after.entries()) {
-    const was = before[index]![0]
-    const [marketId, partyId, status, heightText, eventIndex] = now!
+  for (const [at, [now]] of after.entries()) {
+    const was = before[at]![0]
+    const [marketId, partyId, status, heightText, index] = now!
     const wasLive = was !== undefined && LIVE_STATUSES.includes(Number(was[2]))
     const isLive = LIVE_STATUSES.includes(Number(status))
     if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
     const height = BigInt(heightText!)
     // What an import brings from before its blocks stands at no place that anybody follows.
-    if (height === 0n) continue
-    const place = { height, eventIndex: Number(eventIndex) }
+    if (!hasBlock(height)) continue
+    const place = { height, index: Number(index) }
     const key = providerKey(marketId, partyId)
     const known = shown.get(key)
-    if (known === undefined || isNotOlder(place, known)) {
+    if (known === undefined || !isBefore(place, known)) {
       shown.set(key, { marketId: String(marketId), partyId: String(partyId), ...place })
     }
   }
@@ -61,7 +61,7 @@ export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]):
     yield {
       text: TOUCH_PROVIDER,
       values: [...shown.values()].map(({ marketId, partyId, ...place }) => [
-        ...[marketId, partyId, place.height, place.eventIndex],
+        ...[marketId, partyId, place.height, place.index],
       ]),
     }
   }
@@ -76,31 +76,31 @@ export function* writeProviderLists(lists: readonly LiquidityProviderList[], sho
   if (lists.length === 0) return
   const claims = yield {
     text: CLAIM_PROVIDER_LIST,
-    values: lists.map(({ event, height, eventIndex }) => [event.marketId, height, eventIndex]),
+    values: lists.map(({ event, height, index }) => [event.marketId, height, index]),
   }
   const claimed = lists.filter((_, index) => claims[index]!.length > 0)
   if (claimed.length === 0) return
   const known = yield { text: READ_PROVIDER_PARTIES, values: claimed.map(({ event }) => [event.marketId]) }
   const rows: ProviderRow[] = []
   const gone: Values[] = []
-  for (const [index, { event, height, eventIndex }] of claimed.entries()) {
+  for (const [at, { event, height, index }] of claimed.entries()) {
     const { marketId } = event
     const providers = liquidityProviderRows(event)
     const parties = new Set(providers.map(({ partyId }) => partyId))
-    for (const [party] of known[index]!) {
+    for (const [party] of known[at]!) {
       if (!parties.has(party as string)) gone.push([marketId, party!])
     }
     for (const { partyId, feeShare, sla } of providers) {
       const touched = shown.get(providerKey(marketId, partyId))
-      const own = { height, eventIndex }
-      const last = touched !== undefined && isNotOlder(touched, own) ? touched : own
+      const own = { height, index }
+      const last = touched !== undefined && !isBefore(touched, own) ? touched : own
       rows.push({
         market_id: marketId,
         party_id: partyId,
         fee_share: feeShare,
         sla,
         height: last.height,
-        event_index: last.eventIndex,
+        event_index: last.index,
       })
     }
   }

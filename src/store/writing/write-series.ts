@@ -17,6 +17,7 @@ import {
 import { seriesTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
 import type { RowOf } from '../../resources/table.ts'
+import type { PointKey } from '../pruning/pruner.ts'
 import { READ_LAST_TIMESTAMP, READ_STARTS, readCounted, type SeriesRun } from '../readings/counted-points.ts'
 import { READ_LAST_START } from './period-starts.ts'
 import { asSteps, runTogether, type Steps } from './steps.ts'
@@ -53,7 +54,7 @@ export type SeriesChange = {
   closing: { before: bigint | null; now: bigint | null }
   /** Points that are new or changed, one for each key, by timestamp and seq. */
   points: readonly SeriesPoint[]
-  gone: readonly PointPlace[]
+  gone: readonly PointKey[]
   /** Periods whose start has changed, if the market had points of them. */
   moved: readonly bigint[]
   /** Starts of the periods of all these: as they were, and as they are. */
@@ -175,7 +176,7 @@ function freshBuckets({ points, starts }: SeriesChange): Map<bigint, SeriesPoint
 function* staleBuckets(run: SeriesRun, { points, gone, moved, starts }: SeriesChange): Steps<Set<bigint>> {
   const stale = new Set<bigint>()
   const startsOf = (seq: bigint) => [starts.before.get(seq), starts.now.get(seq)]
-  const add = ({ timestamp, seq }: PointPlace) => {
+  const add = ({ timestamp, seq }: PointKey) => {
     stale.add(baseOf(timestamp))
     for (const start of startsOf(seq)) if (start !== undefined && start > timestamp) stale.add(baseOf(start))
   }

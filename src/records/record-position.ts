@@ -1,5 +1,5 @@
 /** Where a record stood, so that every later error can say where. */
-export type Place = {
+export type RecordPosition = {
   /** The file's path, `-` for standard input, or the peer's address for a live stream. */
   source: string
   /** Number of the record in its source, the first being 1. */
@@ -9,17 +9,17 @@ export type Place = {
 }
 
 /** `perps.evts.gz, record 12, offset 3456`. */
-export function describePlace(place: Place): string {
-  return `${place.source}, record ${place.record}, offset ${place.offset}`
+export function describePosition(position: RecordPosition): string {
+  return `${position.source}, record ${position.record}, offset ${position.offset}`
 }
 
 /** Input that is not an event stream, or not one that may be ingested: names what, where and what to do. */
 export class EventStreamError extends Error {
-  readonly place: Place
+  readonly position: RecordPosition
 
-  constructor(message: string, place: Place, options?: ErrorOptions) {
-    super(`${describePlace(place)}: ${message}`, options)
+  constructor(message: string, position: RecordPosition, options?: ErrorOptions) {
+    super(`${describePosition(position)}: ${message}`, options)
     this.name = 'EventStreamError'
-    this.place = place
+    this.position = position
   }
 }

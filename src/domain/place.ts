@@ -1,0 +1,71 @@
+/**
+ * A place in the stream of events: that of the event with an index (1, 2, ...) in a block. As the end of what has been
+ * read it stands after that event; with index 0 before the first one of the block.
+ */
+export type Place = { height: bigint; index: number }
+
+/** The order of the stream. */
+export function isBefore(a: Place, b: Place): boolean {
+  return a.height < b.height || (a.height === b.height && a.index < b.index)
+}
+
+/*
+ * Blocks count from 1. Height 0 stands before all of them, for four kinds of thing that come from no block of the stream.
+ * Rows have these places in the database, so they can never change.
+ */
+
+/** 1. Where someone begins who has read nothing. */
+export const BEGINNING: Place = { height: 0n, index: 0 }
+
+/**
+ * 2. A row of an import whose block is not known, or whose block has come as events since: every event, and every row of
+ * a file, replaces it. Followers are not sent it.
+ */
+export const UNPLACED: Place = BEGINNING
+
+/** 3. A row of a file of instruments, the first being 1: every event replaces it. */
+export function placeInFile(row: number): Place {
+  return { height: 0n, index: row }
+}
+
+/** 4. The start of a period whose event is not known, {@link UNPLACED} too, is replaced by every one that is known. */
+export function isEarlierStart(given: Place, known: Place): boolean {
+  if (!hasBlock(known.height) || !hasBlock(given.height)) return !hasBlock(known.height)
+  return isBefore(given, known)
+}
+
+/** Whether a row with this height comes from a block: neither unplaced nor of a file. */
+export function hasBlock(height: bigint): boolean {
+  return height !== 0n
+}
+
+export function isUnplaced({ height, index }: Place): boolean {
+  return !hasBlock(height) && index === 0
+}
+
+export function isOfFile({ height, index }: Place): boolean {
+  return !hasBlock(height) && index > 0
+}
+
+/* The same in SQL. `row` is a table, an alias or `excluded`; places of starts have columns of their own. */
+
+/** Whether the row's event is the other one's, or a later one. */
+export const notBeforeInSql = (row: string, other: string) =>
+  `(${row}.height, ${row}.event_index) >= (${other}.height, ${other}.event_index)`
+
+/** As {@link isEarlierStart}. */
+export const earlierStartInSql = (given: string, known: string) =>
+  `(${known}.start_height = 0 or (${given}.start_height > 0
+    and (${given}.start_height, ${given}.start_index) < (${known}.start_height, ${known}.start_index)))`
+
+/** Whether a row comes from no block, by its height. */
+export const noBlockInSql = (height: string) => `${height} = 0`
+
+/** Whether a row comes from a file of instruments. */
+export const OF_FILE_IN_SQL = 'height = 0 and event_index > 0'
+
+/** Makes a row unplaced. */
+export const SET_UNPLACED = 'height = 0, event_index = 0'
+
+/** Makes a period's start unplaced. */
+export const SET_START_UNPLACED = 'start_height = 0, start_index = 0'
