@@ -24,7 +24,7 @@ export type PageScans = {
 }
 
 /** First and last value of the first key column among the rows that a selection can have. */
-export type Span = { first: bigint; last: bigint }
+export type KeySpan = { first: bigint; last: bigint }
 
 /**
  * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
@@ -32,7 +32,7 @@ export type Span = { first: bigint; last: bigint }
  *
  * @param market the number of the market in scope, where rows name it by that
  */
-export function pageScans(query: PageQuery, span: Span | null, market: bigint | null): PageScans {
+export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint | null): PageScans {
   const { resource, selection, descending, cursor } = query
   const from = later(selection.from, span?.first)
   const to = earlier(selection.to, span === null || span.last === MAX_INT64 ? undefined : span.last + 1n)

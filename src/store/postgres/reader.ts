@@ -5,7 +5,7 @@ import { type Resource, type Row, type RowColumn, type Selection, scopeOf } from
 import { READ_STATE } from '../changes.ts'
 import { cutRows } from '../pages/edges.ts'
 import type { Page, PageQuery } from '../pages/page.ts'
-import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
+import { type KeySpan, pageScans, selectsNothing } from '../pages/scan.ts'
 import { marketStatement, spanStatement } from '../pages/scan-sql.ts'
 import type { Statement } from '../pages/statement.ts'
 import { readFreshness, stateOf } from '../readings/freshness.ts'
@@ -150,7 +150,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
     const market = await marketOf(client, resource, selection, markets)
     if (market === undefined) return nothing()
     const spanOf = spanStatement(resource, selection, market)
-    let span: Span | null = null
+    let span: KeySpan | null = null
     if (spanOf !== null) {
       const [found] = await rows(client, spanOf)
       if (found === undefined) return nothing()

@@ -12,7 +12,7 @@ import { isBefore, type Place } from '../../domain/place.ts'
 import { fundingPeriodDataPoints } from '../../resources/funding-period-data-points/description.ts'
 import type { Key, KeyValue, Resource, Row, Selection } from '../../resources/resource.ts'
 import type { Reading } from '../pages/page.ts'
-import { type Span, selectsNothing } from '../pages/scan.ts'
+import { type KeySpan, selectsNothing } from '../pages/scan.ts'
 import {
   columnList,
   fromClause,
@@ -191,7 +191,7 @@ function* readPoints(
   const enough = selection.seq === undefined ? Math.min(2 * limit, MAX_READ_ROWS) : MAX_READ_ROWS
   for (let count = spans.length; ; count = Math.ceil(count / 4)) {
     const isWhole = spans.length < SPANS_AT_ONCE && count === spans.length
-    const part = within(period, partOf(spans.slice(0, count), isWhole, range))
+    const part = within(period, rangeOfSpans(spans.slice(0, count), isWhole, range))
     const [[total]] = (yield countStatement(asked, part)) as [Row]
     readRows += Number(total)
     if (count > 1 && Number(total) > enough) continue
@@ -230,7 +230,7 @@ function* readSpans(
 }
 
 /** Between which times a period's points lie, all times where none is selected; null where it has no point. */
-function* readPeriod({ resource, selection, market }: Asked): Generator<Statement, Span | null, Row[]> {
+function* readPeriod({ resource, selection, market }: Asked): Generator<Statement, KeySpan | null, Row[]> {
   const statement = spanStatement(resource, selection, market)
   if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
   const [found] = yield statement
@@ -238,7 +238,7 @@ function* readPeriod({ resource, selection, market }: Asked): Generator<Statemen
 }
 
 /** Blocks with the times that a period's points among theirs lie between. */
-function within(period: Span, { through, first, last }: Part): Part {
+function within(period: KeySpan, { through, first, last }: PassRange): PassRange {
   return {
     through,
     first: first > period.first ? first : period.first,
@@ -273,9 +273,9 @@ function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRe
 }
 
 /** Blocks that are read at once, and between which times their points lie. */
-type Part = Pick<Pass, 'through' | 'first' | 'last'>
+type PassRange = Pick<Pass, 'through' | 'first' | 'last'>
 
-function partOf(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange): Part {
+function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRange): PassRange {
   let [first, last] = [MAX_INT64, MIN_INT64]
   for (const [, from, upTo] of spans) {
     if (BigInt(from!) < first) first = BigInt(from!)
@@ -339,7 +339,7 @@ function rowsStatement(
 }
 
 /** How many points lie between two times; of each source no more are counted than one too many. */
-function countStatement({ selection, market }: Asked, { first, last }: Part): Statement {
+function countStatement({ selection, market }: Asked, { first, last }: PassRange): Statement {
   const counts = sourcesOf(selection).map(
     (source) => `(select count(*) from (select 1 from funding_period_data_points
       where market = $1 and source = ${source} and timestamp between $2 and $3
@@ -352,7 +352,7 @@ function countStatement({ selection, market }: Asked, { first, last }: Part): St
 function pointsStatement(
   { selection, market }: Asked,
   { height, index, to }: PlaceRange,
-  { first, last }: Part,
+  { first, last }: PassRange,
   limit: number,
 ): Statement {
   const { seq } = selection

@@ -2,7 +2,7 @@ import type { Resource, Selection } from '../../resources/resource.ts'
 import { cutEdges, cutRows, HEAD_ROOM } from '../pages/edges.ts'
 import type { Lines, LinesQuery, Page, PageQuery } from '../pages/page.ts'
 import type { Scan } from '../pages/scan.ts'
-import { pageScans, type Span, selectsNothing } from '../pages/scan.ts'
+import { type KeySpan, pageScans, selectsNothing } from '../pages/scan.ts'
 import { marketStatement, pageStatement, spanStatement } from '../pages/scan-sql.ts'
 import { asUnavailable, type Reader, type ReaderOptions, StoreError } from '../store.ts'
 import { Connection, explained } from './connection.ts'
@@ -104,7 +104,7 @@ function locateRows(
   connection: Connection,
   resource: Resource,
   selection: Selection,
-): { market: bigint | null; span: Span | null } | null {
+): { market: bigint | null; span: KeySpan | null } | null {
   const market = readMarket(connection, resource, selection)
   if (market === undefined) return null
   const spanOf = spanStatement(resource, selection, market)
