@@ -1,8 +1,11 @@
-// `npm run build:client`: writes client/src/resources.ts by the descriptions of the resources (src/resources).
+// `npm run build:client`: writes client/src/resources.ts by the descriptions of resources and questions.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { exportPath, streamPath } from '../src/api/paths.ts'
+import type { Parameter } from '../src/api/questions/parameters.ts'
+import type { JsonSchema, Question } from '../src/api/questions/question.ts'
+import { QUESTIONS } from '../src/api/questions/questions.ts'
 import {
   type Field,
   isNodeOf,
@@ -26,7 +29,7 @@ const OTHERS = LISTS.filter((list) => !RESOURCES.includes(list))
 export const CLIENT_TYPES = join(ROOT, 'client/src/resources.ts')
 
 const HEAD = `/*
- * Made from the descriptions of the resources (src/resources) by \`npm run build:client\`; not to be edited.
+ * Made from the descriptions of the resources and the questions (src/resources, src/api/questions) by \`npm run build:client\`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
@@ -50,19 +53,12 @@ const FILTERS: Record<FilterName, FilterText> = {
   seq: { type: 'string | bigint | number', meaning: 'The funding period.' },
 }
 
-/** What is said of a resource's rows in the answer of `GET /api/v2/coverage`. */
-const COVERAGE: Record<Resource['coverage'], string> = {
-  count: '{ count: string }',
-  'count and block times': '{ count: string; firstTimestamp: string | null; lastTimestamp: string | null }',
-  'times by market': '{ marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }[]',
-  'blocks by market': '{ marketId: string; count: string; atBlock: string }[]',
-}
-
 /** The client's file of types and paths, as it is to be. */
 export function clientTypes(): string {
   const types = new Map<string, string>()
   for (const { nodeName, meaning, fields } of [...RESOURCES, fundingEstimate, marketData, ...OTHERS])
     addObject(types, nodeName, meaning, fields)
+  const reports = QUESTIONS.flatMap((question) => reportOf(types, question))
   const parts = [
     HEAD,
     ...types.values(),
@@ -97,12 +93,6 @@ export type FilteredName = ${LISTS.filter(isFiltered)
       RESOURCES,
       (resource) => filterNames({ ...resource, dateRange: false }),
     ),
-    recordType(
-      'Holdings',
-      'What the coverage says of the rows of each resource.',
-      RESOURCES,
-      ({ coverage }) => COVERAGE[coverage],
-    ),
     `/** Where each list is; \`:marketId\` stands for the market of the filters. */
 export const PATHS: Record<ListName, string> = {
 ${LISTS.map(({ name, path }) => `${name}: '${path}',`).join('\n')}
@@ -115,8 +105,97 @@ ${RESOURCES.map((resource) => `${resource.name}: '${exportPath(resource)}',`).jo
 export const STREAM_PATHS: Record<ResourceName, string> = {
 ${RESOURCES.map((resource) => `${resource.name}: '${streamPath(resource)}',`).join('\n')}
 }\n`,
+    `/** The methods that answer with one object. */
+export type Reports = {\n${reports.map(({ method }) => method).join('\n')}\n}\n`,
+    `/** Where each of these objects is, and the parameter for each option. */
+export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
+${reports.map(({ entry }) => entry).join('\n')}
+}\n`,
   ]
   return formatted(parts.join('\n'))
+}
+
+/** The method for a question whose answer is one object, and its entry in the table of paths; nothing for a list. */
+function reportOf(
+  types: Map<string, string>,
+  { path, parameters, description }: Question,
+): { method: string; entry: string }[] {
+  if ('list' in description) return []
+  const [[name, schema] = ['', {}]] = Object.entries(description.body.properties ?? {})
+  const typeName = `${name[0]!.toUpperCase()}${name.slice(1)}`
+  const summary = comment(`${description.summary}.`)
+  let answer = schemaType(types, schema)
+  if (schema.type === 'object') {
+    types.set(typeName, `${summary}export type ${typeName} = ${answer}\n`)
+    answer = typeName
+  }
+  const options = parameters
+    .map((parameter) => ({ option: optionOf(parameter), parameter }))
+    .sort((a, b) => Number(isTime(b.parameter)) - Number(isTime(a.parameter)))
+  const line = ({ option, parameter }: (typeof options)[number]) =>
+    `${comment(parameter.description)}${option}?: ${parameterType(types, parameter)} | undefined`
+  const alternatives = options.filter(({ parameter }) => description.alternatives?.includes(parameter.name))
+  const others = options.filter((option) => !alternatives.includes(option))
+  const either = alternatives
+    .map((one, index) => `{ ${line(one)}; ${alternatives[1 - index]!.option}?: never }`)
+    .join(' | ')
+  const optionsName = `${typeName}Options`
+  types.set(
+    optionsName,
+    `${comment(`The options of \`${name}\`.`)}export type ${optionsName} = {\n${others.map(line).join('\n')}\nsignal?: AbortSignal | undefined\n}${either === '' ? '' : ` & (${either})`}\n`,
+  )
+  const marketId = path.includes(':marketId') ? 'marketId: string, ' : ''
+  return [
+    {
+      method: `${summary}${name}(${marketId}options?: ${optionsName}): Promise<${answer}>`,
+      entry: `${name}: { path: '${path}', options: {${options.map(({ option, parameter }) => `${option}: '${parameter.name}'`)}} },`,
+    },
+  ]
+}
+
+const isTime = ({ type }: Parameter) => 'format' in type.schema && type.schema.format === 'int64'
+
+/** What the client calls the ends of a range of times, which lists have too. */
+const RANGE_OPTIONS: Record<string, string> = {
+  'dateRange.startTimestamp': 'from',
+  'dateRange.endTimestamp': 'to',
+}
+
+const optionOf = ({ name }: Parameter) => RANGE_OPTIONS[name] ?? name.slice(name.lastIndexOf('.') + 1)
+
+function parameterType(types: Map<string, string>, parameter: Parameter): string {
+  const filter = FILTERS[parameter.name as FilterName]
+  if (filter !== undefined) return filter.type
+  if (isTime(parameter)) return 'Time'
+  const schema = parameter.type.schema as JsonSchema & { format?: string }
+  return schema.format === 'uint64' ? FILTERS.seq.type : schemaType(types, schema)
+}
+
+/** The type of what a schema describes; a title names it. */
+function schemaType(types: Map<string, string>, schema: JsonSchema): string {
+  const { title } = schema
+  if (title === undefined) return schemaText(types, schema)
+  types.set(title, `export type ${title} = ${schemaText(types, schema)}\n`)
+  return title
+}
+
+function schemaText(types: Map<string, string>, schema: JsonSchema): string {
+  if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
+  if (schema.oneOf !== undefined)
+    return schema.oneOf
+      .map((one) => schemaType(types, one))
+      .toReversed()
+      .join(' | ')
+  if (schema.enum !== undefined) return schema.enum.map((name) => `'${name}'`).join(' | ')
+  if (schema.items !== undefined) return `(${schemaType(types, schema.items)})[]`
+  if (schema.type === 'integer') return 'number'
+  if (schema.properties === undefined) return schema.type ?? 'unknown'
+  const lines = Object.entries(schema.properties).map(([name, property]) => {
+    const meaning = property.description === undefined ? '' : comment(property.description)
+    const isOptional = schema.required?.includes(name) === false
+    return `${meaning}${name}${isOptional ? '?' : ''}: ${schemaType(types, property)}`
+  })
+  return `{\n${lines.join('\n')}\n}`
 }
 
 const isFiltered = ({ scope, needsFilter }: Resource) => scope !== null || needsFilter

@@ -100,7 +100,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.marketSummaries({}, { pagesize: 5 }),
   ],
   [
-    "series(marketId, options): unknown option 'bucket'; allowed: from, to, source, buckets, interval, signal",
+    "series(marketId, options): unknown option 'bucket'; allowed: from, to, buckets, interval, source, signal",
     // @ts-expect-error
     () => lyra.series(MARKET, { bucket: 5 }),
   ],
@@ -110,7 +110,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.auctions(MARKET, { source: 'SOURCE_EXTERNAL' }),
   ],
   [
-    "coverage(options): unknown option 'market'; allowed: marketId, after, signal",
+    "coverage(options): unknown option 'market'; allowed: after, marketId, signal",
     // @ts-expect-error
     () => lyra.coverage({ market: MARKET }),
   ],
@@ -131,7 +131,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.instrumentsPage(MARKET),
   ],
   [
-    'coverage(options): options must be an object, not string; allowed: marketId, after, signal',
+    'coverage(options): options must be an object, not string; allowed: after, marketId, signal',
     // @ts-expect-error
     () => lyra.coverage(MARKET),
   ],

@@ -1,30 +1,22 @@
 import { checkArguments, optionsOf, type Parameter } from './arguments.ts'
-import type { Auctions, AuctionsOptions } from './auctions.ts'
 import { type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Page, readPage, type WalkOptions, walkPages } from './pages.ts'
-import {
-  auctionsTarget,
-  type ExportOptions,
-  exportTarget,
-  type PageOptions,
-  pageTarget,
-  seriesTarget,
-} from './requests.ts'
+import { type ExportOptions, exportTarget, type PageOptions, pageTarget, reportTarget } from './requests.ts'
 import {
   FILTER_NAMES,
   type FilteredName,
   type Filters,
-  type FundingEstimate,
   type ListName,
   type Nodes,
   PATHS,
+  REPORTS,
+  type Reports,
   type ResourceName,
   STREAM_FILTER_NAMES,
   STREAM_PATHS,
   type StreamFilters,
 } from './resources.ts'
-import type { Series, SeriesOptions } from './series.ts'
-import type { Coverage, Health, Readiness } from './service.ts'
+import type { Health, Readiness } from './service.ts'
 import { followStream, type StreamOptions, type StreamRow } from './streams.ts'
 
 type Signalled = { signal?: AbortSignal | undefined }
@@ -33,23 +25,14 @@ type SignalledPageOptions = PageOptions & Signalled
 
 type UrlOptions = PageOptions & { format?: ExportOptions['format'] }
 
-/** Which part of the coverage: rows of one market; what follows an answer, by its `next`. */
-type CoverageOptions = Signalled & { marketId?: string | undefined; after?: string | undefined }
-
 const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(STREAM_PATHS) }
 const PAGE = { first: true, after: true, last: true, before: true, newestFirst: true } as const
 const SIGNAL_OPTIONS = optionsOf<Signalled>({ signal: true })
 const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true, after: true, signal: true })
 const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
 const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
-const COVERAGE_OPTIONS = optionsOf<CoverageOptions>({ marketId: true, after: true, signal: true })
 const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true })
 const EXPORT_OPTIONS = optionsOf<ExportOptions>({ format: true, after: true, newestFirst: true })
-const SERIES_OPTIONS = optionsOf<SeriesOptions>({
-  ...{ from: true, to: true, source: true },
-  ...{ buckets: true, interval: true, signal: true },
-})
-const AUCTIONS_OPTIONS = optionsOf<AuctionsOptions>({ from: true, to: true, signal: true })
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({ url: true, fetch: true, retries: true, timeoutMs: true }),
   required: 'url',
@@ -90,17 +73,9 @@ type Streams = {
  * LyraConnectionError where there is no answer, after retries where they may help. An unknown filter or option, or one in
  * the wrong place, is a TypeError.
  */
-export type LyraClient = Walks & Pages & Streams & Service
+export type LyraClient = Walks & Pages & Streams & Reports & Service
 
 type Service = {
-  /** What the service holds, and what it lacks; `next` of an answer, given as `after`, continues it. */
-  coverage(options?: CoverageOptions): Promise<Coverage>
-  /** What the running funding period of a market would pay if it ended at the last block; null where that is not known. */
-  fundingEstimate(marketId: string, options?: Signalled): Promise<FundingEstimate | null>
-  /** Prices and TWAPs of a market over time, by buckets of equal length: what a chart needs, in one request. */
-  series(marketId: string, options?: SeriesOptions): Promise<Series>
-  /** When a market was in auction, in a range or as far back as is known. */
-  auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
   health(options?: Signalled): Promise<Health>
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
@@ -122,34 +97,7 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
   const connection = createConnection(options)
   return {
     ...listMethods(connection),
-
-    coverage: async (...given) => {
-      checkArguments('coverage', [COVERAGE_OPTIONS], given)
-      const [{ marketId, after, signal } = {}] = given
-      const params = Object.entries({ marketId, after }).filter(([, value]) => value !== undefined)
-      const query = new URLSearchParams(params as [string, string][]).toString()
-      const { text } = await connection.get(`/api/v2/coverage${query === '' ? '' : `?${query}`}`, signal)
-      return (JSON.parse(text) as { coverage: Coverage }).coverage
-    },
-    fundingEstimate: async (...given) => {
-      checkArguments('fundingEstimate', [{ name: 'marketId' }, SIGNAL_OPTIONS], given)
-      const [marketId, { signal } = {}] = given
-      const target = `/api/v2/funding-estimates/${encodeURIComponent(marketId)}`
-      const { text } = await connection.get(target, signal)
-      return (JSON.parse(text) as { fundingEstimate: FundingEstimate | null }).fundingEstimate
-    },
-    series: async (...given) => {
-      checkArguments('series', [{ name: 'marketId' }, SERIES_OPTIONS], given)
-      const [marketId, options = {}] = given
-      const { text } = await connection.get(seriesTarget(marketId, options), options.signal)
-      return (JSON.parse(text) as { series: Series }).series
-    },
-    auctions: async (...given) => {
-      checkArguments('auctions', [{ name: 'marketId' }, AUCTIONS_OPTIONS], given)
-      const [marketId, options = {}] = given
-      const { text } = await connection.get(auctionsTarget(marketId, options), options.signal)
-      return (JSON.parse(text) as { auctions: Auctions }).auctions
-    },
+    ...reportMethods(connection),
     health: async (...given) => {
       checkArguments('health', [SIGNAL_OPTIONS], given)
       return JSON.parse((await connection.get('/health', given[0]?.signal)).text) as Health
@@ -198,6 +146,26 @@ function listMethods(connection: Connection): Walks & Pages & Streams {
     }
   }
   return methods as Walks & Pages & Streams
+}
+
+/** The methods that answer with one object. */
+function reportMethods(connection: Connection): Reports {
+  const methods: Record<string, unknown> = {}
+  for (const name of Object.keys(REPORTS) as (keyof Reports)[]) {
+    const { path, options } = REPORTS[name]
+    const ofMarket: Parameter[] = path.includes(':marketId') ? [{ name: 'marketId' }] : []
+    const parameters: Parameter[] = [
+      ...ofMarket,
+      { name: 'options', properties: [...Object.keys(options), 'signal'] },
+    ]
+    methods[name] = async (...given: Parameters<Reports[typeof name]>) => {
+      checkArguments(name, parameters, given)
+      const { signal } = (given[ofMarket.length] ?? {}) as Signalled
+      const { text } = await connection.get(reportTarget(name, ...given), signal)
+      return (JSON.parse(text) as Record<string, unknown>)[name]
+    }
+  }
+  return methods as Reports
 }
 
 /** The filters of a list; the market must be given where it is a part of the path. */

@@ -1,15 +1,15 @@
-import type { AuctionsOptions } from './auctions.ts'
 import {
   EXPORT_PATHS,
   type Filters,
   type ListName,
   PATHS,
+  REPORTS,
+  type Reports,
   type ResourceName,
   STREAM_PATHS,
   type StreamFilters,
   type Time,
 } from './resources.ts'
-import type { SeriesOptions } from './series.ts'
 
 /** Which page: `first` with `after`, or `last` with `before`; 1 to 5,000 rows. */
 export type PageOptions = {
@@ -108,23 +108,18 @@ export function streamTarget<Name extends ResourceName>(
   ])
 }
 
-/** The target of a request for a series. */
-export function seriesTarget(
-  marketId: string,
-  { from, to, source, buckets, interval }: SeriesOptions,
+/** The target of a request for one object. */
+export function reportTarget<Name extends keyof Reports>(
+  name: Name,
+  ...given: Parameters<Reports[Name]>
 ): string {
-  return target(`/api/v2/series/funding-period-data-points/${encodeURIComponent(marketId)}`, [
-    ['dateRange.startTimestamp', nanoseconds(from)],
-    ['dateRange.endTimestamp', nanoseconds(to)],
-    ['source', source],
-    ['buckets', text(buckets)],
-    ['interval', interval],
-  ])
-}
-
-/** The target of a request for a market's auctions. */
-export function auctionsTarget(marketId: string, { from, to }: AuctionsOptions): string {
-  return target(`/api/v2/auctions/${encodeURIComponent(marketId)}`, rangeParams(from, to))
+  const { path, options: names } = REPORTS[name]
+  const isOfMarket = path.includes(MARKET)
+  const options = ((isOfMarket ? given[1] : given[0]) ?? {}) as Readonly<Record<string, unknown>>
+  return target(
+    isOfMarket ? path.replace(MARKET, encodeURIComponent(given[0] as string)) : path,
+    Object.entries(names).map(([option, parameter]) => [parameter, text(options[option])]),
+  )
 }
 
 function restParams(filters: { source?: unknown; seq?: unknown; partyId?: unknown }): Params {
@@ -133,17 +128,15 @@ function restParams(filters: { source?: unknown; seq?: unknown; partyId?: unknow
 
 function rangeParams(from: Time | undefined, to: Time | undefined): Params {
   return [
-    ['dateRange.startTimestamp', nanoseconds(from)],
-    ['dateRange.endTimestamp', nanoseconds(to)],
+    ['dateRange.startTimestamp', text(from)],
+    ['dateRange.endTimestamp', text(to)],
   ]
 }
 
+/** A value as a parameter; a Date in nanoseconds. */
 function text(value: unknown): string | undefined {
+  if (value instanceof Date) return String(BigInt(value.getTime()) * 1_000_000n)
   return value === undefined ? undefined : String(value)
-}
-
-function nanoseconds(time: Time | undefined): string | undefined {
-  return text(time instanceof Date ? BigInt(time.getTime()) * 1_000_000n : time)
 }
 
 function target(pathname: string, params: Params): string {

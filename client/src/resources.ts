@@ -1,5 +1,5 @@
 /*
- * Made from the descriptions of the resources (src/resources) by `npm run build:client`; not to be edited.
+ * Made from the descriptions of the resources and the questions (src/resources, src/api/questions) by `npm run build:client`; not to be edited.
  */
 
 /** A time: a Date, or Unix nanoseconds as a bigint or as digits. */
@@ -241,6 +241,197 @@ export type MarketSummary = {
   providers: string
 }
 
+export type BlockRange = {
+  from: string
+  to: string
+}
+
+/** What the service holds, and what it lacks. */
+export type Coverage = {
+  chainId: string
+  blocks: {
+    /** Heights of blocks all of whose events are held, both ends included. */
+    ranges: BlockRange[]
+    /** Heights between the first block and the last that are not held whole. */
+    gaps: {
+      from: string
+      to: string
+      /** Whether the blocks are not there at all, or lack some of their events. */
+      kind: 'missing' | 'incomplete'
+    }[]
+    /** Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known. */
+    imported: BlockRange[]
+    /** Unix nanoseconds. */
+    lastTimestamp: string
+  }
+  /** Times are those of the blocks that they came in. */
+  checkpoints: {
+    count: string
+    firstTimestamp: string | null
+    lastTimestamp: string | null
+  }
+  /** By market. */
+  fundingPeriodDataPoints: {
+    marketId: string
+    count: string
+    /** Unix nanoseconds. */
+    firstTimestamp: string
+    /** Unix nanoseconds. */
+    lastTimestamp: string
+  }[]
+  /** By market. */
+  fundingPeriods: {
+    marketId: string
+    count: string
+    /** Unix nanoseconds. */
+    firstTimestamp: string
+    /** Unix nanoseconds. */
+    lastTimestamp: string
+  }[]
+  instruments: {
+    count: string
+  }
+  /** By market; `atBlock` is the block of its latest list. */
+  liquidityProviders: {
+    marketId: string
+    count: string
+    atBlock: string
+  }[]
+  /** Null where this is all. Above 1000 gaps, imported ranges, or markets in a list, the answer holds the first of them, and `after` with this gives the next ones; lists that have ended are empty then. */
+  next: string | null
+  /** How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have. */
+  prunedBefore: {
+    timestamp: string | null
+    height: string | null
+  } | null
+}
+
+/** The options of `coverage`. */
+export type CoverageOptions = {
+  /** The rest of an answer: its `next`. */
+  after?: string | undefined
+  /** Rows of this market alone: 64 hex digits, in any case. */
+  marketId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** The options of `fundingEstimate`. */
+export type FundingEstimateOptions = {
+  signal?: AbortSignal | undefined
+}
+
+export type SeriesInterval =
+  | '1s'
+  | '2s'
+  | '5s'
+  | '10s'
+  | '15s'
+  | '30s'
+  | '1m'
+  | '2m'
+  | '5m'
+  | '10m'
+  | '15m'
+  | '30m'
+  | '1h'
+  | '2h'
+  | '4h'
+  | '8h'
+  | '12h'
+  | '1d'
+  | '2d'
+  | '7d'
+  | '14d'
+  | '28d'
+  | '91d'
+  | '365d'
+
+export type SeriesSummary = {
+  /** Of the first point by time. */
+  first: string
+  /** Of the last point by time. */
+  last: string
+  /** The least; the first of equal ones. */
+  minimum: string
+  /** The greatest; the first of equal ones. */
+  maximum: string
+}
+
+/** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
+export type Series = {
+  marketId: string
+  /** Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points. */
+  from: string
+  /** Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points. */
+  to: string
+  /** The length of a bucket; empty where there are no points. */
+  interval: SeriesInterval | ''
+  /** The same in nanoseconds; 0 where there are no points. */
+  bucketNanoseconds: string
+  /** The sources that have points in the range, in the order of their numbers. */
+  sources: {
+    dataPointType: 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
+    /** Those that have points, in the order of time. */
+    buckets: {
+      /** Where the bucket begins, Unix nanoseconds: a whole multiple of its length. */
+      start: string
+      /** The latest funding period of its points, whose TWAPs the bucket has. */
+      seq: string
+      /** Its points. One that was carried over into a funding period counts again at its start. */
+      count: string
+      /** Prices of all points, as they were sent. */
+      price: SeriesSummary
+      /** Time-weighted average prices of the points of the period `seq`, as they were sent. */
+      twap: SeriesSummary
+    }[]
+  }[]
+}
+
+/** The options of `series`. */
+export type SeriesOptions = {
+  /** Rows from this time on, inclusive, in Unix nanoseconds. */
+  from?: Time | undefined
+  /** Rows before this time, exclusive, in Unix nanoseconds. */
+  to?: Time | undefined
+  /** Rows of this source; SOURCE_UNSPECIFIED restricts nothing. */
+  source?: DataPointSource | undefined
+  signal?: AbortSignal | undefined
+} & (
+  | {
+      /** The shortest interval is taken that makes no more than so many buckets of the range. Not together with `interval`. */
+      buckets?: number | undefined
+      interval?: never
+    }
+  | {
+      /** The length of a bucket: the range must not touch more than 2,000 of them. Not together with `buckets`. */
+      interval?: SeriesInterval | undefined
+      buckets?: never
+    }
+)
+
+/** When a market was in auction. */
+export type Auctions = {
+  marketId: string
+  /** Auctions that ended before this time may be missing, Unix nanoseconds: 0 unless the market has had a great many. */
+  completeFrom: string
+  /** The auctions that overlap the range, oldest first; none touches the next. */
+  intervals: {
+    /** When the market entered the auction, Unix nanoseconds. */
+    start: string
+    /** When it left it, Unix nanoseconds; left out while the auction is in progress. */
+    end?: string
+  }[]
+}
+
+/** The options of `auctions`. */
+export type AuctionsOptions = {
+  /** Auctions in progress at this time or after it, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Auctions that began before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  signal?: AbortSignal | undefined
+}
+
 /** What a list of funding period data points is restricted to. */
 export type FundingPeriodDataPointFilters = {
   /** The market. */
@@ -347,20 +538,6 @@ export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
   liquidityProviders: ['marketId', 'partyId'],
 }
 
-/** What the coverage says of the rows of each resource. */
-export type Holdings = {
-  checkpoints: { count: string; firstTimestamp: string | null; lastTimestamp: string | null }
-  fundingPeriodDataPoints: {
-    marketId: string
-    count: string
-    firstTimestamp: string
-    lastTimestamp: string
-  }[]
-  fundingPeriods: { marketId: string; count: string; firstTimestamp: string; lastTimestamp: string }[]
-  instruments: { count: string }
-  liquidityProviders: { marketId: string; count: string; atBlock: string }[]
-}
-
 /** Where each list is; `:marketId` stands for the market of the filters. */
 export const PATHS: Record<ListName, string> = {
   checkpoints: '/api/v2/checkpoints',
@@ -387,4 +564,36 @@ export const STREAM_PATHS: Record<ResourceName, string> = {
   fundingPeriods: '/api/v2/stream/funding-periods',
   instruments: '/api/v2/stream/instruments',
   liquidityProviders: '/api/v2/stream/liquidity-providers',
+}
+
+/** The methods that answer with one object. */
+export type Reports = {
+  /** What the service holds, and what it lacks. */
+  coverage(options?: CoverageOptions): Promise<Coverage>
+  /** Get what the running funding period of a market would pay if it ended now. */
+  fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
+  /** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
+  series(marketId: string, options?: SeriesOptions): Promise<Series>
+  /** When a market was in auction. */
+  auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
+}
+
+/** Where each of these objects is, and the parameter for each option. */
+export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
+  coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
+  fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
+  series: {
+    path: '/api/v2/series/funding-period-data-points/:marketId',
+    options: {
+      from: 'dateRange.startTimestamp',
+      to: 'dateRange.endTimestamp',
+      buckets: 'buckets',
+      interval: 'interval',
+      source: 'source',
+    },
+  },
+  auctions: {
+    path: '/api/v2/auctions/:marketId',
+    options: { from: 'dateRange.startTimestamp', to: 'dateRange.endTimestamp' },
+  },
 }

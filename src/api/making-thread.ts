@@ -6,7 +6,7 @@ import { yieldToOthers } from '../yield-to-others.ts'
 import { BufferPool } from './buffer-pool.ts'
 import type { MadeInBlock, MakingThreadTask, ToMake } from './making-threads.ts'
 import type { Made } from './questions/question.ts'
-import { questionAt } from './questions/questions.ts'
+import { questionAt } from './questions/question-at.ts'
 import { answerCalls, type ThreadAnswer } from './thread-calls.ts'
 
 const { store: name, isLong } = workerData as MakingThreadTask

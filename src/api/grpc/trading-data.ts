@@ -6,7 +6,7 @@ import { emptyStore, invalidParameter } from '../http/errors.ts'
 import type { QueryPairs } from '../http/query-string.ts'
 import { type Method as Described, methodsOf, TRADING_DATA } from '../protos.ts'
 import { parameterReader } from '../questions/parameters.ts'
-import { questionAt } from '../questions/questions.ts'
+import { questionAt } from '../questions/question-at.ts'
 import { framed, type Method, withPosition } from './call.ts'
 import type { GrpcOptions } from './options.ts'
 

@@ -2,6 +2,7 @@ import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } f
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
 import { marketData } from '../../resources/market-data/description.ts'
 import { LISTS } from '../../resources/resources.ts'
+import type { JsonSchema } from '../questions/question.ts'
 
 const TEXT = { type: 'string' }
 const SIGNED = { type: 'string', pattern: '^-?[0-9]+$' }
@@ -23,7 +24,7 @@ const SCHEMAS = {
  *
  * @param optional the fields that may be left out
  */
-export const closedObject = (properties: Record<string, object>, optional: readonly string[] = []) => ({
+export const closedObject = (properties: Record<string, JsonSchema>, optional: readonly string[] = []) => ({
   type: 'object',
   properties,
   required: Object.keys(properties).filter((name) => !optional.includes(name)),

@@ -96,19 +96,6 @@ export function refusedAnswer(description: string): object {
   }
 }
 
-/** The answers of an operation whose body is made of the store, other than pages. */
-export function reportAnswers(description: string, schema: object, malformed: string): object {
-  const headers = headersOf([...COMMON_HEADERS, 'ETag', 'Cache-Control'])
-  return {
-    200: { description, headers, content: { [JSON_TYPE]: { schema } } },
-    304: { description: 'The client holds the body already.', headers },
-    '4XX': refusedAnswer(`${malformed}, another method, or too many requests.`),
-    '5XX': refusedAnswer(
-      'The store is temporarily unavailable, or holds no block yet; a fault of the service.',
-    ),
-  }
-}
-
 /** What is wrong with a request for a page of any resource. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest(

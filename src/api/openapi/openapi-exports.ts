@@ -4,7 +4,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import { exportPath } from '../paths.ts'
 import { fullExportParametersOf, isOfPagesAlone } from '../streams/export-query.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
+import { COMMON_PARAMETERS, queryParameters } from './openapi-parameters.ts'
 
 /** All rows in a format, a row a line. */
 export const EXPORT_CONTENT = Object.fromEntries(
@@ -28,12 +28,7 @@ function operation(resource: Resource): object {
     description: `All rows of one moment, ${byMarket ? 'by market id, then ' : ''}by key. Each line holds its cursor, which resumes after that row.`,
     tags: ['exports'],
     parameters: [
-      ...fullExportParametersOf(resource)
-        .filter((parameter) => !isOfPagesAlone(parameter))
-        .map((parameter) => ({
-          ...describedParameter(parameter),
-          in: 'query',
-        })),
+      ...queryParameters(fullExportParametersOf(resource).filter((parameter) => !isOfPagesAlone(parameter))),
       ...COMMON_PARAMETERS,
     ],
     responses: {

@@ -1,5 +1,4 @@
-import type { Resource } from '../../resources/resource.ts'
-import { PATH_MARKET_ID, type Parameter, parametersOf } from '../questions/parameters.ts'
+import type { Parameter } from '../questions/parameters.ts'
 
 /** What every path takes, by name. */
 export const PARAMETERS = {
@@ -29,18 +28,8 @@ export const COMMON_PARAMETERS = Object.keys(PARAMETERS).map((key) => ({
   $ref: `#/components/parameters/${key}`,
 }))
 
-/** The parameters of a resource, as its operation lists them. */
-export function parametersOfResource(resource: Resource): object[] {
-  const parameters = parametersOf(resource)
-  return resource.path.includes(':marketId') ? parametersOfMarket(parameters) : ofQuery(parameters)
-}
-
-/** The market of a path, and what its query takes. */
-export function parametersOfMarket(parameters: readonly Parameter[]): object[] {
-  return [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }, ...ofQuery(parameters)]
-}
-
-function ofQuery(parameters: readonly Parameter[]): object[] {
+/** Query parameters, as an operation lists them. */
+export function queryParameters(parameters: readonly Parameter[]): object[] {
   return parameters.map((parameter) => ({ ...describedParameter(parameter), in: 'query' }))
 }
 

@@ -7,6 +7,7 @@ import { exportOperations } from './openapi-exports.ts'
 import { PARAMETERS } from './openapi-parameters.ts'
 import { SERVICE_OPERATIONS } from './openapi-service.ts'
 import { streamOperations } from './openapi-streams.ts'
+import { questionOperation } from './question-operation.ts'
 
 const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
 
@@ -33,9 +34,9 @@ export function openApiDocument(version: string): object {
     ],
     paths: {
       ...Object.fromEntries(
-        QUESTIONS.map(({ path, operation }) => [
-          path.replace(':marketId', '{marketId}'),
-          { get: operation() },
+        QUESTIONS.map((question) => [
+          question.path.replace(':marketId', '{marketId}'),
+          { get: questionOperation(question) },
         ]),
       ),
       ...streamOperations(),

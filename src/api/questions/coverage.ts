@@ -4,14 +4,12 @@ import { readHoldings } from '../../store/readings/holdings.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
-import { reportAnswers } from '../openapi/openapi-answers.ts'
-import { COMMON_PARAMETERS, describedParameter } from '../openapi/openapi-parameters.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
 import { checkedId } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 import { PATH_MARKET_ID, type Parameter } from './parameters.ts'
-import { madeOf, type Question } from './question.ts'
+import { type JsonSchema, madeOf, type Question } from './question.ts'
 
 /** Gaps in one answer at most, and markets in each of its lists. */
 const MAX_COVERAGE_ROWS = 1_000
@@ -24,6 +22,69 @@ const PARAMETERS: readonly Parameter[] = [
   },
   { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
 ]
+
+const COUNT = { type: 'string', pattern: '^[0-9]+$' }
+const HEIGHT = COUNT
+const BLOCK_RANGE = { ...closedObject({ from: HEIGHT, to: HEIGHT }), title: 'BlockRange' }
+const MARKET_ID = { type: 'string', pattern: '^[0-9a-f]{64}$' }
+const TIME = { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanoseconds.' }
+
+const listOf = (items: JsonSchema, description: string) => ({ type: 'array', description, items })
+const orNull = (schema: JsonSchema) => ({ oneOf: [{ type: 'null' }, schema] })
+
+/** What is said of a resource's rows. */
+const HELD: Record<CoverageForm, JsonSchema> = {
+  count: closedObject({ count: COUNT }),
+  'count and block times': {
+    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
+    description: 'Times are those of the blocks that they came in.',
+  },
+  'times by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
+    'By market.',
+  ),
+  'blocks by market': listOf(
+    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
+    'By market; `atBlock` is the block of its latest list.',
+  ),
+}
+
+/** The body of `GET /api/v2/coverage`. */
+export const COVERAGE_SCHEMA = closedObject({
+  coverage: closedObject({
+    chainId: { type: 'string' },
+    blocks: closedObject({
+      ranges: listOf(BLOCK_RANGE, 'Heights of blocks all of whose events are held, both ends included.'),
+      gaps: listOf(
+        closedObject({
+          from: HEIGHT,
+          to: HEIGHT,
+          kind: {
+            type: 'string',
+            enum: ['missing', 'incomplete'],
+            description: 'Whether the blocks are not there at all, or lack some of their events.',
+          },
+        }),
+        'Heights between the first block and the last that are not held whole.',
+      ),
+      imported: listOf(
+        BLOCK_RANGE,
+        'Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known.',
+      ),
+      lastTimestamp: TIME,
+    }),
+    ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
+    next: {
+      ...orNull({ type: 'string' }),
+      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
+    },
+    prunedBefore: {
+      ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
+      description:
+        'How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have.',
+    },
+  }),
+})
 
 /** What the store holds, and what it lacks. */
 export const coverageQuestion: Question<HoldingsQuery> = {
@@ -50,79 +111,9 @@ export const coverageQuestion: Question<HoldingsQuery> = {
   },
   lane: () => 'report',
   keptUntil: () => null,
-  operation: () => ({
+  description: {
     operationId: 'getCoverage',
     summary: 'What the service holds, and what it lacks',
-    tags: ['market data'],
-    parameters: [
-      ...PARAMETERS.map((parameter) => ({ ...describedParameter(parameter), in: 'query' })),
-      ...COMMON_PARAMETERS,
-    ],
-    responses: reportAnswers('What it holds.', COVERAGE_SCHEMA, 'A malformed request or parameter'),
-  }),
-}
-
-const COUNT = { type: 'string', pattern: '^[0-9]+$' }
-const HEIGHT = COUNT
-const MARKET_ID = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-const TIME = { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanoseconds.' }
-
-const listOf = (items: object, description: string) => ({ type: 'array', description, items })
-const orNull = (schema: object) => ({ oneOf: [{ type: 'null' }, schema] })
-
-/** What is said of a resource's rows. */
-const HELD: Record<CoverageForm, object> = {
-  count: closedObject({ count: COUNT }),
-  'count and block times': {
-    ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
-    description: 'Times are those of the blocks that they came in.',
+    body: COVERAGE_SCHEMA,
   },
-  'times by market': listOf(
-    closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
-    'By market.',
-  ),
-  'blocks by market': listOf(
-    closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
-    'By market; `atBlock` is the block of its latest list.',
-  ),
 }
-
-/** The body of `GET /api/v2/coverage`. */
-export const COVERAGE_SCHEMA = closedObject({
-  coverage: closedObject({
-    chainId: { type: 'string' },
-    blocks: closedObject({
-      ranges: listOf(
-        closedObject({ from: HEIGHT, to: HEIGHT }),
-        'Heights of blocks all of whose events are held, both ends included.',
-      ),
-      gaps: listOf(
-        closedObject({
-          from: HEIGHT,
-          to: HEIGHT,
-          kind: {
-            type: 'string',
-            enum: ['missing', 'incomplete'],
-            description: 'Whether the blocks are not there at all, or lack some of their events.',
-          },
-        }),
-        'Heights between the first block and the last that are not held whole.',
-      ),
-      imported: listOf(
-        closedObject({ from: HEIGHT, to: HEIGHT }),
-        'Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known.',
-      ),
-      lastTimestamp: TIME,
-    }),
-    ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
-    next: {
-      ...orNull({ type: 'string' }),
-      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
-    },
-    prunedBefore: {
-      ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
-      description:
-        'How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have.',
-    },
-  }),
-})

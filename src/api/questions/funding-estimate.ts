@@ -1,10 +1,16 @@
 import { fundingEstimate } from '../../resources/funding-estimates.ts'
 import { readEstimate } from '../../store/readings/market-data.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
-import { reportAnswers } from '../openapi/openapi-answers.ts'
-import { COMMON_PARAMETERS, parametersOfMarket } from '../openapi/openapi-parameters.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { madeOf, type Question } from './question.ts'
+
+const BODY = closedObject({
+  fundingEstimate: {
+    oneOf: [{ type: 'null' }, { $ref: `#/components/schemas/${fundingEstimate.nodeName}` }],
+    description:
+      "Null if the market's latest data contain no estimate, if the latest stored period is another one or has ended, or if the market is rejected, cancelled, terminated, closed or settled.",
+  },
+})
 
 /** What the running period of a market would pay if it ended at the last block's second. */
 export const fundingEstimateQuestion: Question<string> = {
@@ -18,20 +24,9 @@ export const fundingEstimateQuestion: Question<string> = {
   lane: () => 'report',
   keptUntil: () => 'the next commit',
   marketOf: (marketId) => marketId,
-  operation: () => ({
+  description: {
     operationId: 'getFundingEstimate',
     summary: 'Get what the running funding period of a market would pay if it ended now',
-    tags: ['market data'],
-    parameters: [...parametersOfMarket([]), ...COMMON_PARAMETERS],
-    responses: reportAnswers('An estimate.', estimateSchema(), 'A malformed request or market id'),
-  }),
+    body: BODY,
+  },
 }
-
-const estimateSchema = () =>
-  closedObject({
-    fundingEstimate: {
-      oneOf: [{ type: 'null' }, { $ref: `#/components/schemas/${fundingEstimate.nodeName}` }],
-      description:
-        "Null if the market's latest data contain no estimate, if the latest stored period is another one or has ended, or if the market is rejected, cancelled, terminated, closed or settled.",
-    },
-  })

@@ -1,6 +1,5 @@
 import type { Resource } from '../../resources/resource.ts'
 import type { PageQuery } from '../../store/pages/page.ts'
-import { pageOperation } from '../openapi/page-operation.ts'
 import { pageBody } from './page-body.ts'
 import { isLong, pageRequest } from './page-request.ts'
 import { parametersOf } from './parameters.ts'
@@ -45,6 +44,6 @@ export function pageQuestion(resource: Resource): Question<AskedPage> {
     },
     lane: ({ query }) => (isLong(query) ? 'long' : 'usual'),
     keptUntil: ({ query: { selection } }) => ({ resource: resource.name, scope: selection.marketId ?? null }),
-    operation: () => pageOperation(resource),
+    description: { list: resource },
   }
 }

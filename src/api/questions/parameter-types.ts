@@ -101,7 +101,7 @@ export const PARAMETER_TYPES = {
   interval: {
     parse: (text) => INTERVALS.find(({ name }) => name === text)?.name,
     allowed: `one of ${INTERVALS.map(({ name }) => name).join(', ')}`,
-    schema: { type: 'string', enum: INTERVALS.map(({ name }) => name) },
+    schema: { title: 'SeriesInterval', type: 'string', enum: INTERVALS.map(({ name }) => name) },
   },
   boolean: {
     parse: (text) => BOOLEANS.get(text),

@@ -51,7 +51,7 @@ export const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
+export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
   marketId: { name: 'marketId', type: TYPES.marketId, description: 'Rows of this market.' },
   partyId: { name: 'partyId', type: TYPES.partyId, description: 'Rows of this party.' },
   source: {
@@ -61,23 +61,6 @@ const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
   },
   seq: { name: 'seq', type: TYPES.uint64, description: 'Rows of this funding period.' },
 }
-
-/** The query parameters of a series, by name: the order in which faults are reported. */
-export const SERIES_PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'buckets',
-    type: TYPES.buckets,
-    description:
-      'The shortest interval is taken that makes no more than so many buckets of the range. Not together with `interval`.',
-  },
-  ...DATE_RANGE_PARAMETERS,
-  {
-    name: 'interval',
-    type: TYPES.interval,
-    description: 'The length of a bucket. Not together with `buckets`.',
-  },
-  FILTER_PARAMETERS.source,
-]
 
 /** The parameters of a resource's filters. */
 export function filterParametersOf({ filters, needsFilter }: Resource): Parameter[] {

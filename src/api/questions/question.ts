@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import type { Resource } from '../../resources/resource.ts'
 import type { StoreVersion } from '../../store/changes.ts'
 import type { Position } from '../../store/pages/page.ts'
 import type { Reader } from '../../store/store.ts'
@@ -61,8 +62,38 @@ export type Question<Asked = unknown> = {
   keptUntil(asked: Asked): KeptUntil | null
   /** The market that the whole answer is about. One that no row names takes next to nothing, and waits for nobody. */
   marketOf?(asked: Asked): string | undefined
-  /** The operation, as the OpenAPI document describes it. */
-  operation(): object
+  /** What the OpenAPI document and the client say of it. */
+  description: { list: Resource } | Report
+}
+
+/** A question whose answer is one object, not a page of a list. */
+export type Report = {
+  operationId: string
+  summary: string
+  /**
+   * The schema of the body: an object with one field, after which the client names its method. A schema with a `title` is
+   * a type of the client.
+   */
+  body: JsonSchema
+  /** Two parameters of which one may be given. */
+  alternatives?: readonly [string, string]
+}
+
+/** As much of JSON Schema as descriptions of bodies use. */
+export type JsonSchema = {
+  title?: string
+  description?: string
+  type?: string
+  properties?: Readonly<Record<string, JsonSchema>>
+  required?: readonly string[]
+  items?: JsonSchema
+  oneOf?: readonly JsonSchema[]
+  enum?: readonly (string | number)[]
+  pattern?: string
+  const?: string
+  additionalProperties?: boolean
+  maxItems?: number
+  $ref?: string
 }
 
 /** The check sum of a longer body is not to take the time of the thread that sends it: of so much it takes 15 us. */

@@ -16,10 +16,3 @@ export const QUESTIONS: readonly Question[] = [
   seriesQuestion,
   auctionsQuestion,
 ]
-
-/** The question of a path. @throws {TypeError} if there is none. */
-export function questionAt(path: string): Question {
-  const found = QUESTIONS.find((question) => question.path === path)
-  if (found === undefined) throw new TypeError(`there is no question ${path}`)
-  return found
-}

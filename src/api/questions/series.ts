@@ -1,20 +1,84 @@
-import { INTERVALS } from '../../domain/intervals.ts'
 import type { Summary } from '../../domain/series.ts'
 import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/readings/series.ts'
 import { invalidParameter } from '../http/errors.ts'
 import { closedObject } from '../openapi/node-schemas.ts'
-import { reportAnswers } from '../openapi/openapi-answers.ts'
-import { COMMON_PARAMETERS, parametersOfMarket } from '../openapi/openapi-parameters.ts'
 import { marketIdOfPath } from './page-request.ts'
-import { DEFAULT_BUCKETS } from './parameter-types.ts'
-import { SERIES_PARAMETERS } from './parameters.ts'
+import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
+import { DATE_RANGE_PARAMETERS, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
+
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'buckets',
+    type: PARAMETER_TYPES.buckets,
+    description:
+      'The shortest interval is taken that makes no more than so many buckets of the range. Not together with `interval`.',
+  },
+  ...DATE_RANGE_PARAMETERS,
+  {
+    name: 'interval',
+    type: PARAMETER_TYPES.interval,
+    description:
+      'The length of a bucket: the range must not touch more than 2,000 of them. Not together with `buckets`.',
+  },
+  FILTER_PARAMETERS.source,
+]
+
+const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
+
+const number = (description: string) => ({ type: 'string', description })
+
+const summary = (of: string) => ({
+  title: 'SeriesSummary',
+  ...closedObject({
+    first: number('Of the first point by time.'),
+    last: number('Of the last point by time.'),
+    minimum: number('The least; the first of equal ones.'),
+    maximum: number('The greatest; the first of equal ones.'),
+  }),
+  description: `${of}, as they were sent.`,
+})
+
+const BODY = closedObject({
+  series: closedObject({
+    marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    from: digits(
+      'Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points.',
+    ),
+    to: digits('Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.'),
+    interval: {
+      oneOf: [{ type: 'string', enum: [''] }, PARAMETER_TYPES.interval.schema],
+      description: 'The length of a bucket; empty where there are no points.',
+    },
+    bucketNanoseconds: digits('The same in nanoseconds; 0 where there are no points.'),
+    sources: {
+      type: 'array',
+      description: 'The sources that have points in the range, in the order of their numbers.',
+      items: closedObject({
+        dataPointType: { type: 'string', enum: SOURCES },
+        buckets: {
+          type: 'array',
+          description: 'Those that have points, in the order of time.',
+          items: closedObject({
+            start: digits('Where the bucket begins, Unix nanoseconds: a whole multiple of its length.'),
+            seq: digits('The latest funding period of its points, whose TWAPs the bucket has.'),
+            count: digits(
+              'Its points. One that was carried over into a funding period counts again at its start.',
+            ),
+            price: summary('Prices of all points'),
+            twap: summary('Time-weighted average prices of the points of the period `seq`'),
+          }),
+        },
+      }),
+    },
+  }),
+})
 
 /** A chart in one request. */
 export const seriesQuestion: Question<SeriesQuery> = {
   path: '/api/v2/series/funding-period-data-points/:marketId',
-  parameters: SERIES_PARAMETERS,
+  parameters: PARAMETERS,
   check: (values, pathId) => {
     const [buckets, interval] = [values.get('buckets'), values.get('interval')]
     if (buckets !== undefined && interval !== undefined) {
@@ -46,17 +110,12 @@ export const seriesQuestion: Question<SeriesQuery> = {
   lane: () => 'report',
   keptUntil: () => null,
   marketOf: ({ marketId }) => marketId,
-  operation: () => ({
+  description: {
     operationId: 'getFundingPeriodDataPointSeries',
     summary: 'Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request',
-    tags: ['market data'],
-    parameters: [...parametersOfMarket(SERIES_PARAMETERS), ...COMMON_PARAMETERS],
-    responses: reportAnswers(
-      'A series.',
-      seriesSchema(),
-      'A malformed request or market id, or an interval too short for its range',
-    ),
-  }),
+    body: BODY,
+    alternatives: ['buckets', 'interval'],
+  },
 }
 
 /** The body of a series; what it is without any point, where there is none. */
@@ -84,54 +143,3 @@ function seriesBody(marketId: string, series: Series | null): object {
 function summaryNode({ first, last, minimum, maximum }: Summary): Summary {
   return { first, last, minimum, maximum }
 }
-
-const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
-
-const number = (description: string) => ({ type: 'string', description })
-
-const summary = (of: string) => ({
-  ...closedObject({
-    first: number('Of the first point by time.'),
-    last: number('Of the last point by time.'),
-    minimum: number('The least; the first of equal ones.'),
-    maximum: number('The greatest; the first of equal ones.'),
-  }),
-  description: `${of}, as they were sent.`,
-})
-
-const seriesSchema = () =>
-  closedObject({
-    series: closedObject({
-      marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-      from: digits(
-        'Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points.',
-      ),
-      to: digits('Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.'),
-      interval: {
-        type: 'string',
-        enum: [...INTERVALS.map(({ name }) => name), ''],
-        description: 'The length of a bucket; empty where there are no points.',
-      },
-      bucketNanoseconds: digits('The same in nanoseconds; 0 where there are no points.'),
-      sources: {
-        type: 'array',
-        description: 'The sources that have points in the range, in the order of their numbers.',
-        items: closedObject({
-          dataPointType: { type: 'string', enum: SOURCES },
-          buckets: {
-            type: 'array',
-            description: 'Those that have points, in the order of time.',
-            items: closedObject({
-              start: digits('Where the bucket begins, Unix nanoseconds: a whole multiple of its length.'),
-              seq: digits('The latest funding period of its points, whose TWAPs the bucket has.'),
-              count: digits(
-                'Its points. One that was carried over into a funding period counts again at its start.',
-              ),
-              price: summary('Prices of all points'),
-              twap: summary('Time-weighted average prices of the points of the period `seq`'),
-            }),
-          },
-        }),
-      },
-    }),
-  })

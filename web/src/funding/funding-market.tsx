@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { seriesTarget } from '../../../client/src/requests.ts'
+import { reportTarget } from '../../../client/src/requests.ts'
 import type { Shade } from '../charts/draw.ts'
 import { whyNoUnit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
@@ -163,7 +163,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
         </div>
         {data !== null && <ChartNotes data={data} range={range} why={why} />}
         <Request
-          url={`${location.origin}${seriesTarget(marketId, { from: range.from, to: range.to, buckets: 500 })}`}
+          url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}
           csv={data === null ? undefined : () => seriesCsv(data.moments, data.bucket, range)}
         />
       </section>
