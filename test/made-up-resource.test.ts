@@ -7,7 +7,8 @@ import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
  * That a further resource is one description, one table and one projection is tried here: the suites of all resources
- * run once more in a program that has a made-up one, which test/fixtures/trades/ describes and puts into its lists.
+ * run once more in a program that has a made-up one, which test/fixtures/trades/ describes and puts into its lists. The
+ * same program has a made-up question, in one file.
  */
 
 const ROOT = join(import.meta.dirname, '..')
@@ -79,6 +80,7 @@ const SUITES: [
     { once: 1, byStore: 3 },
   ],
   ['the way from the wire', ['fixtures/trades/wire.test.ts'], null, { once: 0, byStore: 2 }],
+  ['a question', ['fixtures/trades/question.test.ts'], null, { once: 2, byStore: 1 }],
   [
     'check, and pruning',
     ['check-prune-backup.test.ts'],
@@ -89,6 +91,7 @@ const SUITES: [
 
 const MADE_BY_STORES = new Set([
   'the way from the wire',
+  'a question',
   'pages',
   'streams, exports, copies, OpenAPI and hostile requests',
 ])
