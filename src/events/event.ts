@@ -166,6 +166,10 @@ export type PerpetualData = {
   start: bigint
 }
 
+/** An event of a kind that something is kept of: a folder of src/resources says which. */
+export type DecodedEvent = { readonly kind: string }
+
+/** Those of the kinds that more than one folder knows: funding rules and imports read them too. */
 export type MarketEvent =
   | CheckpointEvent
   | FundingPeriodEvent

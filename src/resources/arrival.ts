@@ -1,11 +1,11 @@
 import type { Place } from '../domain/place.ts'
 import type { Envelope } from '../events/bus-event.ts'
-import type { MarketEvent } from '../events/event.ts'
+import type { DecodedEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
 import type { Batch } from './batch.ts'
 
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
-export type Arrival<Event extends MarketEvent = MarketEvent> = {
+export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
   /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
   numbers: readonly number[]

@@ -1,6 +1,6 @@
 import type { Place } from '../domain/place.ts'
 import { type Envelope, EVENT_KIND } from '../events/bus-event.ts'
-import type { MarketEvent } from '../events/event.ts'
+import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
 import type { Arrival } from './arrival.ts'
 import type { Batch } from './batch.ts'
@@ -25,7 +25,8 @@ export function isReadKind(number: number): boolean {
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
 export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
-  return BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null
+  // One of another kind is nothing to those who tell kinds apart, and goes to its own folder alone.
+  return (BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null) as MarketEvent | null
 }
 
 /**
@@ -33,7 +34,7 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
  *
  * @param blockTimestamp the time of its block, which checkpoints keep
  */
-export function projectEvent(batch: Batch, event: MarketEvent, place: Place, blockTimestamp = 0n): void {
+export function projectEvent(batch: Batch, event: DecodedEvent, place: Place, blockTimestamp = 0n): void {
   BY_KIND.get(event.kind)!.project(batch, event, place, blockTimestamp)
 }
 
@@ -43,7 +44,7 @@ export const LACKED_NAMES: readonly string[] = [...new Set(ARRIVALS.flatMap(({ l
 /** The events, decoded or by the numbers of their kinds, that resources are made from which held blocks may lack. */
 export function kindsLacked(resources: readonly string[]): {
   numbers: ReadonlySet<number>
-  kinds: ReadonlySet<MarketEvent['kind']>
+  kinds: ReadonlySet<DecodedEvent['kind']>
 } {
   const lacked = ARRIVALS.filter(({ lackedAs }) => lackedAs.some((name) => resources.includes(name)))
   return {
