@@ -320,6 +320,57 @@ export type FundingEstimateOptions = {
   signal?: AbortSignal | undefined
 }
 
+/** Get what a position received or paid on a market over a range of times. */
+export type FundingPayments = {
+  marketId: string
+  /** The size of the position as it was asked for. */
+  units: string
+  /** Paid periods that ended within the range. */
+  count: number
+  /** Sum of the amounts of the whole range. */
+  total: string
+  /** Sum of the funding rates of the whole range. */
+  sumOfRates: string
+  /** Sum of the rates divided by the count, to 16 places; null if none was paid. */
+  averageRate: string | null
+  /** End of the earliest paid period of the range, Unix nanoseconds. */
+  firstEnd: string | null
+  /** End of the latest paid period of the range, Unix nanoseconds. */
+  lastEnd: string | null
+  /** Start of the earliest period from which all periods up to the latest are stored, Unix nanoseconds. */
+  completeFrom: string | null
+  /** Periods between the first and the last of the range that are not stored with an end: 1,000 at most. */
+  missing: string[]
+  /** One part of the payments of the range, newest first. */
+  payments: {
+    /** Number of the period within its market. */
+    seq: string
+    /** When the period ended, Unix nanoseconds. */
+    end: string
+    /** The funding rate of the period. */
+    fundingRate: string
+    /** How the position's balance changed, in the smallest unit of the settlement asset: negative if it paid. */
+    amount: string
+  }[]
+  /** The `after` of the next request; null at the end. */
+  next: string | null
+}
+
+/** The options of `fundingPayments`. */
+export type FundingPaymentsOptions = {
+  /** Periods that ended at this time or after it, Unix nanoseconds. */
+  from?: Time | undefined
+  /** Periods that ended before this time, Unix nanoseconds. */
+  to?: Time | undefined
+  /** Payments before this place: `next` of an earlier answer. */
+  after?: string | undefined
+  /** Payments in one answer, at most. */
+  first?: number | undefined
+  /** The size of the position in whole units; negative for a short one. */
+  units?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
 export type SeriesInterval =
   | '1s'
   | '2s'
@@ -572,6 +623,8 @@ export type Reports = {
   coverage(options?: CoverageOptions): Promise<Coverage>
   /** Get what the running funding period of a market would pay if it ended now. */
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
+  /** Get what a position received or paid on a market over a range of times. */
+  fundingPayments(marketId: string, options?: FundingPaymentsOptions): Promise<FundingPayments>
   /** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
   /** When a market was in auction. */
@@ -582,6 +635,16 @@ export type Reports = {
 export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Record<string, string>> }> = {
   coverage: { path: '/api/v2/coverage', options: { after: 'after', marketId: 'marketId' } },
   fundingEstimate: { path: '/api/v2/funding-estimates/:marketId', options: {} },
+  fundingPayments: {
+    path: '/api/v2/funding-payments/:marketId',
+    options: {
+      from: 'dateRange.startTimestamp',
+      to: 'dateRange.endTimestamp',
+      after: 'after',
+      first: 'first',
+      units: 'units',
+    },
+  },
   series: {
     path: '/api/v2/series/funding-period-data-points/:marketId',
     options: {

@@ -121,7 +121,8 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
   return { limit: pageSize(`pagination.${sizeName}`, size), backward, cursor }
 }
 
-function pageSize(name: string, size: bigint | undefined): number {
+/** @throws {ApiError} 400 for a size that no page has. */
+export function pageSize(name: string, size: bigint | undefined): number {
   if (size === undefined) return DEFAULT_PAGE_SIZE
   if (size < 1n || size > BigInt(MAX_PAGE_SIZE)) {
     throw invalidPagination(`${name} is ${size}, allowed is an integer from 1 to ${MAX_PAGE_SIZE}`)

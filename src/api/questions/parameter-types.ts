@@ -10,6 +10,8 @@ export const DEFAULT_PAGE_SIZE = 1000
 
 const SIGNED = /^[+-]?[0-9]+$/
 const UNSIGNED = /^[0-9]+$/
+/** The size of a position. */
+const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 /** The characters of a cursor (resources/cursor.ts). */
 const CURSOR = /^[A-Za-z0-9_-]+$/
 
@@ -102,6 +104,11 @@ export const PARAMETER_TYPES = {
     parse: (text) => INTERVALS.find(({ name }) => name === text)?.name,
     allowed: `one of ${INTERVALS.map(({ name }) => name).join(', ')}`,
     schema: { title: 'SeriesInterval', type: 'string', enum: INTERVALS.map(({ name }) => name) },
+  },
+  units: {
+    parse: (text) => (UNITS.test(text) ? text : undefined),
+    allowed: 'a decimal number of at most 38 digits before the point and 18 after it',
+    schema: { type: 'string', pattern: UNITS.source, default: '1' },
   },
   boolean: {
     parse: (text) => BOOLEANS.get(text),

@@ -2,6 +2,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
+import { fundingPaymentsQuestion } from './funding-payments.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
 import type { Question } from './question.ts'
@@ -13,6 +14,7 @@ export const QUESTIONS: readonly Question[] = [
   marketSummariesQuestion,
   coverageQuestion,
   fundingEstimateQuestion,
+  fundingPaymentsQuestion,
   seriesQuestion,
   auctionsQuestion,
 ]

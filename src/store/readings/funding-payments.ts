@@ -1,0 +1,145 @@
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import {
+  add,
+  type Decimal,
+  divide,
+  multiply,
+  ofInteger,
+  parseDecimal,
+  textOf,
+  ZERO,
+} from '../../funding/decimal.ts'
+import type { StoreVersion } from '../changes.ts'
+import type { Position, Reading } from '../pages/page.ts'
+import { readFreshness } from './freshness.ts'
+
+export type FundingPaymentsQuery = {
+  marketId: string
+  /** On the ends of periods: from (inclusive) and to (exclusive), Unix nanoseconds. */
+  from: bigint | null
+  to: bigint | null
+  /** The size of the position, a decimal number; negative for a short one. */
+  units: string
+  /** So many payments, the newest first, of the periods before `after`. */
+  limit: number
+  after: { start: bigint; seq: bigint } | null
+}
+
+/** What the position received for a period, negative if it paid, in the smallest unit of the settlement asset. */
+export type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
+
+/** The payments of a position over a range of times, of one snapshot. */
+export type FundingPayments = {
+  position: Position
+  version: StoreVersion
+  count: number
+  total: string
+  sumOfRates: string
+  averageRate: string | null
+  firstEnd: bigint | null
+  lastEnd: bigint | null
+  /** The start of the earliest period from which on all are stored; null without periods. */
+  completeFrom: bigint | null
+  /** Numbers of periods within the range that are not stored with an end, the least ones. */
+  missing: bigint[]
+  payments: ReceivedPayment[]
+  /** Whether earlier payments of the range follow. */
+  more: boolean
+}
+
+/** Periods that are read at a time. */
+const CHUNK_ROWS = 5_000
+
+/** Missing periods that are named, at most. */
+const MAX_MISSING = 1_000
+
+/** Periods that have ended, newest first: a period ends after it starts. */
+const READ_ENDED = `
+  select cast(start_timestamp as text), cast(seq as text), cast(end_timestamp as text), funding_payment, funding_rate
+  from funding_periods
+  where market_id = $1 and (start_timestamp, seq) < ($2, $3) and end_timestamp >= $4 and end_timestamp <= $5
+  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit ${CHUNK_ROWS}`
+
+/** The latest period that does not follow one that is stored with an end. */
+const READ_COMPLETE_FROM = `
+  select cast(start_timestamp as text) from funding_periods
+  where market_id = $1 and not exists (
+    select 1 from funding_periods as before
+    where before.market_id = funding_periods.market_id and before.seq = funding_periods.seq - 1
+      and before.end_timestamp is not null)
+  order by funding_periods.seq desc limit 1`
+
+/** What a position received or paid for each period of a market that ended within a range. Null in an empty store. */
+export function* readFundingPayments(query: FundingPaymentsQuery): Reading<FundingPayments | null> {
+  const { position, version } = yield* readFreshness(null)
+  if (position === null) return null
+  const { marketId, limit, after } = query
+  const units = parseDecimal(query.units)!
+  const [complete] = yield { text: READ_COMPLETE_FROM, values: [marketId] }
+  const payments: ReceivedPayment[] = []
+  const missing = new MissingPeriods()
+  let [total, sumOfRates]: [Decimal, Decimal] = [ZERO, ZERO]
+  let count = 0
+  let [firstEnd, lastEnd]: [bigint | null, bigint | null] = [null, null]
+  let more = false
+  const [from, upTo] = [query.from ?? MIN_INT64, query.to === null ? MAX_INT64 : query.to - 1n]
+  let [lastStart, lastSeq] = [MAX_INT64, MAX_INT64]
+  while (from <= upTo) {
+    const rows = yield {
+      text: READ_ENDED,
+      values: [marketId, lastStart, lastSeq, from, upTo],
+    }
+    for (const [startText, seqText, endText, paymentText, rateText] of rows) {
+      const [start, seq, end] = [BigInt(startText!), BigInt(seqText!), BigInt(endText!)]
+      ;[lastStart, lastSeq] = [start, seq]
+      missing.add(seq)
+      const payment = paymentText === null ? null : parseDecimal(String(paymentText))
+      // A period of no length has an end but no payment.
+      if (payment === null) continue
+      const rate = parseDecimal(String(rateText ?? '0')) ?? ZERO
+      const amount = multiply(multiply(payment, units), MINUS_ONE)
+      total = add(total, amount)
+      sumOfRates = add(sumOfRates, rate)
+      count++
+      firstEnd = end
+      lastEnd ??= end
+      const isAsked = after === null || start < after.start || (start === after.start && seq < after.seq)
+      if (!isAsked) continue
+      if (payments.length === limit) more = true
+      else payments.push({ start, seq, end, fundingRate: textOf(rate), amount: textOf(amount) })
+    }
+    if (rows.length < CHUNK_ROWS) break
+  }
+  return {
+    ...{ position, version, count, firstEnd, lastEnd, payments, more },
+    total: textOf(total),
+    sumOfRates: textOf(sumOfRates),
+    averageRate: count === 0 ? null : textOf(divide(sumOfRates, ofInteger(BigInt(count)))),
+    completeFrom: complete?.[0] == null ? null : BigInt(complete[0]),
+    missing: missing.least,
+  }
+}
+
+/** A long position pays a positive funding payment. */
+const MINUS_ONE = ofInteger(-1n)
+
+/** The numbers between those of periods that are given in descending order. */
+class MissingPeriods {
+  #before: bigint | null = null
+  #gaps: { from: bigint; to: bigint }[] = []
+
+  add(seq: bigint): void {
+    if (this.#before !== null && seq + 1n < this.#before)
+      this.#gaps.push({ from: seq + 1n, to: this.#before - 1n })
+    this.#before = seq
+  }
+
+  /** The least of them, ascending. */
+  get least(): bigint[] {
+    const all: bigint[] = []
+    for (const { from, to } of this.#gaps.toReversed()) {
+      for (let seq = from; seq <= to && all.length < MAX_MISSING; seq++) all.push(seq)
+    }
+    return all
+  }
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLyraClient } from '../client/src/index.ts'
+import type { MarketEvent } from '../src/events/event.ts'
+import { getJson, getPage, send } from './fixtures/http.ts'
+import { createLiveStore, LIVE_MARKET, OTHER_MARKET, timeOf } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
+import { runsOf } from './fixtures/sampling.ts'
+import { serve, serveFiles } from './fixtures/service.ts'
+import { recordingPath } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+type Payment = { seq: string; end: string; fundingRate: string; amount: string }
+type Payments = {
+  count: number
+  total: string
+  sumOfRates: string
+  averageRate: string | null
+  firstEnd: string | null
+  lastEnd: string | null
+  completeFrom: string | null
+  missing: string[]
+  payments: Payment[]
+  next: string | null
+}
+type Period = { seq: string; start: string; end?: string; fundingPayment?: string; fundingRate?: string }
+
+const paymentsOf = async (base: string, marketId: string, query = '') =>
+  (await getJson<{ fundingPayments: Payments }>(base, `/api/v2/funding-payments/${marketId}?${query}`))
+    .fundingPayments
+
+const PLACES = 40
+
+/** A decimal as an integer of units of 10^-40; texts of this test have no exponent. */
+function scaled(text: string): bigint {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)!
+  const value = BigInt(whole! + fraction.padEnd(PLACES, '0'))
+  return sign === '-' ? -value : value
+}
+
+/** What the answer is to be, from the market's periods. */
+function expectedOf(periods: readonly Period[], units: string, from: bigint, to: bigint) {
+  const ended = periods.filter(({ end }) => end !== undefined && BigInt(end) >= from && BigInt(end) < to)
+  const paid = ended.filter(({ fundingPayment }) => fundingPayment !== undefined)
+  const amounts = paid.map(({ fundingPayment }) => (-scaled(fundingPayment!) * scaled(units)) / 10n ** 40n)
+  const sum = (values: readonly bigint[]) => values.reduce((a, b) => a + b, 0n)
+  return {
+    count: paid.length,
+    total: sum(amounts),
+    sumOfRates: sum(paid.map(({ fundingRate }) => scaled(fundingRate!))),
+    seqs: paid.map(({ seq }) => seq).reverse(),
+    amounts: amounts.toReversed(),
+    firstEnd: paid[0]?.end ?? null,
+    lastEnd: paid.at(-1)?.end ?? null,
+  }
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`the payments of a position (${kind.name})`, () => {
+    for (const name of ['perps-long', 'perps-calm', 'four-periods']) {
+      test(`are those of the periods of ${name}, for every range and size`, async (t) => {
+        const path = recordingPath(`${name}.evts.gz`)
+        if (path === null) return t.skip('the recording is not here')
+        const base = await serveFiles(t, kind, path)
+        const { instruments } = await getJson<{
+          instruments: { edges: { node: { marketId: string } }[] }
+        }>(base, '/api/v2/instruments')
+        const random = createRandom(name.length)
+        for (const { node } of instruments.edges) {
+          const { marketId } = node
+          const { edges } = await getPage(base, `/api/v2/funding-periods/${marketId}`, [
+            ['pagination.newestFirst', 'false'],
+          ])
+          const periods = edges.map((edge) => edge.node as unknown as Period)
+          const ends = periods.flatMap(({ end }) => (end === undefined ? [] : [BigInt(end)]))
+          for (let run = 0; run < runsOf('comparison', kind); run++) {
+            const anyTime = () => ends[random.integer(ends.length)]! + BigInt(random.integer(3) - 1)
+            const [from, to] = run === 0 ? [0n, 2n ** 63n - 1n] : [anyTime(), anyTime()]
+            const units = ['1', '-1', '0.25', '-12.5', '1000000'][run % 5]!
+            const expected = expectedOf(periods, units, from, to)
+            const query = `dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}&units=${units}`
+            const found = await paymentsOf(base, marketId, query)
+            assert.equal(found.count, expected.count, query)
+            assert.equal(scaled(found.total), expected.total, query)
+            assert.equal(scaled(found.sumOfRates), expected.sumOfRates, query)
+            assert.deepEqual([found.firstEnd, found.lastEnd], [expected.firstEnd, expected.lastEnd], query)
+            assert.deepEqual(
+              found.payments.map(({ seq }) => seq),
+              expected.seqs,
+              query,
+            )
+            assert.deepEqual(
+              found.payments.map(({ amount }) => scaled(amount)),
+              expected.amounts,
+              query,
+            )
+            const average = found.averageRate === null ? null : scaled(found.averageRate)
+            if (expected.count === 0) assert.equal(average, null)
+            else {
+              const exact = expected.sumOfRates / BigInt(expected.count)
+              const difference = average! > exact ? average! - exact : exact - average!
+              assert.ok(2n * difference <= 10n ** 24n + 1n, `${query}: ${found.averageRate}`)
+            }
+            // In parts the payments are the same, and the totals are those of the whole range.
+            const size = 1 + random.integer(7)
+            const parts: Payment[] = []
+            let next: string | null = ''
+            while (next !== null) {
+              const part: Payments = await paymentsOf(
+                base,
+                marketId,
+                `${query}&first=${size}${next === '' ? '' : `&after=${next}`}`,
+              )
+              assert.deepEqual([part.total, part.count], [found.total, found.count])
+              assert.ok(part.payments.length === size || part.next === null)
+              parts.push(...part.payments)
+              next = part.next
+            }
+            assert.deepEqual(parts, found.payments, query)
+          }
+        }
+      })
+    }
+
+    const period = (seq: bigint, end: number | null, payment: string | null = null): MarketEvent => ({
+      ...{ kind: 'funding-period', marketId: LIVE_MARKET, seq, start: timeOf(Number(seq) * 10) },
+      end: end === null ? null : timeOf(end),
+      ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
+      ...{ internalTwap: null, externalTwap: null },
+    })
+
+    test('say what is missing, and from when on nothing is', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const base = await serve(t, store)
+      await live.commit(1, [])
+      const none = await paymentsOf(base, LIVE_MARKET)
+      assert.deepEqual(
+        [none.count, none.total, none.sumOfRates, none.averageRate, none.firstEnd, none.completeFrom],
+        [0, '0', '0', null, null, null],
+      )
+      await live.commit(2, [period(1n, 20, '100'), period(2n, 30, '-50'), period(3n, null)])
+      const early = await paymentsOf(base, LIVE_MARKET, 'units=-2')
+      assert.deepEqual([early.total, early.count, early.missing], ['100', 2, []])
+      assert.deepEqual(
+        early.payments.map(({ amount }) => amount),
+        ['-100', '200'],
+      )
+      assert.equal(early.completeFrom, timeOf(10).toString())
+      // Period 3 has no end, and 4 and 5 are not stored; 6 has no length.
+      await live.commit(3, [period(6n, 60), period(7n, 80, '7'), period(8n, null)])
+      const late = await paymentsOf(base, LIVE_MARKET)
+      assert.deepEqual(late.missing, ['3', '4', '5'])
+      assert.deepEqual([late.count, late.total], [3, '-57'])
+      assert.equal(late.completeFrom, timeOf(60).toString())
+      assert.equal((await paymentsOf(base, OTHER_MARKET)).count, 0)
+    })
+
+    test('refuse what they cannot answer, by the table of errors', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [])
+      const base = await serve(t, store)
+      for (const [target, code] of [
+        ['', 10003],
+        ['abc', 10000],
+        [`${LIVE_MARKET}?first=0`, 10028],
+        [`${LIVE_MARKET}?first=5001`, 10028],
+        [`${LIVE_MARKET}?after=x`, 10028],
+        [`${LIVE_MARKET}?after=c1_x`, 10028],
+      ] as const) {
+        const { status, text } = await send(base, `/api/v2/funding-payments/${target}`)
+        assert.equal(status, 400, text)
+        assert.match(text, new RegExp(`"code":${code}`), target)
+      }
+      for (const units of ['', '1e3', '+1', '.5', '1.', `1${'0'.repeat(38)}`, `0.${'1'.repeat(19)}`]) {
+        const target = `/api/v2/funding-payments/${LIVE_MARKET}?units=${encodeURIComponent(units)}`
+        const { status, text } = await send(base, target)
+        assert.deepEqual([status, JSON.parse(text).code], [400, 3], `${units}: ${text}`)
+      }
+    })
+
+    test('are a method of the client', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [period(1n, 20, '100'), period(2n, null)])
+      const client = createLyraClient({ url: await serve(t, store) })
+      const { total, payments } = await client.fundingPayments(LIVE_MARKET, { units: '3' })
+      assert.deepEqual([total, payments.length], ['-300', 1])
+    })
+  })
+}
