@@ -1,11 +1,25 @@
-/** What {@link Shares} are of. */
 export type SharesOptions<Holder> = {
   /** How many places there are. */
   places: number
   /** Which of an address's holders gives way, of those given, the first to come first. */
   choose?(holders: ReadonlySet<Holder>): Holder
-  /** Called once, where one address holds all of them and asks for more. */
-  onAlone?(address: string): void
+}
+
+/** The account of what a service gives to its clients, by their addresses. */
+export type Account = {
+  shares<Holder extends object>(options: SharesOptions<Holder>): Shares<Holder>
+  /** Notes that one address holds all of something and asks for more. */
+  reportAlone(address: string): void
+}
+
+/** @param onAlone called once, with the first address that is reported */
+export function createAccount(onAlone: (address: string) => void = () => {}): Account {
+  let hasReported = false
+  const reportAlone = (address: string) => {
+    if (!hasReported) onAlone(address)
+    hasReported = true
+  }
+  return { shares: (options) => createShares(options, reportAlone), reportAlone }
 }
 
 /**
@@ -25,11 +39,12 @@ export type Shares<Holder> = {
   release(holder: Holder): boolean
 }
 
-export function createShares<Holder extends object>(options: SharesOptions<Holder>): Shares<Holder> {
-  const { places, choose = (holders) => holders.values().next().value!, onAlone } = options
+function createShares<Holder extends object>(
+  { places, choose = (holders) => holders.values().next().value! }: SharesOptions<Holder>,
+  reportAlone: (address: string) => void,
+): Shares<Holder> {
   const byAddress = new Map<string, Set<Holder>>()
   const addressOf = new Map<Holder, string>()
-  let hasReportedAlone = false
 
   function release(holder: Holder): boolean {
     const address = addressOf.get(holder)
@@ -58,10 +73,7 @@ export function createShares<Holder extends object>(options: SharesOptions<Holde
       let most: ReadonlySet<Holder> = new Set()
       for (const holders of byAddress.values()) if (holders.size > most.size) most = holders
       if (most.size <= own + 1) {
-        if (byAddress.size === 1 && own > 0 && !hasReportedAlone) {
-          hasReportedAlone = true
-          onAlone?.(address)
-        }
+        if (byAddress.size === 1 && own > 0) reportAlone(address)
         return 'refused'
       }
       const chosen = choose(most)

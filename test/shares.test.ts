@@ -11,7 +11,7 @@ import { type Maker, makerOf } from '../src/api/maker.ts'
 import { auctionsQuestion } from '../src/api/questions/auctions.ts'
 import { createPaceJudge } from '../src/api/streams/export-pace.ts'
 import { generateRecords } from '../src/generate/generate.ts'
-import { createShares } from '../src/shares.ts'
+import { createAccount } from '../src/shares.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { ask, openSocket, requestText } from './fixtures/raw-http.ts'
 import { CHECKPOINTS } from './fixtures/sample.ts'
@@ -40,7 +40,7 @@ async function open(base: string, target: string, address: string) {
 
 test('A share is kept until the limit; then the address that holds most gives way to those that hold less', () => {
   const alone: string[] = []
-  const shares = createShares<{ name: string }>({ places: 4, onAlone: (address) => alone.push(address) })
+  const shares = createAccount((address) => alone.push(address)).shares<{ name: string }>({ places: 4 })
   const take = (address: string, name: string) => {
     const result = shares.take(address, { name })
     return result === null || result === 'refused' ? result : result.name
@@ -63,7 +63,7 @@ test('A share is kept until the limit; then the address that holds most gives wa
 })
 
 test('Turns go round the addresses that wait: one that asks for everything waits for itself', async () => {
-  const turns = createTurns(() => {}, 8)
+  const turns = createTurns(createAccount(), 8)
   const order: string[] = []
   const ends: (() => void)[] = []
   const ask = (address: string, name: string) =>
@@ -131,7 +131,7 @@ test('Reports are waited for by reports alone, by those of unknown markets never
 })
 
 test('One whose connection is closed while it waits leaves the queue, and takes nobody a turn', async () => {
-  const turns = createTurns(() => {}, 8)
+  const turns = createTurns(createAccount(), 8)
   const ends: (() => void)[] = []
   let left = 0
   const ask = (connection: PassThrough) =>

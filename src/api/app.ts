@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { RESOURCES } from '../resources/resources.ts'
+import { createAccount } from '../shares.ts'
 import { readPosition } from '../store/readings/coverage.ts'
 import type { Reader } from '../store/store.ts'
 import { createAnswerCache } from './answer-cache.ts'
@@ -93,7 +94,7 @@ export type App = {
   /** What gRPC, the other way in, shares with this one. */
   shared: Pick<
     GrpcOptions,
-    'answers' | 'connections' | 'backlog' | 'countRequest' | 'onAlone' | 'explainError'
+    'answers' | 'connections' | 'backlog' | 'countRequest' | 'account' | 'explainError'
   >
 }
 
@@ -103,28 +104,26 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics(reader, ingestion, clusterFaults, options.disks)
   const backlog = createBacklog()
   const limits = { ...LIMITS, ...options.limits }
-  let hasWarnedAlone = false
-  const onAlone = (address: string) => {
-    if (options.trustProxy || hasWarnedAlone) return
-    hasWarnedAlone = true
+  const account = createAccount((address) => {
+    if (options.trustProxy) return
     log.warn(
       `one client (${address}) holds all that the service can give at a time; if that address is a proxy, --trust-proxy counts its clients one by one`,
     )
-  }
+  })
   const addressOf = (request: IncomingMessage) => clientAddress(request, options.trustProxy)
-  const connections = createConnections({ backlog, places: limits.connections, addressOf, onAlone })
+  const connections = createConnections({ backlog, places: limits.connections, addressOf, account })
   const countRequest = createRequestCount(options.rateLimit)
   const explainError = createExplainError(log)
   const cache = createAnswerCache(reader, options.cacheBytes)
   const turns = {
-    usual: createTurns(onAlone, PAGES_AT_ONCE),
-    long: createTurns(onAlone, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
-    report: createTurns(onAlone, REPORTS_AT_ONCE),
+    usual: createTurns(account, PAGES_AT_ONCE),
+    long: createTurns(account, maker.isSerial ? REPORTS_AT_ONCE : PAGES_AT_ONCE),
+    report: createTurns(account, REPORTS_AT_ONCE),
   }
   const answers = createAnswers({ reader, maker, turns, cache, onKept: metrics.answeredFromMemory })
 
-  const exports = createExports({ longReads, storeLog: reader.log, log, limits, onAlone })
-  const streams = createStreams({ reader, hub: longReads.hub, backlog, metrics, limits, log, onAlone })
+  const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
+  const streams = createStreams({ reader, hub: longReads.hub, backlog, metrics, limits, log, account })
   const resourceAt = new Map(RESOURCES.map((resource) => [resource.path, resource]))
   const routes = [
     ...QUESTIONS.map((question) => {
@@ -239,7 +238,7 @@ export function createApp(options: AppOptions): App {
       server.close()
       await closed
     },
-    shared: { answers, connections, backlog, countRequest, onAlone, explainError },
+    shared: { answers, connections, backlog, countRequest, account, explainError },
   }
 }
 

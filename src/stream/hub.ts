@@ -6,7 +6,7 @@ import type { Reader } from '../store/store.ts'
 import { createArrivalFeed } from './arrival-feed.ts'
 import type { Feed, Follower, Start } from './feed.ts'
 import type { ReadingTurns } from './reading-turns.ts'
-import { selectionKey } from './room.ts'
+import { selectionKey } from './stream-places.ts'
 
 /** How often the store is asked whether there is more, while anyone follows and its commits are not reported. */
 const POLL_INTERVAL_MS = 100

@@ -6,7 +6,6 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
-import { createShares } from '../../shares.ts'
 import { readPosition } from '../../store/readings/coverage.ts'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
 import {
@@ -70,7 +69,7 @@ type OpenCall = {
 
 /** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const { connections, backlog, explainError, metrics, countRequest, trustProxy, reader, onAlone } = options
+  const { connections, backlog, explainError, metrics, countRequest, trustProxy, reader, account } = options
   const reflection = createReflection()
   const methods = new Map<string, Method>([
     ...tradingDataMethods(options),
@@ -82,10 +81,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
   ])
   const sessions = new Map<Socket, ServerHttp2Session>()
   const openCalls = new Set<OpenCall>()
-  const shares = createShares<OpenCall>({
-    places: MAX_ALL_CALLS,
-    ...(onAlone === undefined ? {} : { onAlone }),
-  })
+  const shares = account.shares<OpenCall>({ places: MAX_ALL_CALLS })
   const countCost = createRateLimiter(COSTS_PER_SECOND)
 
   /** Whether an address may go on that has cost the service more than itself. The clients of a proxy are for it to limit. */

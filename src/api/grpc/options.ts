@@ -1,3 +1,4 @@
+import type { Account } from '../../shares.ts'
 import type { Reader } from '../../store/store.ts'
 import type { Answers } from '../answers.ts'
 import type { Backlog } from '../http/backlog.ts'
@@ -18,6 +19,5 @@ export type GrpcOptions = {
   metrics: Metrics
   ingestion: IngestionState
   trustProxy: boolean
-  /** Called with an address that holds all calls and asks for more. */
-  onAlone?: (address: string) => void
+  account: Account
 }

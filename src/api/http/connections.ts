@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createShares } from '../../shares.ts'
+import type { Account } from '../../shares.ts'
 import type { Backlog } from './backlog.ts'
 import { countedAddress } from './client-address.ts'
 import type { ApiError } from './errors.ts'
@@ -56,18 +56,12 @@ export type ConnectionsOptions = {
   places: number
   /** The address that a request counts for. */
   addressOf: (request: IncomingMessage) => string
-  /** Called with an address that holds all connections and asks for more. */
-  onAlone?: (address: string) => void
+  account: Account
 }
 
-export function createConnections({
-  backlog,
-  places,
-  addressOf,
-  onAlone = () => {},
-}: ConnectionsOptions): Connections {
+export function createConnections({ backlog, places, addressOf, account }: ConnectionsOptions): Connections {
   const known = new WeakMap<Duplex, Connection>()
-  const shares = createShares<Socket>({ places, choose: idlest, onAlone })
+  const shares = account.shares<Socket>({ places, choose: idlest })
 
   function idlest(sockets: ReadonlySet<Socket>): Socket {
     const [oldest] = sockets

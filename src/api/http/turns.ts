@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import type { Account } from '../../shares.ts'
 import { unavailable } from './errors.ts'
 
 /** How long pages may be made before the event loop continues with what else there is. */
@@ -25,10 +26,10 @@ export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: C
  * them. Addresses that wait get their turns one after another, one each, in the order in which they came: a client
  * that asks for much waits for itself.
  *
- * @param onAlone called with an address whose request is refused while no other address waits
+ * @param account told of an address whose request is refused while no other address waits
  * @param atOnce how many may be in the making
  */
-export function createTurns(onAlone: (address: string) => void, atOnce: number): Turns {
+export function createTurns(account: Account, atOnce: number): Turns {
   /** What waits, by address; the address whose turn is next comes first. */
   const waiting = new Map<string, Set<() => void>>()
   let running = 0
@@ -82,7 +83,7 @@ export function createTurns(onAlone: (address: string) => void, atOnce: number):
 
   function refuseIfLate(address: string, since: number): void {
     if (performance.now() - since < MAX_WAIT_MS) return
-    if ([...waiting.keys()].every((other) => other === address)) onAlone(address)
+    if ([...waiting.keys()].every((other) => other === address)) account.reportAlone(address)
     throw unavailable('the service is overloaded; try again')
   }
 

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { TEXT_FORMATS, type TextFormatName } from '../../export/text-formats.ts'
 import type { Resource } from '../../resources/resource.ts'
-import { createShares } from '../../shares.ts'
+import type { Account } from '../../shares.ts'
 import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
 import type { StoreLog } from '../../store/store.ts'
 import { emptyStore, unavailable } from '../http/errors.ts'
@@ -40,8 +40,7 @@ export type ExportOptions = {
   storeLog?: StoreLog | undefined
   log: Logger
   limits: Pick<Limits, 'exports' | 'exportPace'>
-  /** Called with an address that holds all exports and asks for more. */
-  onAlone: (address: string) => void
+  account: Account
 }
 
 /** Exports under way. */
@@ -53,12 +52,11 @@ export type Exports = {
 }
 
 /** Makes the routes of exports, which together keep to the limits. */
-export function createExports({ longReads, storeLog, log, limits, onAlone }: ExportOptions): Exports {
-  const shares = createShares<AbortController>({
+export function createExports({ longReads, storeLog, log, limits, account }: ExportOptions): Exports {
+  const shares = account.shares<AbortController>({
     places: limits.exports,
     // The one that was begun last has the least to do again.
     choose: (holders) => [...holders].at(-1)!,
-    onAlone,
   })
   /** What stops each export, the oldest one first. */
   const running = new Set<AbortController>()

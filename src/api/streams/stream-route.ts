@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import { Counter, Gauge } from 'prom-client'
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
+import type { Account } from '../../shares.ts'
 import { type Reader, StoreUnavailableError } from '../../store/store.ts'
 import type { Hub } from '../../stream/hub.ts'
-import { createRoom, type Room } from '../../stream/room.ts'
+import { createStreamPlaces, type StreamPlaces } from '../../stream/stream-places.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { ApiError, unavailable } from '../http/errors.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -30,8 +31,7 @@ export type StreamRoutesOptions = {
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>
   log: Logger
-  /** Called with an address that holds all streams or selections and asks for more. */
-  onAlone: (address: string) => void
+  account: Account
 }
 
 /** The routes on which rows are sent as they come. */
@@ -42,10 +42,10 @@ export type Streams = {
 }
 
 export function createStreams(options: StreamRoutesOptions): Streams {
-  const { reader, hub, backlog, metrics, limits, log, onAlone } = options
-  const room = createRoom({ limits, onAlone })
+  const { reader, hub, backlog, metrics, limits, log, account } = options
+  const places = createStreamPlaces(limits, account)
   const open = new Set<StreamFollower>()
-  const dropped = addMetrics(metrics, room)
+  const dropped = addMetrics(metrics, places)
 
   async function answer(
     exchange: Exchange,
@@ -55,9 +55,9 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     const { request, response, address } = exchange
     if (response.destroyed) return
     let follower: StreamFollower | null = null
-    const leaveRoom = room.take({ resource, selection, address, end: () => follower?.end() })
-    if (leaveRoom === null) throw unavailable('too many streams are open; try again later')
-    response.once('close', leaveRoom)
+    const leave = places.take({ resource, selection, address, end: () => follower?.end() })
+    if (leave === null) throw unavailable('too many streams are open; try again later')
+    response.once('close', leave)
     const headers = {
       'content-type': STREAM_TYPE,
       'cache-control': 'no-store',
@@ -106,7 +106,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
   }
 }
 
-function addMetrics({ registry }: Metrics, room: Room): Counter {
+function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
   const registers = [registry]
   new Gauge({
     name: 'lyra_streams',
@@ -115,7 +115,7 @@ function addMetrics({ registry }: Metrics, room: Room): Counter {
     registers,
     collect() {
       for (const { name } of RESOURCES) this.set({ resource: name }, 0)
-      for (const [resource, count] of room.counts()) this.set({ resource }, count)
+      for (const [resource, count] of places.counts()) this.set({ resource }, count)
     },
   })
   return new Counter({
