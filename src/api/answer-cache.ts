@@ -78,17 +78,17 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
     }
   }
 
-  async function look(): Promise<Freshness> {
+  async function refresh(): Promise<Freshness> {
     const found = await reader.freshness(state?.version ?? null)
     forget(found)
     state = found
     return found
   }
-  const looks = sharedRuns(look)
+  const refreshes = sharedRuns(refresh)
 
   function findIn(key: string, { position, version }: Freshness): FoundAnswer | null {
     const answer = answers.get(key)
-    // It may have been read from a later commit than the look has seen.
+    // It may have been read from a later commit than the last refresh has seen.
     if (answer === undefined || position === null || answer.version.version > version.version) return null
     return { answer, at: position }
   }
@@ -96,7 +96,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
   return {
     has: (key) => answers.has(key),
 
-    find: async (key) => findIn(key, await looks.fresh()),
+    find: async (key) => findIn(key, await refreshes.fresh()),
 
     findAtOnce: (key) => {
       const recent = state === null ? null : reader.recentFreshness?.(state.version)
@@ -107,8 +107,8 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
       if (!isWorthKeeping(key, answer.body)) return
       // Before anything is waited for: the memory may be used for another answer then.
       const kept = { ...answer, body: copyOf(answer.body) }
-      // What has changed between its commit and another look is not known.
-      if (answer.version.mark !== state?.version.mark) await looks.fresh().catch(() => {})
+      // What has changed between its commit and another refresh is not known.
+      if (answer.version.mark !== state?.version.mark) await refreshes.fresh().catch(() => {})
       if (answer.version.mark !== state?.version.mark) return
       answers.set(key, kept)
     },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { sideBySide } from '../compare/side-by-side.ts'
+import { mergeByKey } from '../compare/merge-by-key.ts'
 import {
   describeHeights,
   type HeightRange,
@@ -247,7 +247,7 @@ function pairsOf(
   table: Table,
   ranges: { store?: RowRange; files?: RowRange } = {},
 ) {
-  return sideBySide(
+  return mergeByKey(
     walkTable(store.reader, table, ranges.store, signal),
     walkTable(files.reader, table, ranges.files, signal),
     (a, b) => compareRowKeys(table, a, b),

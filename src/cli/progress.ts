@@ -8,7 +8,7 @@ const COUNT_INTERVAL_MS = 2_000
 const BAR_CELLS = 20
 
 /** Shows something at once only if it was shown last, or this was called, at least so many milliseconds ago. */
-function seldom<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
+function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...shown: Shown) => void) {
   let shownAt = performance.now()
   return (...shown: Shown) => {
     const now = performance.now()
@@ -20,7 +20,7 @@ function seldom<Shown extends unknown[]>(intervalMs: number, show: (...shown: Sh
 
 /** Logs how far a command is, every two seconds at most: `describe` makes the line of what the caller is given. */
 export function progressLines<Given extends unknown[]>(log: Logger, describe: (...given: Given) => string) {
-  return seldom(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
+  return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
 
 /** The same for rows, which are counted as they come. */
@@ -63,7 +63,7 @@ export function createProgressView(log: Logger, json: boolean, noun = 'events'):
   const terminal = process.stderr.isTTY && !json
   const interval = terminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
   return {
-    show: seldom(interval, (progress: Progress) => {
+    show: atMostEvery(interval, (progress: Progress) => {
       hasShown = true
       const seconds = (performance.now() - startedAt) / 1000
       if (json) console.log(JSON.stringify({ type: 'progress', ...progressFigures(progress, seconds) }))

@@ -6,8 +6,8 @@ import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
 import { RESOURCES } from '../resources/resources.ts'
 import { CompareError } from './compare-error.ts'
+import { mergeByKey } from './merge-by-key.ts'
 import { type ComparedRow, compareKeys, HeightMovedError, isByMarket, type Side } from './side.ts'
-import { sideBySide } from './side-by-side.ts'
 
 /** A place where two sides differ; null stands for no row. */
 export type Difference = {
@@ -56,7 +56,7 @@ const TRIES = 20
 const TRY_WAIT_MS = 250
 
 /** How often a difference to a data node of the reference is looked at again: it names a block before it has its rows. */
-const REFERENCE_LOOKS = 3
+const REFERENCE_ROUNDS = 3
 
 /** What lies so close to the last common block is not compared where a row's block is not known: it may come late. */
 const LATE_NS = 60_000_000_000n
@@ -141,22 +141,22 @@ async function compareResource(
   return result
 }
 
-type Part = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
+type PartialComparison = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
 
 /** Compares rows that change, at a height that both sides stand at; why that cannot be done, where it cannot. */
 async function atOneHeight(
   a: Side,
   b: Side,
-  compare: (height: bigint) => Promise<Part>,
+  compare: (height: bigint) => Promise<PartialComparison>,
   signal: AbortSignal,
-): Promise<Part | string> {
-  let looks = a.isReference || b.isReference ? REFERENCE_LOOKS : 1
+): Promise<PartialComparison | string> {
+  let roundsLeft = a.isReference || b.isReference ? REFERENCE_ROUNDS : 1
   for (let tried = 1; ; tried++) {
     const [ofA, ofB] = await Promise.all([a.height(), b.height()])
     if (ofA === ofB) {
       try {
         const part = await compare(ofA)
-        if (part.difference === null || --looks === 0) return part
+        if (part.difference === null || --roundsLeft === 0) return part
       } catch (error) {
         if (!(error instanceof HeightMovedError)) throw error
       }
@@ -181,16 +181,16 @@ type RowsCompared = {
   signal: AbortSignal
 }
 
-async function compareRows(compared: RowsCompared): Promise<Part> {
+async function compareRows(compared: RowsCompared): Promise<PartialComparison> {
   const { a, b, resource, marketId, atHeight, signal } = compared
-  const part: Part = { same: 0, notCovered: 0, lost: 0, difference: null }
+  const part: PartialComparison = { same: 0, notCovered: 0, lost: 0, difference: null }
   const cutsTimes = [a, b].some(({ isReference, held }) => isReference || held.imported.length > 0)
   const [rowsA, rowsB] = [a, b].map((side) =>
     inOrder(cut(side.rows(resource, marketId, atHeight), compared), side.name),
   )
   /** Whether a side has had a row yet: what lies before its first may lie before all that it holds. */
   const seen = { a: false, b: false }
-  for await (const [left, right] of sideBySide(rowsA!, rowsB!, (x, y) => compareKeys(x.key, y.key))) {
+  for await (const [left, right] of mergeByKey(rowsA!, rowsB!, (x, y) => compareKeys(x.key, y.key))) {
     signal.throwIfAborted()
     seen.a ||= left !== null
     seen.b ||= right !== null

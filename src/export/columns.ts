@@ -28,7 +28,7 @@ export type ExportTable = {
 }
 
 /** Columns that are read from a row together; `add` appends their values. */
-type Part = { columns: ExportColumn[]; add: (cells: CellValue[], row: Row, scope: string) => void }
+type FieldColumns = { columns: ExportColumn[]; add: (cells: CellValue[], row: Row, scope: string) => void }
 
 /**
  * A resource as a table, by its description.
@@ -39,7 +39,7 @@ export function exportTableOf({ name, fields, exportFirst = [], storage }: Resou
   const first = exportFirst.map((wanted) => fields.find((field) => field.name === wanted)!)
   const rowColumns = storage.columns.map((column) => column.name)
   const parts = [...first, ...fields.filter((field) => !first.includes(field))].map((field) =>
-    partOf(field, rowColumns),
+    columnsOfField(field, rowColumns),
   )
   const columns = parts.flatMap((part) => part.columns)
   const names = new Set([...columns.map((column) => column.name), 'cursor'])
@@ -55,7 +55,7 @@ export function exportTableOf({ name, fields, exportFirst = [], storage }: Resou
   }
 }
 
-function partOf(field: Field, rowColumns: readonly string[]): Part {
+function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColumns {
   const { name, column, form } = field
   const at = rowColumns.indexOf(column)
   const nullable = field.ifNull !== undefined
@@ -78,7 +78,7 @@ function partOf(field: Field, rowColumns: readonly string[]): Part {
   }
   if (isNodeOf(form)) throw new TypeError(`${name}: a node of another operation is not a column`)
   if (isObject(form)) {
-    const parts = form.object.map((inner) => partOf(inner, rowColumns))
+    const parts = form.object.map((inner) => columnsOfField(inner, rowColumns))
     const columns = parts.flatMap((part) => part.columns)
     const named = (inner: string) =>
       form.exportPrefix === undefined

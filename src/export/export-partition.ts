@@ -20,7 +20,7 @@ const MANIFEST = '_lyra.json'
 const PART_FILE = /^part-\d+\.parquet(?:\.partial)?$/
 
 /** A file, whole: how many rows it holds, and the cursors of the first and the last. */
-type Part = { file: string; rows: number; first: string; last: string; sha256: string }
+type PartFile = { file: string; rows: number; first: string; last: string; sha256: string }
 
 type PartitionManifest = {
   /** Names of the columns of the files. */
@@ -30,7 +30,7 @@ type PartitionManifest = {
   held: string
   /** Whether rows follow the last file: the run was ended before it had written them. */
   isOpen: boolean
-  parts: Part[]
+  parts: PartFile[]
 }
 
 export type PartitionOptions = ParquetOptions & {
@@ -70,7 +70,7 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
   const isCurrent = keep === 'all'
   const kept = old.slice(0, isCurrent ? old.length : keep)
   const report: PartitionReport = { rows: 0, written: 0, unchanged: kept.length }
-  const manifest = (parts: Part[], isOpen: boolean): PartitionManifest => ({
+  const manifest = (parts: PartFile[], isOpen: boolean): PartitionManifest => ({
     ...{ columns, isOpen, parts },
     ...{ height: coverage.height.toString(), held: heldUpTo(coverage, coverage.height) },
   })
@@ -132,7 +132,7 @@ async function partsToKeep(options: PartitionOptions, known: PartitionManifest):
   if (isSame && (hasSpans || incomplete === undefined)) {
     const above = incomplete === undefined ? height : incomplete.from - 1n
     const time = hasSpans ? await snapshot.read(readEarliestTimeAbove(selection.marketId!, above)) : null
-    const isTouched = (part: Part) => time !== null && timeOf(options, part.last) >= time
+    const isTouched = (part: PartFile) => time !== null && timeOf(options, part.last) >= time
     const touched = parts.findIndex(isTouched)
     const isLastFull = (parts.at(-1)?.rows ?? 0) >= (options.partRows ?? PART_ROWS)
     const end = isLastFull ? parts.length : Math.max(0, parts.length - 1)
@@ -151,8 +151,8 @@ async function partsToKeep(options: PartitionOptions, known: PartitionManifest):
 /** Whether the first row of a file is still there, or an earlier one after the file before. */
 async function isThere(
   { resource, selection, snapshot }: PartitionOptions,
-  before: Part | undefined,
-  part: Part,
+  before: PartFile | undefined,
+  part: PartFile,
 ): Promise<boolean> {
   const cursor = before === undefined ? null : keyIn(resource, selection, before.last)
   const { rows } = await snapshot.page({ resource, selection, descending: false, cursor, limit: 1 })
@@ -202,13 +202,13 @@ const sums = new WeakMap<Coverage, Map<bigint, string>>()
 type WritingOptions = PartitionOptions & { begin: () => void }
 
 /** A file that is there, and whether it is another than was there before. */
-type WrittenPart = { part: Part; isNew: boolean }
+type WrittenPart = { part: PartFile; isNew: boolean }
 
 /** Writes the rows that follow the last of the files kept, file by file. */
 async function* writeParts(
   options: WritingOptions,
-  kept: readonly Part[],
-  old: readonly Part[],
+  kept: readonly PartFile[],
+  old: readonly PartFile[],
 ): AsyncGenerator<WrittenPart, void, undefined> {
   const { resource, selection, snapshot, signal, onRows, partRows = PART_ROWS } = options
   const last = kept.at(-1)
@@ -235,7 +235,7 @@ async function* writeParts(
 }
 
 /** A file without rows, in the place of one whose rows are all gone: readers of the folder find its columns. */
-async function writeEmpty(options: WritingOptions, old: Part): Promise<WrittenPart> {
+async function writeEmpty(options: WritingOptions, old: PartFile): Promise<WrittenPart> {
   async function* none(): AsyncGenerator<ExportedRow[], void, undefined> {}
   const { sha256, file, isNew } = await writeFile(options, 0, none(), old)
   return { part: { file, rows: 0, first: '', last: '', sha256 }, isNew }
@@ -246,7 +246,7 @@ async function writeFile(
   { folder, resource, decimalScale, signal, begin }: WritingOptions,
   number: number,
   rows: AsyncIterable<ExportedRow[]>,
-  old: Part | undefined,
+  old: PartFile | undefined,
 ): Promise<{ sha256: string; file: string; isNew: boolean }> {
   const file = `part-${String(number).padStart(5, '0')}.parquet`
   const path = join(folder, file)

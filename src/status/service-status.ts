@@ -114,7 +114,7 @@ export async function ask(
 async function request(base: string, path: string): Promise<Answer> {
   try {
     const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    return { status: response.status, headers: response.headers, text: await textOf(response) }
+    return { status: response.status, headers: response.headers, text: await boundedText(response) }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error & { code?: string } }
     throw new ServiceError(`${base}: cannot be reached (${cause?.code ?? cause?.message ?? message})`)
@@ -122,7 +122,7 @@ async function request(base: string, path: string): Promise<Answer> {
 }
 
 /** The body of an answer, as far as it is bounded. */
-async function textOf(response: Response): Promise<string> {
+async function boundedText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {

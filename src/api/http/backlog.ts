@@ -38,8 +38,8 @@ export function createBacklog(maxBytes = MAX_BACKLOG_BYTES): Backlog {
     }
     if (most === null) return false
     const { holder } = most.oldest
-    for (const each of byAddress.get(most.address)!.held) {
-      if (each.holder === holder) release(most.address, each)
+    for (const held of byAddress.get(most.address)!.held) {
+      if (held.holder === holder) release(most.address, held)
     }
     holder.destroy()
     return true

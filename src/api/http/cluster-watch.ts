@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeCluster } from '../../store/inspection.ts'
 import type { Reader } from '../../store/store.ts'
-import { createSeldom } from './seldom.ts'
+import { throttled } from './throttled.ts'
 
 /** So long an answer waits for the machines of a cluster; then it repeats what they said last. */
 const WAIT_MS = 500
@@ -19,7 +19,7 @@ export function watchCluster(reader: Reader, log: Logger): () => Promise<string[
     if (toOperator !== logged && toOperator !== '') log.error(`cluster: ${toOperator}`)
     logged = toOperator
   }
-  const ask = createSeldom(async () => {
+  const ask = throttled(async () => {
     try {
       const faults = (await reader.clusterFaults?.()) ?? { localTables: [], workersDown: [] }
       const all = describeCluster(faults, { withAddresses: true })

@@ -9,7 +9,7 @@ import { acceptsGzip } from './negotiation.ts'
 import { sendMade } from './question-route.ts'
 import { forwardReport, type IngestionState, unreadiness } from './readiness.ts'
 import type { Route } from './router.ts'
-import { createSeldom } from './seldom.ts'
+import { throttled } from './throttled.ts'
 
 export type ServiceRoutesOptions = {
   reader: Reader
@@ -33,7 +33,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): Route[] {
   let lastFault: string | null = null
   const { registry } = metrics
   // They count open files and handles, of which clients make as many as they like.
-  const gather = createSeldom(metricsText ?? (() => registry.metrics()))
+  const gather = throttled(metricsText ?? (() => registry.metrics()))
   return [
     {
       path: DOCUMENT_PATH,

@@ -1,31 +1,31 @@
 import type { ServerResponse } from 'node:http'
 
-/** Looks in the time over which a pace is taken. */
-const LOOKS = 6
+/** Samples in the time over which a pace is taken. */
+const SAMPLES = 6
 
 /** A pace: so many bytes a second, as the mean over so many seconds. */
 export type Pace = { bytesPerSecond: number; seconds: number }
 
 /**
- * Judges a reader by looks at even times: whether it has been slower than a pace over the whole of its time, while
- * bytes were there for it at each look. One that waits for the service is not slow.
+ * Judges a reader by samples at even times: whether it has been slower than a pace over the whole of its time, while
+ * bytes were there for it at each of them. One that waits for the service is not slow.
  *
- * @returns judges another look: the bytes that the reader has read in all, and whether more wait for it
+ * @returns judges another sample: the bytes that the reader has read in all, and whether more wait for it
  */
 export function createPaceJudge({
   bytesPerSecond,
   seconds,
 }: Pace): (taken: number, isWaiting: boolean) => boolean {
-  /** What had been taken at each of the last looks at which bytes waited. */
-  let looks: number[] = []
+  /** What had been taken at each of the last samples at which bytes waited. */
+  let samples: number[] = []
   return (taken, isWaiting) => {
     if (!isWaiting) {
-      looks = []
+      samples = []
       return false
     }
-    looks.push(taken)
-    if (looks.length <= LOOKS) return false
-    return taken - looks.shift()! < bytesPerSecond * seconds
+    samples.push(taken)
+    if (samples.length <= SAMPLES) return false
+    return taken - samples.shift()! < bytesPerSecond * seconds
   }
 }
 
@@ -45,7 +45,7 @@ export function watchPace(response: ServerResponse, pace: Pace): { signal: Abort
         ),
       )
     },
-    (pace.seconds * 1_000) / LOOKS,
+    (pace.seconds * 1_000) / SAMPLES,
   )
   return { signal: stop.signal, end: () => clearInterval(timer) }
 }

@@ -7,7 +7,7 @@ const REST = 5
  * Runs `work` one at a time, and rests after it for some times as long as it took: work that anyone may ask for as
  * often as he likes, and that keeps this thread from everything else. Who asks meanwhile shares the next run.
  */
-export function createSeldom<T>(work: () => Promise<T>): () => Promise<T> {
+export function throttled<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<T> | null = null
   return () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSeldom } from '../src/api/http/seldom.ts'
+import { throttled } from '../src/api/http/throttled.ts'
 
 test('What anyone may ask for at will runs once for all who wait, and rests in between', async () => {
   let runs = 0
-  const ask = createSeldom(async () => {
+  const ask = throttled(async () => {
     runs++
     const until = performance.now() + 20
     while (performance.now() < until);
@@ -23,7 +23,7 @@ test('What anyone may ask for at will runs once for all who wait, and rests in b
 
 test('A run that fails is reported to those who wait for it, and the next one is made', async () => {
   let fails = true
-  const ask = createSeldom(async () => {
+  const ask = throttled(async () => {
     if (fails) throw new Error('not now')
     return 'well'
   })

@@ -6,7 +6,7 @@ import { RowQueue } from '../store/walk-table.ts'
  *
  * @param order which of two rows comes first: below 0, 0 for the same key, or above
  */
-export async function* sideBySide<Row>(
+export async function* mergeByKey<Row>(
   a: AsyncGenerator<readonly Row[]>,
   b: AsyncGenerator<readonly Row[]>,
   order: (a: Row, b: Row) => number,
