@@ -42,6 +42,14 @@ const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 /** Folders whose disks are watched, by what lies there. */
 export type WatchedDisks = Readonly<Record<string, string>>
 
+/** Adds a gauge; `collect` sets it when figures are asked for. Of several processes the greatest counts. */
+type AddGauge = <Label extends string = string>(
+  name: string,
+  help: string,
+  labelNames?: Label[],
+  collect?: (gauge: Gauge<Label>) => void | Promise<void>,
+) => Gauge<Label>
+
 export function createMetrics(
   reader: Reader,
   ingestion: IngestionState,
@@ -51,68 +59,31 @@ export function createMetrics(
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const gauge = (name: string, help: string) => new Gauge({ name, help, aggregator: 'max', registers })
+  const addGauge: AddGauge = (name, help, labelNames = [], collect = undefined) =>
+    new Gauge({
+      ...{ name, help, labelNames, aggregator: 'max', registers },
+      ...(collect === undefined
+        ? {}
+        : {
+            collect() {
+              return collect(this)
+            },
+          }),
+    })
   // prom-client's own figure is left out where several processes answer.
-  gauge('lyra_start_timestamp_seconds', 'Time of the last start of a process that answers.').set(
+  addGauge('lyra_start_timestamp_seconds', 'Time of the last start of a process that answers.').set(
     Math.round(Date.now() / 1000 - process.uptime()),
   )
-  new Gauge({
-    name: 'lyra_block_height',
-    aggregator: 'max',
-    help: 'Height of the last block committed; 0 in an empty store.',
-    registers,
-    async collect() {
-      this.set(Number((await positionOrNull(reader))?.height ?? 0))
-    },
-  })
-  new Gauge({
-    name: 'lyra_block_timestamp_seconds',
-    aggregator: 'max',
-    help: 'Time of the last block committed; 0 in an empty store.',
-    registers,
-    async collect() {
-      this.set(Number((await positionOrNull(reader))?.timestamp ?? 0) / 1e9)
-    },
-  })
-  new Gauge({
-    name: 'lyra_unready',
-    aggregator: 'max',
-    help: 'Reasons why the service is not ready, by kind; 0 of each while it is ready.',
-    labelNames: ['reason'],
-    registers,
-    async collect() {
-      const { reasons, gaps } = await unreadiness(reader, ingestion)
-      for (const kind of UNREADY_REASONS) {
-        const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
-        this.set({ reason: kind }, count)
-      }
-    },
-  })
-  new Gauge({
-    name: 'lyra_cluster_faults',
-    aggregator: 'max',
-    help: 'Faults of the cluster that the store is spread over; 0 without one.',
-    registers,
-    async collect() {
-      this.set((await clusterFaults()).length)
-    },
-  })
-  const { log } = reader
-  if (log !== undefined) {
-    new Gauge({
-      name: 'lyra_store_log_bytes',
-      aggregator: 'max',
-      help: "Size of the log beside the store's file.",
-      registers,
-      collect() {
-        this.set(log.bytes())
-      },
-    })
-  }
-  lastTimeMetrics(registers, reader)
-  diskMetrics(registers, disks)
-  if (reader.replicas !== undefined) replicaMetrics(registers, reader.replicas)
-  const live = liveMetrics(registers, gauge)
+  storeMetrics(addGauge, reader, ingestion)
+  addGauge(
+    'lyra_cluster_faults',
+    'Faults of the cluster that the store is spread over; 0 without one.',
+    [],
+    async (gauge) => gauge.set((await clusterFaults()).length),
+  )
+  lastTimeMetrics(addGauge, reader)
+  diskMetrics(addGauge, disks)
+  if (reader.replicas !== undefined) replicaMetrics(addGauge, reader.replicas)
   const observeRequest = observerOf(
     new Histogram({
       name: 'lyra_http_request_duration_seconds',
@@ -146,7 +117,7 @@ export function createMetrics(
   for (const reason of LEFT_OUT_REASONS) eventsLeftOut.inc({ reason }, 0)
   return {
     registry,
-    showLive: live,
+    showLive: liveMetrics(addGauge),
     answered: (route, method, status, seconds) => {
       observeRequest(
         `${status} ${method} ${route}`,
@@ -159,14 +130,48 @@ export function createMetrics(
       observeCall(`${code} ${method}`, () => ({ method, code }), seconds)
     },
     eventsLeftOut,
-    standby: gauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
-    pruneFailed: gauge('lyra_prune_failed', 'Whether the last deletion of old rows (--keep) has failed.'),
+    standby: addGauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
+    pruneFailed: addGauge('lyra_prune_failed', 'Whether the last deletion of old rows (--keep) has failed.'),
     recordsIngested: new Counter({
       name: 'lyra_records_total',
       aggregator: 'max',
       help: 'Records read by ingestion.',
       registers,
     }),
+  }
+}
+
+function storeMetrics(addGauge: AddGauge, reader: Reader, ingestion: IngestionState): void {
+  const position = () => reader.read(readPosition).catch(() => null)
+  addGauge(
+    'lyra_block_height',
+    'Height of the last block committed; 0 in an empty store.',
+    [],
+    async (gauge) => gauge.set(Number((await position())?.height ?? 0)),
+  )
+  addGauge(
+    'lyra_block_timestamp_seconds',
+    'Time of the last block committed; 0 in an empty store.',
+    [],
+    async (gauge) => gauge.set(Number((await position())?.timestamp ?? 0) / 1e9),
+  )
+  addGauge(
+    'lyra_unready',
+    'Reasons why the service is not ready, by kind; 0 of each while it is ready.',
+    ['reason'],
+    async (gauge) => {
+      const { reasons, gaps } = await unreadiness(reader, ingestion)
+      for (const kind of UNREADY_REASONS) {
+        const count = kind === 'gap' ? gaps : reasons.filter(({ reason }) => reason === kind).length
+        gauge.set({ reason: kind }, count)
+      }
+    },
+  )
+  const { log } = reader
+  if (log !== undefined) {
+    addGauge('lyra_store_log_bytes', "Size of the log beside the store's file.", [], (gauge) =>
+      gauge.set(log.bytes()),
+    )
   }
 }
 
@@ -186,150 +191,132 @@ function observerOf<Label extends string>(
 }
 
 /** When the last checkpoint and data points came: a service that is current may still get none of a market. */
-function lastTimeMetrics(registers: Registry[], reader: Reader): void {
+function lastTimeMetrics(addGauge: AddGauge, reader: Reader): void {
   const times = sharedRuns(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
-  new Gauge({
-    name: 'lyra_market_point_timestamp_seconds',
-    aggregator: 'max',
-    help: 'Time of the last data point of a market that has not ended, by market and source.',
-    labelNames: ['market', 'source'],
-    registers,
-    async collect() {
+  addGauge(
+    'lyra_market_point_timestamp_seconds',
+    'Time of the last data point of a market that has not ended, by market and source.',
+    ['market', 'source'],
+    async (gauge) => {
       const points = (await times.current())?.points ?? []
-      this.reset()
+      gauge.reset()
       for (const { marketId, source, timestamp } of points) {
-        this.set({ market: marketId, source: SOURCE_LABELS[source] }, Number(timestamp) / 1e9)
+        gauge.set({ market: marketId, source: SOURCE_LABELS[source] }, Number(timestamp) / 1e9)
       }
     },
-  })
-  new Gauge({
-    name: 'lyra_checkpoint_timestamp_seconds',
-    aggregator: 'max',
-    help: 'Time of the block of the last checkpoint; 0 where there is none.',
-    registers,
-    async collect() {
-      this.set(Number((await times.current())?.checkpoint ?? 0) / 1e9)
-    },
-  })
+  )
+  addGauge(
+    'lyra_checkpoint_timestamp_seconds',
+    'Time of the block of the last checkpoint; 0 where there is none.',
+    [],
+    async (gauge) => gauge.set(Number((await times.current())?.checkpoint ?? 0) / 1e9),
+  )
 }
 
-function diskMetrics(registers: Registry[], disks: WatchedDisks): void {
+function diskMetrics(addGauge: AddGauge, disks: WatchedDisks): void {
   const figures = [
     ['lyra_disk_size_bytes', 'Size of the disk that something lies on.', 'blocks'],
     ['lyra_disk_free_bytes', 'Bytes of that disk that the service may still write.', 'bavail'],
   ] as const
   for (const [name, help, count] of figures) {
-    new Gauge({
-      name,
-      aggregator: 'max',
-      help,
-      labelNames: ['of'],
-      registers,
-      async collect() {
-        for (const [of, folder] of Object.entries(disks)) {
-          const disk = await statfs(folder).catch(() => null)
-          if (disk !== null) this.set({ of }, disk[count] * disk.bsize)
-        }
-      },
+    addGauge(name, help, ['of'], async (gauge) => {
+      for (const [of, folder] of Object.entries(disks)) {
+        const disk = await statfs(folder).catch(() => null)
+        if (disk !== null) gauge.set({ of }, disk[count] * disk.bsize)
+      }
     })
   }
 }
 
-function replicaMetrics(registers: Registry[], replicas: () => ReplicaState[]): void {
-  new Gauge({
-    name: 'lyra_replica_block_height',
-    aggregator: 'max',
-    help: 'Height of the last block that a replica has reported; 0 before the first.',
-    labelNames: ['replica'],
-    registers,
-    collect() {
-      for (const { name, height } of replicas()) this.set({ replica: name }, Number(height ?? 0))
+function replicaMetrics(addGauge: AddGauge, replicas: () => ReplicaState[]): void {
+  addGauge(
+    'lyra_replica_block_height',
+    'Height of the last block that a replica has reported; 0 before the first.',
+    ['replica'],
+    (gauge) => {
+      for (const { name, height } of replicas()) gauge.set({ replica: name }, Number(height ?? 0))
     },
-  })
-  new Gauge({
-    name: 'lyra_replica_in_use',
-    aggregator: 'max',
-    help: 'Whether a replica is read from.',
-    labelNames: ['replica'],
-    registers,
-    collect() {
-      for (const { name, fault } of replicas()) this.set({ replica: name }, fault === null ? 1 : 0)
-    },
+  )
+  addGauge('lyra_replica_in_use', 'Whether a replica is read from.', ['replica'], (gauge) => {
+    for (const { name, fault } of replicas()) gauge.set({ replica: name }, fault === null ? 1 : 0)
   })
 }
 
-function liveMetrics(
-  registers: Registry[],
-  gauge: (name: string, help: string) => Gauge,
-): (state: LiveState) => void {
-  const enabled = gauge('lyra_live_enabled', 'Whether the service waits for a core that dials in.')
-  const connected = gauge('lyra_live_core_connected', 'Whether a core is connected.')
-  const received = gauge('lyra_live_events_received', 'Events received from the core since the start.')
-  const buffered = gauge('lyra_live_buffer_bytes', 'Bytes of events in the buffer that are not committed.')
-  const stopped = gauge('lyra_live_stopped', 'Whether a fault keeps live ingestion from committing.')
-  const forwardEnabled = gauge('lyra_forward_enabled', 'Whether events of the core are forwarded.')
-  const forwardConnected = gauge(
-    'lyra_forward_connected',
+/** A figure of a state: its name without `lyra_`, its meaning, and what it is. */
+type Figure<State> = [name: string, help: string, measure: (state: State) => number]
+
+const LIVE_FIGURES: readonly Figure<LiveState>[] = [
+  ['live_enabled', 'Whether the service waits for a core that dials in.', () => 1],
+  ['live_core_connected', 'Whether a core is connected.', ({ peer }) => Number(peer !== null)],
+  ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
+  [
+    'live_buffer_bytes',
+    'Bytes of events in the buffer that are not committed.',
+    ({ bufferedBytes }) => bufferedBytes,
+  ],
+  [
+    'live_stopped',
+    'Whether a fault keeps live ingestion from committing.',
+    ({ failure }) => Number(failure !== null),
+  ],
+]
+
+const FORWARD_FIGURES: readonly Figure<ForwardState>[] = [
+  ['forward_enabled', 'Whether events of the core are forwarded.', () => 1],
+  [
+    'forward_connected',
     'Whether the receiver of forwarded events is connected.',
-  )
-  const forwardStopped = gauge('lyra_forward_stopped', 'Whether a fault keeps events from being forwarded.')
-  const forwardMessages = gauge('lyra_forward_messages', 'Messages passed on since the start.')
-  const forwardHeight = gauge(
-    'lyra_forward_block_height',
+    ({ connected }) => Number(connected),
+  ],
+  [
+    'forward_stopped',
+    'Whether a fault keeps events from being forwarded.',
+    ({ failure }) => Number(failure !== null),
+  ],
+  ['forward_messages', 'Messages passed on since the start.', ({ messages }) => messages],
+  [
+    'forward_block_height',
     'Height of the last block passed on; 0 before the first.',
-  )
-  const forwardLagBytes = gauge('lyra_forward_lag_bytes', 'Bytes of events that are still to be passed on.')
-  const forwardLagBlocks = gauge('lyra_forward_lag_blocks', 'Blocks that are still to be passed on.')
-  const forwardLagSeconds = gauge(
-    'lyra_forward_lag_seconds',
+    ({ height }) => Number(height ?? 0),
+  ],
+  ['forward_lag_bytes', 'Bytes of events that are still to be passed on.', ({ lagBytes }) => lagBytes],
+  ['forward_lag_blocks', 'Blocks that are still to be passed on.', ({ lagBlocks }) => lagBlocks],
+  [
+    'forward_lag_seconds',
     "Seconds of the chain's time between the last block passed on and the newest one.",
-  )
-  const forwardDropped = gauge(
-    'lyra_forward_dropped_bytes',
+    ({ lagSeconds }) => lagSeconds,
+  ],
+  [
+    'forward_dropped_bytes',
     'Bytes of events that were deleted before they could be passed on, since the start.',
-  )
-  const forwardMissing = gauge(
-    'lyra_forward_missing_blocks',
+    ({ droppedBytes }) => droppedBytes,
+  ],
+  [
+    'forward_missing_blocks',
     'Blocks that the receiver of forwarded events needs from elsewhere.',
-  )
-  const showForward = (state: ForwardState) => {
-    forwardEnabled.set(1)
-    forwardConnected.set(state.connected ? 1 : 0)
-    forwardStopped.set(state.failure === null ? 0 : 1)
-    forwardMessages.set(state.messages)
-    forwardHeight.set(Number(state.height ?? 0))
-    forwardLagBytes.set(state.lagBytes)
-    forwardLagBlocks.set(state.lagBlocks)
-    forwardLagSeconds.set(state.lagSeconds)
-    forwardDropped.set(state.droppedBytes)
-    const { missingBlocks } = state
-    forwardMissing.set(
-      missingBlocks === null ? 0 : Number(BigInt(missingBlocks.to) - BigInt(missingBlocks.from)) + 1,
-    )
+    ({ missingBlocks: missing }) =>
+      missing === null ? 0 : Number(BigInt(missing.to) - BigInt(missing.from)) + 1,
+  ],
+]
+
+function liveMetrics(addGauge: AddGauge): (state: LiveState) => void {
+  const addFigures = <State>(figures: readonly Figure<State>[]) => {
+    const gauges = figures.map(([name, help]) => addGauge(`lyra_${name}`, help))
+    return (state: State) => {
+      for (const [index, [, , measure]] of figures.entries()) gauges[index]!.set(measure(state))
+    }
   }
-  const faults = new Gauge({
-    name: 'lyra_live_connection_faults',
-    aggregator: 'max',
-    help: 'Connections closed by the service since the start, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
+  const showLive = addFigures(LIVE_FIGURES)
+  const showForward = addFigures(FORWARD_FIGURES)
+  const faults = addGauge(
+    'lyra_live_connection_faults',
+    'Connections closed by the service since the start, by reason.',
+    ['reason'],
+  )
   for (const reason of CONNECTION_FAULTS) faults.set({ reason }, 0)
   return (state) => {
-    enabled.set(1)
-    connected.set(state.peer === null ? 0 : 1)
-    received.set(state.received)
-    buffered.set(state.bufferedBytes)
-    stopped.set(state.failure === null ? 0 : 1)
+    showLive(state)
     for (const [reason, count] of Object.entries(state.faults)) faults.set({ reason }, count)
     if (state.forward !== null) showForward(state.forward)
-  }
-}
-
-async function positionOrNull(reader: Reader) {
-  try {
-    return await reader.read(readPosition)
-  } catch {
-    return null
   }
 }
