@@ -1,26 +1,16 @@
 import {
-  constants,
   type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
-import { readPosition } from '../../store/readings/coverage.ts'
 import { countedAddress, forwardedAddress } from '../http/client-address.ts'
-import {
-  type ApiError,
-  compressedRequest,
-  GRPC,
-  tooLate,
-  tooManyCalls,
-  unavailable,
-  unknownMethod,
-} from '../http/errors.ts'
+import { unavailable } from '../http/errors.ts'
 import { createRateLimiter } from '../http/rate-limit.ts'
-import { type Call, drained, framed, type Method, readRequest, timeoutMs, withPosition } from './call.ts'
-import { codeName, trailersOf } from './grpc-errors.ts'
+import type { Method } from './call.ts'
 import { healthMethods } from './health.ts'
+import { type Calls, closeUnread, OpenCall, REQUEST_IS_LATE } from './open-call.ts'
 import type { GrpcOptions } from './options.ts'
 import { createReflection } from './reflection.ts'
 import { tradingDataMethods } from './trading-data.ts'
@@ -42,12 +32,7 @@ const RESETS_AT_ONCE = 100
 /** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */
 const IDLE_CONNECTION_MS = 5 * 60_000
 
-/** How long a client may take to send its request. */
-const REQUEST_TIMEOUT_MS = 5_000
-
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
-
-const OK = { 'grpc-status': '0' }
 
 /** A server of gRPC that listens where its user says. */
 export type GrpcServer = {
@@ -57,19 +42,9 @@ export type GrpcServer = {
   close(graceMs: number): Promise<void>
 }
 
-/** A call that is open. */
-type OpenCall = {
-  /** Ends it with an error, unless it has ended. */
-  end(error: ApiError): void
-  /** Whether only one side's wish ends it. */
-  isEndless: boolean
-  /** Until when its request must arrive, by the process's clock; infinite once it has. */
-  dueAt: number
-}
-
 /** The methods of the data node that Lyra has, health and reflection, over HTTP/2 without TLS. */
 export function createGrpcServer(options: GrpcOptions): GrpcServer {
-  const { connections, backlog, explainError, metrics, countRequest, trustProxy, reader, account } = options
+  const { connections, trustProxy, reader, account } = options
   const reflection = createReflection()
   const methods = new Map<string, Method>([
     ...tradingDataMethods(options),
@@ -86,6 +61,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   /** Whether an address may go on that has cost the service more than itself. The clients of a proxy are for it to limit. */
   const mayGoOn = (address: string) => trustProxy || countCost(address, performance.now()).allowed
+  const calls: Calls = { ...options, shares, open: openCalls, mayGoOn }
 
   /** Answers a call. */
   function take(
@@ -106,115 +82,8 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       return
     }
     const path = headers[':path'] ?? ''
-    const method = methods.get(path)
-    const startedAt = performance.now()
-    const encoding = String(headers['grpc-encoding'] ?? 'identity')
-    const limit = timeoutMs(headers['grpc-timeout'])
-    const metadata = [':status', '200', 'content-type', 'application/grpc']
-    const holds = new Set<() => void>()
-    /** What the call has ended with. */
-    let code: number | null = null
-    let isRefused = false
-    /** Whether nothing can be sent any more: Node throws then. */
-    const isGone = () => stream.closed || stream.destroyed
-
-    function respond(): void {
-      if (!stream.headersSent) stream.respond(metadata, { waitForTrailers: true })
-    }
-
-    /** Counts bytes that are kept for the client, until they are sent or the call is over. */
-    function hold(bytes: number): () => void {
-      const release = backlog.hold(address, trustProxy ? stream : session, bytes)
-      holds.add(release)
-      return () => {
-        release()
-        holds.delete(release)
-      }
-    }
-
-    function finish(endsWith: number, trailers: Record<string, string>, body?: Buffer): void {
-      if (code !== null || isGone()) return
-      code = endsWith
-      respond()
-      stream.once('wantTrailers', () => {
-        if (isGone()) return
-        stream.sendTrailers(trailers)
-        closeUnread(stream)
-      })
-      if (body === undefined) stream.end()
-      else stream.end(body, hold(body.length))
-    }
-
-    function fail(error: ApiError): void {
-      finish(error.code, trailersOf(error))
-    }
-
-    /** As cheaply as can be: clients take it for UNAVAILABLE. */
-    function refuse(): void {
-      code = GRPC.unavailable
-      isRefused = true
-      if (mayGoOn(address)) stream.close(constants.NGHTTP2_REFUSED_STREAM)
-      else session.destroy()
-    }
-
-    async function failAtPosition(error: unknown): Promise<void> {
-      if (isGone()) return
-      withPosition(metadata, await reader.read(readPosition).catch(() => null))
-      fail(explainError(error, { peer: `${socket.remoteAddress}:${socket.remotePort}` }))
-    }
-
-    async function send(message: Buffer): Promise<void> {
-      if (code !== null || isGone()) return
-      call.dueAt = Number.POSITIVE_INFINITY
-      respond()
-      const frame = framed(message)
-      stream.write(frame, hold(frame.length))
-      await drained(stream)
-    }
-
-    async function run(): Promise<void> {
-      for (const [name, value] of Object.entries(countRequest(address)))
-        metadata.push(name.toLowerCase(), value)
-      const result = shares.take(address, call)
-      if (result === 'refused') return refuse()
-      result?.end(tooManyCalls())
-      if (method === undefined) throw unknownMethod(path)
-      if (encoding !== 'identity') {
-        metadata.push('grpc-accept-encoding', 'identity')
-        throw compressedRequest(encoding)
-      }
-      const given: Call = { stream, address, metadata }
-      if ('stream' in method) {
-        await method.stream(given, send)
-        finish(GRPC.ok, OK)
-      } else finish(GRPC.ok, OK, await method.unary(given, await readRequest(stream)))
-    }
-
-    const call: OpenCall = {
-      end: fail,
-      isEndless: method !== undefined && 'stream' in method,
-      dueAt: startedAt + REQUEST_TIMEOUT_MS,
-    }
-    openCalls.add(call)
-    stream.once('end', () => {
-      call.dueAt = Number.POSITIVE_INFINITY
-    })
-    const deadline =
-      limit === null
-        ? undefined
-        : setTimeout(() => fail(tooLate('the deadline of the call has passed')), limit)
-    stream.once('close', () => {
-      clearTimeout(deadline)
-      openCalls.delete(call)
-      shares.release(call)
-      for (const release of holds) release()
-      const seconds = (performance.now() - startedAt) / 1000
-      metrics.grpcCall(method === undefined ? 'unknown' : path, codeName(code ?? GRPC.cancelled), seconds)
-      // Many calls are answered before it is seen that the client has reset them.
-      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !isRefused
-      if (isReset && !mayGoOn(address)) session.destroy()
-    })
-    run().catch(failAtPosition)
+    const call = new OpenCall(calls, { stream, session, socket, address, path, method: methods.get(path) })
+    void call.run(headers)
   }
 
   function admit(socket: Socket): void {
@@ -247,8 +116,7 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
 
   const late = setInterval(() => {
     const now = performance.now()
-    for (const call of openCalls)
-      if (call.dueAt < now) call.end(tooLate(`the request did not arrive in ${REQUEST_TIMEOUT_MS / 1_000} s`))
+    for (const call of openCalls) if (call.dueAt < now) call.end(REQUEST_IS_LATE)
   }, 1_000).unref()
 
   const server = createServer(admit)
@@ -269,9 +137,4 @@ export function createGrpcServer(options: GrpcOptions): GrpcServer {
       clearTimeout(timer)
     },
   }
-}
-
-/** Closes a stream that is answered without waiting for the rest of its request, once the answer is sent. */
-function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) setImmediate(() => stream.close())
 }
