@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readPosition } from '../../store/readings/coverage.ts'
+import type { Reader } from '../../store/store.ts'
+import { clientAddress } from './client-address.ts'
+import type { Connections } from './connections.ts'
+import { isPreflight } from './cors.ts'
+import { ALLOWED_METHODS, type ExplainError, methodNotAllowed, notFound } from './errors.ts'
+import { Exchange, type Exchanges } from './exchange.ts'
+import { answerPreflight } from './preflight.ts'
+import { checkTarget, pathOf } from './query-string.ts'
+import type { CountRequest } from './rate-limit.ts'
+import { checkHead } from './request-head.ts'
+import type { FindRoute } from './router.ts'
+
+export type RequestTakerOptions = {
+  reader: Reader
+  connections: Connections
+  countRequest: CountRequest
+  explainError: ExplainError
+  findRoute: FindRoute
+  trustProxy: boolean
+  exchanges: Exchanges
+}
+
+/** Makes the function that answers a request, whatever it is: the only way to an answer. */
+export function requestTaker(
+  options: RequestTakerOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const { reader, connections, countRequest, explainError, findRoute, trustProxy, exchanges } = options
+
+  function answer(exchange: Exchange): void {
+    try {
+      answerOf(exchange)?.catch((error) => fail(exchange, error))
+    } catch (error) {
+      void fail(exchange, error)
+    }
+  }
+
+  async function fail(exchange: Exchange, error: unknown): Promise<void> {
+    const fault = explainError(error, { requestId: exchange.id })
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else exchange.sendError(fault, isUnlimited(exchange) ? null : await position())
+  }
+
+  /** Answers at once if it can. Throws, and rejects with, {@link ApiError} and faults of ours. */
+  function answerOf(exchange: Exchange): Promise<void> | undefined {
+    const { request, target } = exchange
+    if (isPreflight(request)) {
+      answerPreflight(exchange)
+      return undefined
+    }
+    const found = findRoute(pathOf(target))
+    if (found !== null) Object.assign(exchange, found)
+    if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
+    checkHead(request)
+    checkTarget(target)
+    // `OPTIONS *` asks what the whole server can do (RFC 9110, 9.3.7).
+    if (found === null && !(request.method === 'OPTIONS' && target === '*')) throw notFound()
+    if (request.method === 'OPTIONS') return answerOptions(exchange)
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
+    return found!.route.answer(exchange)
+  }
+
+  async function answerOptions(exchange: Exchange): Promise<void> {
+    exchange.send(204, { position: await position(), headers: { allow: ALLOWED_METHODS } })
+  }
+
+  /** Where the store stands, if it can be read and holds a block. */
+  const position = () => reader.read(readPosition).catch(() => null)
+
+  return (request, response) => {
+    const exchange = new Exchange(exchanges, request, response, clientAddress(request, trustProxy))
+    if (connections.takeTurnAtOnce(request, response)) answer(exchange)
+    else {
+      connections.takeTurn(request, response).then(
+        (hasTurn) => {
+          if (hasTurn) answer(exchange)
+        },
+        (error) => fail(exchange, error),
+      )
+    }
+  }
+}
+
+/** Whether an answer is given whatever the rate and the store. */
+function isUnlimited({ route }: Exchange): boolean {
+  return route?.isUnlimited === true
+}
