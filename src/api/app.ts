@@ -109,12 +109,11 @@ export function createApp(options: AppOptions): App {
 
   const exports = createExports({ longReads, storeLog: reader.log, log, limits, account })
   const streams = createStreams({ reader, hub: longReads.hub, backlog, metrics, limits, log, account })
-  const resourceAt = new Map(RESOURCES.map((resource) => [resource.path, resource]))
   const routes = [
     ...QUESTIONS.map((question) => {
       const route = questionRoute(question, answers)
-      const resource = resourceAt.get(question.path)
-      return resource === undefined ? route : exports.besidePages(resource, route)
+      const list = 'list' in question.description ? question.description.list : null
+      return list !== null && RESOURCES.includes(list) ? exports.besidePages(list, route) : route
     }),
     ...RESOURCES.map(exports.ofAllMarkets),
     ...streams.routes,
