@@ -10,8 +10,8 @@ import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
 import { readPosition } from '../src/store/readings/coverage.ts'
 import { type Reader, StoreUnavailableError } from '../src/store/store.ts'
-import type { Follower } from '../src/stream/feed.ts'
-import { createHub } from '../src/stream/hub.ts'
+import type { Follower } from '../src/stream/follower.ts'
+import { Hub } from '../src/stream/hub.ts'
 import { createReadingTurns, type Lane } from '../src/stream/reading-turns.ts'
 import { send } from './fixtures/http.ts'
 import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
@@ -74,7 +74,7 @@ for (const kind of STORE_KINDS) {
           return reader.read(reading)
         },
       }
-      const hub = createHub({ reader: counting, turns: createReadingTurns(1), onNotice: () => {} })
+      const hub = new Hub({ reader: counting, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const selection = { marketId: LIVE_MARKET }
       const listeners = Array.from({ length: 500 }, createListener)
@@ -114,7 +114,7 @@ for (const kind of STORE_KINDS) {
           return found
         },
       }
-      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const listener = createListener()
       const joined = hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
@@ -140,7 +140,7 @@ for (const kind of STORE_KINDS) {
           return opened.read(reading)
         },
       }
-      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const listener = createListener()
       await hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
@@ -183,7 +183,7 @@ for (const kind of STORE_KINDS) {
         await live.commit(height, [{ ...checkpointAt(height), blockHash }])
       }
       const reader = await openReader(t, store)
-      const hub = createHub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
       t.after(() => hub.close())
       const listener = createListener()
       const pieces: number[] = []

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MissingHistoryError } from '../blocks/block.ts'
+import { commitAnnouncer } from '../commits.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { createLogger } from '../log.ts'
 import { findEventFiles } from '../records/event-paths.ts'
@@ -39,7 +40,6 @@ type ReadTotals = { records: number; leftOut: LeftOutCounts }
 /** What a worker says while it works. `read` counts since the last message of its kind. */
 export type WorkerMessage =
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
-  | { type: 'committed' }
   | { type: 'ended'; report: IngestionReport; failure: string | null }
   | { type: 'listening'; port: number }
   /** A store that is to take a core's blocks refuses this user: the message says how. */
@@ -63,6 +63,7 @@ port.on('message', () => stop.abort())
 
 const log = createLogger(task.logLevel)
 const store = findStore(task.store)
+const commits = commitAnnouncer(task.store)
 let read: ReadTotals = { records: 0, leftOut: {} }
 let reported: ReadTotals = read
 
@@ -113,7 +114,7 @@ async function ingestNamedFiles(): Promise<void> {
       },
       onCommit: () => {
         reportRead()
-        say({ type: 'committed' })
+        commits.announce()
       },
     })
     read = report
@@ -140,7 +141,7 @@ async function startLive(live: LiveTask) {
     signal: stop.signal,
     onStandby,
     onState: (state) => say({ type: 'live', state }),
-    onCommit: () => say({ type: 'committed' }),
+    onCommit: commits.announce,
     onLeftOut: (reason, position) => {
       say({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
       leftOut(reason, position)
@@ -174,5 +175,6 @@ try {
   if (task.live === null || !(error instanceof StoreRefusedError)) throw error
   say({ type: 'refused', message: error.message })
 } finally {
+  commits.close()
   port.close()
 }

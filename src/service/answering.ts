@@ -20,8 +20,8 @@ import type { ServeSettings } from './settings.ts'
 export type Answering = {
   /** Where it answers, `http://127.0.0.1:3008`. */
   url: string
-  /** Receives what readiness and metrics report of the ingestion, wherever that runs. */
-  hear(news: IngestionNews): void
+  /** Shows in readiness and metrics what the ingestion reports, wherever that runs. */
+  show(news: IngestionNews): void
   /** Answers what is in flight, at most 10 s, and ends. */
   stop(): Promise<void>
 }
@@ -70,7 +70,7 @@ export async function startAnswering(
     return {
       url,
       registry: app.metrics.registry,
-      hear: (news) => {
+      show: (news) => {
         switch (news.type) {
           case 'read':
             app.metrics.recordsIngested.inc(news.records)
@@ -87,10 +87,6 @@ export async function startAnswering(
             break
           case 'pruned':
             app.metrics.pruneFailed.set(Number(news.hasFailed))
-            break
-          case 'committed':
-            // A replica has it later.
-            if (settings.readStore.length === 0) longReads.hub.committed()
             break
           case 'failed':
             state.failure = publicFault(news.message)
@@ -167,7 +163,11 @@ function isReadHere({ store, readStore }: ServeSettings): boolean {
 function openLongReads(settings: ServeSettings, reader: Reader, log: Logger): LongReads {
   return isReadHere(settings)
     ? startLongReads(settings.store, log)
-    : longReadsOf(reader, (message) => log.warn(message))
+    : longReadsOf(
+        reader,
+        (message) => log.warn(message),
+        settings.readStore.length === 0 ? settings.store : null,
+      )
 }
 
 function openMaker(settings: ServeSettings, reader: Reader, log: Logger): Maker {

@@ -41,7 +41,7 @@ export async function startService(settings: ServeSettings): Promise<RunningServ
   const answering = await start(settings, log)
   parts.push(answering)
   log.info(`serving ${findStore(settings.store).name} on ${answering.url}`)
-  const ingestion = startIngestion(settings, log, (news: IngestionNews) => answering.hear(news))
+  const ingestion = startIngestion(settings, log, (news: IngestionNews) => answering.show(news))
   parts.push(ingestion)
   try {
     await ingestion.listening

@@ -1,6 +1,7 @@
 // A process of several that answer; workers.ts starts it and sends it its settings.
 import { AggregatorRegistry } from 'prom-client'
 import { unavailable } from '../api/http/errors.ts'
+import { commitAnnouncer } from '../commits.ts'
 import { createLogger } from '../log.ts'
 import { type Answering, startAnswering } from './answering.ts'
 import { ListenError } from './listen.ts'
@@ -22,6 +23,8 @@ new AggregatorRegistry()
 const say = (message: FromWorker) => process.send!(message)
 
 let answering: Answering | null = null
+/** Tells the threads of this process what the first one has heard. */
+let commits: ReturnType<typeof commitAnnouncer> | null = null
 let questions = 0
 const waiting = new Map<number, (text: string | null) => void>()
 
@@ -39,6 +42,7 @@ async function start(settings: ServeSettings): Promise<void> {
     const started = await startAnswering(settings, createLogger(settings.logLevel), metricsOfAll)
     AggregatorRegistry.setRegistries(started.registry)
     answering = started
+    commits = commitAnnouncer(settings.store)
     say({ type: 'answering', url: answering.url })
   } catch (error) {
     const { message } = error as Error
@@ -52,7 +56,10 @@ process.on('message', (message: ToWorker) => {
       void start(message.settings)
       break
     case 'news':
-      answering?.hear(message.news)
+      answering?.show(message.news)
+      break
+    case 'committed':
+      commits?.announce()
       break
     case 'metrics':
       waiting.get(message.id)?.(message.text)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
+import { listenForCommits } from '../commits.ts'
 import { moduleBeside } from '../module-beside.ts'
 import type { Answering } from './answering.ts'
 import type { IngestionNews } from './ingestion.ts'
@@ -13,6 +14,7 @@ import type { ServeSettings } from './settings.ts'
 export type ToWorker =
   | { type: 'start'; settings: ServeSettings }
   | { type: 'news'; news: IngestionNews }
+  | { type: 'committed' }
   | { type: 'stop' }
   | { type: 'metrics'; id: number; text: string | null }
 
@@ -90,8 +92,13 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
     })
   }
 
+  const stopListening = listenForCommits(settings.store, () => {
+    for (const worker of workers) send(worker, { type: 'committed' })
+  })
+
   async function stop(): Promise<void> {
     isStopping = true
+    stopListening()
     const gone = [...workers].map((worker) => once(worker, 'exit'))
     for (const worker of workers) send(worker, { type: 'stop' })
     await Promise.all(gone)
@@ -102,8 +109,8 @@ export async function startWorkers(settings: ServeSettings, log: Logger): Promis
     await Promise.all(Array.from({ length: settings.workers - 1 }, startOne))
     return {
       url,
-      hear: (news) => {
-        if (news.type !== 'read' && news.type !== 'committed') latest.set(news.type, news)
+      show: (news) => {
+        if (news.type !== 'read') latest.set(news.type, news)
         for (const worker of workers) send(worker, { type: 'news', news })
       },
       stop,

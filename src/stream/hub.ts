@@ -3,8 +3,9 @@ import { type SharedRuns, sharedRuns } from '../shared-runs.ts'
 import { readArrivals } from '../store/readings/arrivals.ts'
 import { readPosition } from '../store/readings/coverage.ts'
 import type { Reader } from '../store/store.ts'
-import { createArrivalFeed } from './arrival-feed.ts'
-import type { Feed, Follower, Start } from './feed.ts'
+import { ArrivalFeed } from './arrival-feed.ts'
+import { ChunkReader } from './chunk-reader.ts'
+import type { Follower, Start } from './follower.ts'
 import type { ReadingTurns } from './reading-turns.ts'
 import { selectionKey } from './stream-places.ts'
 
@@ -27,18 +28,9 @@ export type HubOptions = {
   onNotice: (message: string) => void
 }
 
-/** Every stream of the service; how many there may be is for its user to see to (room.ts). */
-export type Hub = {
-  /** Follows a selection until {@link Hub.leave}. Resolves once it has had what it lacked, or later. */
-  follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void>
-  leave(follower: Follower): void
-  /** Reports a commit of the store's writer: the feeds are read at once. */
-  committed(): void
-  close(): void
-}
-
-type Entry = {
-  feed: Feed
+/** A selection that is followed. */
+type Followed = {
+  feed: ArrivalFeed
   pulls: SharedRuns<void>
   followers: Set<Follower>
   /** The position of the store when the feed was last read. */
@@ -46,123 +38,131 @@ type Entry = {
   isFailing: boolean
 }
 
-export function createHub({ reader, turns, onNotice }: HubOptions): Hub {
-  const entries = new Map<string, Entry>()
-  const entryOf = new Map<Follower, string>()
-  let timer: NodeJS.Timeout | null = null
+/**
+ * Every stream that reads one store: looks whether there is more, and reads the feeds for which there is. How many streams
+ * there may be is for its user to see to (stream-places.ts).
+ */
+export class Hub {
+  readonly #options: HubOptions
+  readonly #bySelection = new Map<string, Followed>()
+  readonly #keyOf = new Map<Follower, string>()
+  /** Runs while anyone follows. */
+  #timer: NodeJS.Timeout | null = null
+  readonly #polls = sharedRuns(() => this.#poll().catch((error: Error) => this.#reportFault(error)))
   /** When a commit was last reported, and when the store was last asked. */
-  let reportedAt = Number.NEGATIVE_INFINITY
-  let polledAt = Number.NEGATIVE_INFINITY
+  #reportedAt = Number.NEGATIVE_INFINITY
+  #polledAt = Number.NEGATIVE_INFINITY
   /** The position of the store when it was last asked. */
-  let height: string | null = null
+  #height: string | null = null
   /** Whether a commit was reported that the reading in progress may not have seen. */
-  let hasUnreadCommit = false
-  let gapsAt = 0
-  let keptAliveAt = performance.now()
-  let fault: string | null = null
+  #hasUnreadCommit = false
+  #lookedForGapsAt = 0
+  #keptAliveAt = performance.now()
+  /** What was last reported, while some feed cannot be read. */
+  #fault: string | null = null
 
-  const polls = sharedRuns(() => poll().catch(reportFault))
+  constructor(options: HubOptions) {
+    this.#options = options
+  }
 
-  async function poll(): Promise<void> {
-    polledAt = performance.now()
-    const afterCommit = hasUnreadCommit
-    hasUnreadCommit = false
-    height = (await reader.read(readPosition))?.height ?? null
+  /** Follows a selection until {@link Hub.leave}. Resolves once the follower has had what it lacked, or later. */
+  async follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void> {
+    const key = selectionKey(resource, selection)
+    const followed = this.#bySelection.get(key) ?? this.#followFirst(key, resource, selection)
+    followed.followers.add(follower)
+    this.#keyOf.set(follower, key)
+    this.#timer ??= setInterval(() => this.#tick(), POLL_INTERVAL_MS)
+    await followed.feed.join(follower, start)
+    if (follower.isClosed) this.leave(follower)
+  }
+
+  leave(follower: Follower): void {
+    const key = this.#keyOf.get(follower)
+    if (key === undefined) return
+    this.#keyOf.delete(follower)
+    const { feed, followers } = this.#bySelection.get(key)!
+    feed.leave(follower)
+    followers.delete(follower)
+    if (followers.size === 0) this.#bySelection.delete(key)
+    if (this.#bySelection.size === 0) this.close()
+  }
+
+  /** Reports a commit of the store's writer: the feeds are read at once. */
+  committed(): void {
+    this.#reportedAt = performance.now()
+    this.#hasUnreadCommit = true
+    if (this.#bySelection.size > 0) void this.#polls.fresh()
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  #followFirst(key: string, resource: Resource, selection: Selection): Followed {
+    const { reader, turns } = this.#options
+    const chunks = new ChunkReader(resource, selection, (query, lane) =>
+      turns(lane, () => reader.read(() => readArrivals(query))),
+    )
+    const followed: Followed = {
+      feed: new ArrivalFeed(chunks),
+      pulls: sharedRuns(() => this.#pull(followed)),
+      followers: new Set(),
+      height: null,
+      isFailing: false,
+    }
+    this.#bySelection.set(key, followed)
+    return followed
+  }
+
+  #tick(): void {
+    // Also while the store cannot be read: the streams resume once it can.
+    this.#keepAlive()
     const now = performance.now()
-    const looksForGaps = afterCommit || now - gapsAt >= GAP_INTERVAL_MS
-    if (looksForGaps) gapsAt = now
-    for (const entry of entries.values()) {
-      const hasMoved = height !== null && height !== entry.height
-      if (hasMoved || (looksForGaps && entry.feed.awaitsGaps)) void entry.pulls.fresh()
+    const interval = now - this.#reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
+    const isDue = this.#hasUnreadCommit || now - this.#polledAt >= interval
+    if (isDue && !this.#polls.isRunning) void this.#polls.fresh()
+  }
+
+  async #poll(): Promise<void> {
+    this.#polledAt = performance.now()
+    const afterCommit = this.#hasUnreadCommit
+    this.#hasUnreadCommit = false
+    this.#height = (await this.#options.reader.read(readPosition))?.height ?? null
+    const now = performance.now()
+    const looksForGaps = afterCommit || now - this.#lookedForGapsAt >= GAP_INTERVAL_MS
+    if (looksForGaps) this.#lookedForGapsAt = now
+    for (const { feed, pulls, height } of this.#bySelection.values()) {
+      const hasMoved = this.#height !== null && this.#height !== height
+      if (hasMoved || (looksForGaps && feed.awaitsGaps)) void pulls.fresh()
     }
   }
 
   /** No feed waits for another one. What has failed is read again at the next poll. */
-  async function pull(entry: Entry): Promise<void> {
-    const position = height
+  async #pull(followed: Followed): Promise<void> {
+    const position = this.#height
     try {
-      await entry.feed.pull()
-      entry.height = position
-      entry.isFailing = false
-      if (![...entries.values()].some(({ isFailing }) => isFailing)) fault = null
+      await followed.feed.pull()
+      followed.height = position
+      followed.isFailing = false
+      if (![...this.#bySelection.values()].some(({ isFailing }) => isFailing)) this.#fault = null
     } catch (error) {
-      entry.isFailing = true
-      reportFault(error as Error)
+      followed.isFailing = true
+      this.#reportFault(error as Error)
     }
   }
 
-  function reportFault({ message }: Error): void {
-    if (fault !== message) onNotice(`streams wait until the store can be read: ${message}`)
-    fault = message
+  #reportFault({ message }: Error): void {
+    if (this.#fault !== message) {
+      this.#options.onNotice(`streams wait until the store can be read: ${message}`)
+    }
+    this.#fault = message
   }
 
-  function keepAlive(): void {
+  #keepAlive(): void {
     const now = performance.now()
-    if (now - keptAliveAt < KEEP_ALIVE_MS) return
-    keptAliveAt = now
-    for (const { feed } of entries.values()) feed.keepAlive()
-  }
-
-  function tick(): void {
-    // Also while the store cannot be read: the streams resume once it can.
-    keepAlive()
-    const now = performance.now()
-    const interval = now - reportedAt < REPORTS_MS ? GAP_INTERVAL_MS : POLL_INTERVAL_MS
-    if (!polls.isRunning && (hasUnreadCommit || now - polledAt >= interval)) void polls.fresh()
-  }
-
-  function createFeed(resource: Resource, selection: Selection): Feed {
-    return createArrivalFeed({ resource, selection }, (query, lane) =>
-      turns(lane, () => reader.read(() => readArrivals(query))),
-    )
-  }
-
-  function leave(follower: Follower): void {
-    const key = entryOf.get(follower)
-    if (key === undefined) return
-    entryOf.delete(follower)
-    const entry = entries.get(key)!
-    entry.feed.leave(follower)
-    entry.followers.delete(follower)
-    if (entry.followers.size === 0) entries.delete(key)
-    if (entries.size > 0 || timer === null) return
-    clearInterval(timer)
-    timer = null
-  }
-
-  return {
-    follow: async (resource, selection, follower, start) => {
-      const key = selectionKey(resource, selection)
-      let entry = entries.get(key)
-      if (entry === undefined) {
-        const added: Entry = {
-          feed: createFeed(resource, selection),
-          pulls: sharedRuns(() => pull(added)),
-          followers: new Set(),
-          height: null,
-          isFailing: false,
-        }
-        entry = added
-        entries.set(key, entry)
-      }
-      entry.followers.add(follower)
-      entryOf.set(follower, key)
-      timer ??= setInterval(tick, POLL_INTERVAL_MS)
-      await entry.feed.join(follower, start)
-      if (follower.isClosed) leave(follower)
-    },
-
-    leave,
-
-    committed: () => {
-      reportedAt = performance.now()
-      hasUnreadCommit = true
-      if (entries.size > 0) void polls.fresh()
-    },
-
-    close: () => {
-      if (timer !== null) clearInterval(timer)
-      timer = null
-    },
+    if (now - this.#keptAliveAt < KEEP_ALIVE_MS) return
+    this.#keptAliveAt = now
+    for (const { feed } of this.#bySelection.values()) feed.keepAlive()
   }
 }

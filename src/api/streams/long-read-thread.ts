@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { resourceNamed } from '../../resources/resources.ts'
 import { findStore } from '../../store/open-store.ts'
 import { asUnavailable, type Reader } from '../../store/store.ts'
-import type { Follower } from '../../stream/feed.ts'
+import type { Follower } from '../../stream/follower.ts'
 import { yieldToOthers } from '../../yield-to-others.ts'
 import { answerCalls, type ThreadAnswer } from '../thread-calls.ts'
 import {
@@ -26,7 +26,8 @@ type Proxy = Follower & {
 
 // Pages are not to wait for what takes long.
 yieldToOthers()
-const store = findStore(workerData as string)
+const storeName = workerData as string
+const store = findStore(storeName)
 let opening: Promise<{ reader: Reader; reads: LongReads }> | null = null
 const proxies = new Map<number, Proxy>()
 const exports = new Map<number, OpenExport>()
@@ -39,7 +40,7 @@ function open(): Promise<{ reader: Reader; reads: LongReads }> {
     (reader) => ({
       reader,
       // One at a time: the thread reads itself.
-      reads: longReadsOf(reader, (message) => say({ type: 'notice', message }), 1),
+      reads: longReadsOf(reader, (message) => say({ type: 'notice', message }), storeName, 1),
     }),
     (error: unknown) => {
       opening = null
@@ -100,11 +101,6 @@ async function answer(asked: LongReadAsked): Promise<ThreadAnswer<LongReadAnswer
   if (asked.type === 'shorten log') {
     const { reads } = await open()
     await reads.shortenLog()
-    return { answer: null }
-  }
-  if (asked.type === 'committed') {
-    const opened = await opening?.catch(() => null)
-    opened?.reads.hub.committed()
     return { answer: null }
   }
   const { id } = asked

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
+import { listenForCommits } from '../../commits.ts'
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { exportText, type TextFormatName } from '../../export/text-formats.ts'
 import { moduleBeside } from '../../module-beside.ts'
 import type { ResourceName, Selection } from '../../resources/resource.ts'
 import type { Position } from '../../store/pages/page.ts'
 import type { Reader } from '../../store/store.ts'
-import type { Follower, Start } from '../../stream/feed.ts'
-import { createHub, type Hub } from '../../stream/hub.ts'
+import type { Follower, Start } from '../../stream/follower.ts'
+import { Hub } from '../../stream/hub.ts'
 import { createReadingTurns } from '../../stream/reading-turns.ts'
 import { startThread, type ThreadCalls } from '../thread-calls.ts'
 
@@ -24,7 +25,7 @@ export type OpenExport = {
 
 /** What reads for longer than a page takes: streams and exports, which take turns with each other. */
 export type LongReads = {
-  hub: Hub
+  hub: Pick<Hub, 'follow' | 'leave'>
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
   /** Has the store's log emptied, where it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
@@ -34,15 +35,19 @@ export type LongReads = {
 /**
  * Reads here, from a reader that stays its owner's to close: of a database that does the reading itself.
  *
+ * @param commitsTo the store whose commits the reader sees at once, so that streams are read when they are announced; null:
+ *   a replica sees them later
  * @param atOnce reads at a time
  */
 export function longReadsOf(
   reader: Reader,
   onNotice: (message: string) => void,
+  commitsTo: string | null,
   atOnce = READS_AT_ONCE,
 ): LongReads {
   const turns = createReadingTurns(atOnce)
-  const hub = createHub({ reader, turns, onNotice })
+  const hub = new Hub({ reader, turns, onNotice })
+  const stopListening = commitsTo === null ? null : listenForCommits(commitsTo, () => hub.committed())
   return {
     hub,
     openExport: async (query, format) => {
@@ -75,7 +80,10 @@ export function longReadsOf(
       }
     },
     shortenLog: () => turns('export', async () => reader.log?.shorten()),
-    close: async () => hub.close(),
+    close: async () => {
+      stopListening?.()
+      hub.close()
+    },
   }
 }
 
@@ -88,7 +96,6 @@ export type LongReadAsked =
   | { type: 'next'; id: number }
   | { type: 'close'; id: number }
   | { type: 'shorten log' }
-  | { type: 'committed' }
 
 export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
 
@@ -160,10 +167,6 @@ export function startLongReads(store: string, log: Logger): LongReads {
         await thread.ask({ type: 'follow', id, resource: name, selection, start })
       },
       leave,
-      committed: () => {
-        if (followers.size > 0) send({ type: 'committed' })
-      },
-      close: () => {},
     },
     openExport: async ({ resource, ...query }, format) => {
       const id = count++

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Follower } from '../../stream/feed.ts'
+import type { Follower } from '../../stream/follower.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
 

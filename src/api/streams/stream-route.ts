@@ -26,7 +26,7 @@ const RETRY_MS = 1_000
 export type StreamRoutesOptions = {
   reader: Reader
   /** Reads what followers are sent; its owner closes it. */
-  hub: Hub
+  hub: Pick<Hub, 'follow' | 'leave'>
   backlog: Backlog
   metrics: Metrics
   limits: Pick<Limits, 'streams' | 'selections'>

@@ -26,19 +26,6 @@ export type Follower = {
 /** Where a follower begins: after what it has had, after a place of the stream, or with what comes from now on. */
 export type Start = { lacks: Lacks } | { after: Place } | 'now'
 
-/** The rows of one selection as they come, for any number of followers: read once, sent to all. */
-export type Feed = {
-  /** Reads what has come and sends it to everyone who has had all before. */
-  pull(): Promise<void>
-  /** Sends what a follower has not had, and from then on what comes. Resolves once it is level with the feed. */
-  join(follower: Follower, start: Start): Promise<void>
-  leave(follower: Follower): void
-  /** Whether a gap may be filled that the feed waits for: of that the position says nothing. */
-  readonly awaitsGaps: boolean
-  /** Says to all followers that the stream is alive, and how far it is. */
-  keepAlive(): void
-}
-
 /** An event of a stream: a row, and the cursor to resume after it. */
 export function eventText({ name }: Resource, id: string, node: string): string {
   return `id: ${id}\nevent: ${name}\ndata: ${node}\n\n`

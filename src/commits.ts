@@ -1,0 +1,21 @@
+import { BroadcastChannel } from 'node:worker_threads'
+
+/*
+ * "The writer of this store has committed": said once, and heard by every thread of the process that listens. It is a
+ * hint without content, so that those who miss it look a little later by themselves.
+ */
+
+const channelOf = (store: string) => new BroadcastChannel(`lyra: commits to ${store}`)
+
+/** Says in this process that a store's writer has committed. */
+export function commitAnnouncer(store: string): { announce(): void; close(): void } {
+  const channel = channelOf(store)
+  return { announce: () => channel.postMessage(null), close: () => channel.close() }
+}
+
+/** Calls `listener` with each commit to a store that is announced in this process, until the function returned is called. */
+export function listenForCommits(store: string, listener: () => void): () => void {
+  const channel = channelOf(store)
+  channel.onmessage = listener
+  return () => channel.close()
+}
