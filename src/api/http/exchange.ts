@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Position } from '../../store/pages/page.ts'
 import type { Backlog } from './backlog.ts'
@@ -5,12 +6,14 @@ import { type CorsOrigins, corsHeaders } from './cors.ts'
 import { type ApiError, errorBody } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { hasName, queryOf } from './query-string.ts'
-import { requestId } from './request-id.ts'
-import { SAFE_HEADERS } from './safe-headers.ts'
 
 export const JSON_TYPE = 'application/json'
 
-const SAFE_PAIRS = Object.entries(SAFE_HEADERS)
+/** Headers of every answer, whatever it is: browsers take the body for what its type says, and for nothing else. */
+const SAFE_PAIRS = Object.entries({ 'x-content-type-options': 'nosniff' })
+
+/** An id that a client may give its request: printable ASCII of up to 64 characters. */
+const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 
 /** What the head of an answer says, beside what all answers to its request have. */
 export type Head = {
@@ -87,8 +90,12 @@ export class Exchange {
     return this.request.url ?? '/'
   }
 
+  /** The id that the client gives, or a new one. */
   get id(): string {
-    this.#id ??= requestId(this.request)
+    if (this.#id === null) {
+      const given = this.request.headers['x-request-id']
+      this.#id = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    }
     return this.#id
   }
 
