@@ -12,7 +12,9 @@ import type { LeftOutReason } from '../events/left-out.ts'
 import { MalformedMessageError } from '../events/wire-reader.ts'
 import { EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import { decodeEvent, isReadKind, kindsLacked } from '../resources/arrivals.ts'
-import { type Block, type BlockEvent, ChainError, GapError, StrictError } from './block.ts'
+import { type Block, ChainError, GapError, StrictError } from './block.ts'
+import { BlockOne } from './block-one.ts'
+import type { HeightClass, OpenBlock } from './open-block.ts'
 
 /** The only version of the event format there is. */
 const BUS_EVENT_VERSION = 1
@@ -65,38 +67,6 @@ export type AssemblerOptions = {
 }
 
 /**
- * What a height is to the store: held already, held without the events of some resources, held from an import, in a
- * recorded gap, below the first, the next one, or beyond that.
- */
-type HeightClass = 'held' | 'lacks' | 'imported' | 'fills' | 'below' | 'next' | 'beyond'
-
-/** A block that has begun. */
-type OpenBlock = {
-  height: bigint
-  timestamp: bigint
-  hash: string
-  class: HeightClass
-  /** Of a block that is held, the kinds of event that it lacks; null: all are kept. */
-  only: ReadonlySet<number> | null
-  /** What the ids of its events begin with, `<height>-`. */
-  idPrefix: string
-  lastIndex: number
-  /** Of block 1, the last index of a first part that the store holds, and that is not among the events. */
-  heldIndex: number
-  incomplete: boolean
-  events: BlockEvent[]
-  weight: number
-}
-
-/** Block 1 as far as it has ended: its parts together, and their hashes in the order in which they came. */
-type BlockOne = {
-  block: OpenBlock
-  hashes: string[]
-  /** Whether a part of it is new: false while all its parts are known to be held. */
-  isNew: boolean
-}
-
-/**
  * Puts events together to blocks by the rules of docs/events.md (blocks): the one place that knows them. Files
  * and live streams share it. Takes one event at a time, in the order of the stream.
  */
@@ -120,10 +90,7 @@ export class BlockAssembler {
   #chainId: string | null
   #chainIdBytes: DataView
   #open: OpenBlock | null = null
-  /** Block 1 as far as it has ended. It comes twice, genesis first, and is whole once block 2 begins. */
-  #blockOne: BlockOne | null = null
-  /** Hashes of parts of block 1, genesis or itself, that have begun and not ended. */
-  readonly #lostParts = new Set<string>()
+  readonly #blockOne = new BlockOne()
   #lastPosition: RecordPosition | null = null
   /** The lowest height that has begun; an empty store begins there. */
   #firstBegun: bigint | null = null
@@ -157,7 +124,7 @@ export class BlockAssembler {
   /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open
-    return open?.height ?? (this.#blockOne?.isNew || this.#blockOne?.block.class === 'lacks' ? 1n : null)
+    return open?.height ?? (this.#blockOne.isPending ? 1n : null)
   }
 
   /**
@@ -264,21 +231,21 @@ export class BlockAssembler {
    * would be wrong where some are missing.
    */
   #emitBlockOne(position: RecordPosition): void {
-    if (this.#blockOne?.isNew) {
-      const { block, hashes } = this.#blockOne
-      if (this.#lostParts.size > 0) {
+    const { ended } = this.#blockOne
+    if (ended?.isNew) {
+      const { block, hashes } = ended
+      if (this.#blockOne.hasLostPart) {
         this.#markIncomplete(block, 'the end of a part of block 1, genesis or the block itself,', position)
       }
       if (block.incomplete) this.counts.unfinishedBlocks++
       else if (this.#lacksHeldPart(hashes, position)) this.#complete(block)
       else this.#emit(block, hashes)
-    } else if (this.#blockOne?.block.class === 'lacks') {
-      const { block, hashes } = this.#blockOne
+    } else if (ended?.block.class === 'lacks') {
+      const { block, hashes } = ended
       if (this.#coverage!.blockOne!.every((hash) => hashes.includes(hash))) this.#complete(block)
       else this.counts.heldBlocks++
     }
-    this.#blockOne = null
-    if (this.#lostParts.size > 0) this.#lostParts.clear()
+    this.#blockOne.clear()
   }
 
   /**
@@ -287,19 +254,12 @@ export class BlockAssembler {
    * the places of the second part count from the last of the first.
    */
   #classifyPart(hash: string, position: RecordPosition): HeightClass {
-    const ended = this.#blockOne?.hashes ?? []
-    if (ended.includes(hash)) return 'held'
-    const others = new Set([...ended, ...this.#lostParts])
-    if (others.delete(hash) || others.size < 2) {
-      const known = this.#classify(1n, position)
-      if (known !== 'held' && known !== 'lacks') return known
-      const held = this.#coverage?.blockOne
-      return held?.includes(hash) && !this.#blockOne?.isNew ? known : 'fills'
-    }
-    throw new EventStreamError(
-      `block 1 begins a third time with another hash, ${JSON.stringify(hash.slice(0, 80))}: it comes once for genesis and once for itself`,
-      position,
-    )
+    if (this.#blockOne.hasEnded(hash)) return 'held'
+    this.#blockOne.checkPart(hash, position)
+    const known = this.#classify(1n, position)
+    if (known !== 'held' && known !== 'lacks') return known
+    const held = this.#coverage?.blockOne
+    return held?.includes(hash) && !this.#blockOne.ended?.isNew ? known : 'fills'
   }
 
   /** Whether the store holds a part of block 1 that the input lacks; which comes first cannot be known then. */
@@ -327,8 +287,8 @@ export class BlockAssembler {
     this.#open = null
     if (open === null || open.class === 'held') return
     this.counts.unfinishedBlocks++
-    if (open.height !== next) this.#blockOne = null
-    else if (next === 1n) this.#lostParts.add(open.hash)
+    if (open.height !== next) this.#blockOne.forgetEnded()
+    else if (next === 1n) this.#blockOne.lose(open.hash)
   }
 
   #classify(height: bigint, position: RecordPosition): HeightClass {
@@ -458,12 +418,7 @@ export class BlockAssembler {
         position,
       )
     }
-    open.events.push({ index: index + this.#genesisEvents(), event })
-  }
-
-  /** The indexes of block 1 itself continue where those of genesis ended. */
-  #genesisEvents(): number {
-    return this.#blockOne?.block.lastIndex ?? 0
+    open.events.push({ index: index + this.#blockOne.lastIndex, event })
   }
 
   /** Leaves out something of the last event. One function for all: one for each event would be most of their garbage. */
@@ -483,27 +438,9 @@ export class BlockAssembler {
     const open = this.#open!
     this.#open = null
     if (open.class === 'held') this.counts.heldBlocks++
-    if (open.height === 1n) this.#endPart(open)
+    if (open.height === 1n) this.#blockOne.endPart(open)
     else if (open.class === 'lacks') this.#complete(open)
     else if (open.class !== 'held') this.#emit(open)
-  }
-
-  /** A part of block 1 has ended. */
-  #endPart(open: OpenBlock): void {
-    const genesis = this.#blockOne
-    this.#lostParts.delete(open.hash)
-    if (genesis?.hashes.includes(open.hash)) return
-    if (genesis !== null) {
-      open.lastIndex += genesis.block.lastIndex
-      open.events = [...genesis.block.events, ...open.events]
-      open.weight += genesis.block.weight
-      open.incomplete ||= genesis.block.incomplete
-      if (!genesis.isNew) open.heldIndex = genesis.block.lastIndex
-      else open.heldIndex = genesis.block.heldIndex
-    }
-    const isHeld = open.class === 'held' || open.class === 'lacks'
-    const isNew = !isHeld || genesis?.isNew === true
-    this.#blockOne = { block: open, hashes: [...(genesis?.hashes ?? []), open.hash], isNew }
   }
 
   /** Hands a whole block on; `hashes` are those of block 1's parts. */
