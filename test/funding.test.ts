@@ -9,7 +9,15 @@ import {
   timeOutsideAuctions,
   timesOutsideAuctions,
 } from '../src/funding/auctions.ts'
-import { add, compare, divide, multiply, ofInteger, parseDecimal, textOf } from '../src/funding/decimal.ts'
+import {
+  add,
+  compare,
+  divide,
+  multiply,
+  ofInteger,
+  parseDecimal,
+  textOfDecimal,
+} from '../src/funding/decimal.ts'
 import { estimateFromTwaps, type FundingEstimate } from '../src/funding/estimate.ts'
 import {
   type FundingPayment,
@@ -200,8 +208,8 @@ describe('a payment and its rate', () => {
 const prices = fc.bigInt({ min: 0n, max: 10n ** 30n })
 const decimals = fc
   .tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.integer({ min: 0, max: 12 }))
-  .map(([digits, scale]) => textOf({ digits, scale }))
-const shares = fc.bigInt({ min: 0n, max: 10n ** 6n }).map((digits) => textOf({ digits, scale: 6 }))
+  .map(([digits, scale]) => textOfDecimal({ digits, scale }))
+const shares = fc.bigInt({ min: 0n, max: 10n ** 6n }).map((digits) => textOfDecimal({ digits, scale: 6 }))
 const times = fc
   .tuple(fc.bigInt({ min: 0n, max: 1_000n * HOUR }), fc.bigInt({ min: 0n, max: 1_000n }))
   .map(([length, part]) => ({ end: START + length, timeInAuctions: (length * part) / 1_000n }))
@@ -327,15 +335,15 @@ describe('decimals', () => {
       ),
     )
     const half = 10n ** 16n * 2n
-    assert.equal(textOf(divide(ofInteger(1n), ofInteger(half))), '0.0000000000000001')
-    assert.equal(textOf(divide(ofInteger(-1n), ofInteger(half))), '-0.0000000000000001')
-    assert.equal(textOf(divide(ofInteger(-1n), ofInteger(half + 1n))), '0')
+    assert.equal(textOfDecimal(divide(ofInteger(1n), ofInteger(half))), '0.0000000000000001')
+    assert.equal(textOfDecimal(divide(ofInteger(-1n), ofInteger(half))), '-0.0000000000000001')
+    assert.equal(textOfDecimal(divide(ofInteger(-1n), ofInteger(half + 1n))), '0')
   })
 
   test('are read and written without loss', () => {
     fc.assert(
       fc.property(numbers, ([digits, scale]) => {
-        const read = parseDecimal(textOf({ digits, scale }))!
+        const read = parseDecimal(textOfDecimal({ digits, scale }))!
         assert.equal(compare(read, { digits, scale }), 0)
       }),
     )
@@ -348,13 +356,13 @@ describe('decimals', () => {
       ['1E3', '1000'],
       ['-0.0', '0'],
     ]
-    for (const [text, expected] of rows) assert.equal(textOf(parseDecimal(text!)!), expected)
+    for (const [text, expected] of rows) assert.equal(textOfDecimal(parseDecimal(text!)!), expected)
   })
 
   test('are added, multiplied and compared exactly', () => {
     const tenth = parseDecimal('0.1')!
-    assert.equal(textOf(add(tenth, parseDecimal('0.20')!)), '0.3')
-    assert.equal(textOf(multiply(tenth, parseDecimal('-0.1')!)), '-0.01')
+    assert.equal(textOfDecimal(add(tenth, parseDecimal('0.20')!)), '0.3')
+    assert.equal(textOfDecimal(multiply(tenth, parseDecimal('-0.1')!)), '-0.01')
     assert.deepEqual([compare(tenth, parseDecimal('0.10')!), compare(tenth, parseDecimal('0.2')!)], [0, -1])
   })
 })

@@ -87,13 +87,13 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
 }
 
 /** A part of a range, and whether it is held whole, from events or from an import, or not. */
-type Part = { range: LackedRange; state: 'missing' | 'imported' | 'events' }
+type StatedRange = { range: LackedRange; state: 'missing' | 'imported' | 'events' }
 
-function split(range: LackedRange, coverage: Coverage): Part[] {
+function split(range: LackedRange, coverage: Coverage): StatedRange[] {
   const { first, height } = coverage
-  const parts: Part[] = []
+  const parts: StatedRange[] = []
   let from: Place = range
-  const cut = (to: bigint, state: Part['state']) => {
+  const cut = (to: bigint, state: StatedRange['state']) => {
     if (to < from.height) return
     parts.push({ range: { ...range, height: from.height, index: from.index, to }, state })
     from = { height: to + 1n, index: 0 }

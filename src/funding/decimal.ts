@@ -65,7 +65,7 @@ export function truncate({ digits, scale }: Decimal): bigint {
 }
 
 /** The decimal as text: no exponent, no plus sign, no zeros at the end of the digits after the point. */
-export function textOf({ digits, scale }: Decimal): string {
+export function textOfDecimal({ digits, scale }: Decimal): string {
   const text = magnitude(digits)
     .toString()
     .padStart(scale + 1, '0')

@@ -9,7 +9,7 @@ import {
   ofInteger,
   parseDecimal,
   subtract,
-  textOf,
+  textOfDecimal,
   truncate,
   ZERO,
 } from './decimal.ts'
@@ -74,7 +74,7 @@ export function fundingPayment(period: PeriodFacts, terms: FundingTerms): Fundin
     rate = terms.lowerBound
     payment = multiply(rate, external)
   }
-  return { fundingPayment: truncate(payment).toString(), fundingRate: textOf(rate) }
+  return { fundingPayment: truncate(payment).toString(), fundingRate: textOfDecimal(rate) }
 }
 
 /** What interest adds to a payment: what the external price would have earned, less the internal one, in its clamps. */

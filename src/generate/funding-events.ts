@@ -1,4 +1,4 @@
-import { divide, ofInteger, textOf } from '../funding/decimal.ts'
+import { divide, ofInteger, textOfDecimal } from '../funding/decimal.ts'
 import type { PricePoint } from '../funding/point-list.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
@@ -55,5 +55,5 @@ export function writeDataPoint(
 
 /** Payment by external TWAP as the core's decimal text. */
 export function fundingRate(payment: bigint, externalTwap: bigint): string {
-  return externalTwap === 0n ? '0' : textOf(divide(ofInteger(payment), ofInteger(externalTwap)))
+  return externalTwap === 0n ? '0' : textOfDecimal(divide(ofInteger(payment), ofInteger(externalTwap)))
 }

@@ -6,7 +6,7 @@ import {
   multiply,
   ofInteger,
   parseDecimal,
-  textOf,
+  textOfDecimal,
   ZERO,
 } from '../../funding/decimal.ts'
 import type { StoreVersion } from '../changes.ts'
@@ -106,15 +106,15 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
       const isAsked = after === null || start < after.start || (start === after.start && seq < after.seq)
       if (!isAsked) continue
       if (payments.length === limit) more = true
-      else payments.push({ start, seq, end, fundingRate: textOf(rate), amount: textOf(amount) })
+      else payments.push({ start, seq, end, fundingRate: textOfDecimal(rate), amount: textOfDecimal(amount) })
     }
     if (rows.length < CHUNK_ROWS) break
   }
   return {
     ...{ position, version, count, firstEnd, lastEnd, payments, more },
-    total: textOf(total),
-    sumOfRates: textOf(sumOfRates),
-    averageRate: count === 0 ? null : textOf(divide(sumOfRates, ofInteger(BigInt(count)))),
+    total: textOfDecimal(total),
+    sumOfRates: textOfDecimal(sumOfRates),
+    averageRate: count === 0 ? null : textOfDecimal(divide(sumOfRates, ofInteger(BigInt(count)))),
     completeFrom: complete?.[0] == null ? null : BigInt(complete[0]),
     missing: missing.least,
   }
