@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLyraClient } from '../client/src/index.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
 
 const MARKET = 'a9'.repeat(32)
 
@@ -161,7 +162,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.ready(signal),
   ],
   [
-    "exportUrl(resource, filters, options): unknown resource 'markets'; allowed: checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments, liquidityProviders",
+    `exportUrl(resource, filters, options): unknown resource 'markets'; allowed: ${RESOURCES.map(({ name }) => name).join(', ')}`,
     // @ts-expect-error
     () => lyra.exportUrl('markets'),
   ],

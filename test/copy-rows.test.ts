@@ -12,6 +12,7 @@ const COPIED = defineTable({
   pruned: null,
   columns: { id: integer(), words: text(), flag: boolean() },
   key: ['id'],
+  spread: 'nowhere',
 })
 
 describe('Rows that are copied', withOwnServer(), () => {

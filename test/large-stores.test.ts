@@ -82,8 +82,8 @@ const naming = (tables: readonly string[]) => {
   return (text: string) => pattern.test(text)
 }
 const namesNumbered = naming(names((spread) => spread === 'market'))
-const namesSpread = naming(names((spread) => spread !== undefined))
-const namesKept = naming([...names((spread) => spread === undefined), 'changes', 'unpublished'])
+const namesSpread = naming(names((spread) => spread !== 'nowhere'))
+const namesKept = naming([...names((spread) => spread === 'nowhere'), 'changes', 'unpublished'])
 
 describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }, () => {
   for (const kind of SERVERS) {
@@ -316,7 +316,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     const expected = await digestStore(store)
     await Promise.all([1, 2, 3].map(() => openStore(store).distribute!()))
     assert.deepEqual(await digestStore(store), expected)
-    for (const { name } of TABLES.filter(({ spread }) => spread !== undefined)) {
+    for (const { name } of TABLES.filter(({ spread }) => spread !== 'nowhere')) {
       const [[bytes]] = (await rowsOf(store, `select cast(pg_relation_size('${name}') as integer)`)) as [
         [number],
       ]

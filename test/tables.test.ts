@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Client } from 'pg'
+import { KEPT } from '../src/resources/kept.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { defineTable, text } from '../src/resources/table.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
+import { SCHEMA as POSTGRES_SCHEMA } from '../src/store/postgres/schema.ts'
+import { madeBy } from '../src/store/schema-version.ts'
+import { SCHEMA as SQLITE_SCHEMA } from '../src/store/sqlite/schema.ts'
 import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/tables.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
@@ -130,6 +134,7 @@ for (const kind of STORE_KINDS) {
         pruned: null,
         columns: { id: text() },
         key: ['id'],
+        spread: 'nowhere',
       })
       const changed = TABLES.map((table) =>
         table.name === 'checkpoints' ? { ...table, keyLength: 1 } : table,
@@ -141,6 +146,14 @@ for (const kind of STORE_KINDS) {
         'undone is not there',
       ])
     })
+  })
+}
+
+for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres: POSTGRES_SCHEMA })) {
+  test(`a step of the schema of ${engine} makes each table that is kept`, () => {
+    for (const { tables } of KEPT)
+      for (const table of tables) assert.doesNotThrow(() => madeBy(schema, table))
+    assert.equal(madeBy(schema, tableOf('market_data')), schema.oldest + 1)
   })
 }
 

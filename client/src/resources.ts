@@ -299,7 +299,7 @@ export type Coverage = {
   }[]
   /** Null where this is all. Above 1000 gaps, imported ranges, or markets in a list, the answer holds the first of them, and `after` with this gives the next ones; lists that have ended are empty then. */
   next: string | null
-  /** How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have. */
+  /** How far old rows have been pruned: by time, by height or by both; null if none have. */
   prunedBefore: {
     timestamp: string | null
     height: string | null

@@ -6,6 +6,7 @@ import type { PruneBound } from '../store/pruning/pruner.ts'
 import { readStore } from '../store/read-store.ts'
 import { readPosition } from '../store/readings/coverage.ts'
 import { type Store, StoreError } from '../store/store.ts'
+import { PRUNED_ROWS } from '../store/tables.ts'
 import { describeBound, type GivenBound, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
@@ -14,7 +15,7 @@ import { progressLines } from './progress.ts'
 
 const NOTES = `
 A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
-service that ingests blocks and answers. Everything else is kept: funding periods, auctions, providers. The space of
+service that ingests blocks and answers. Everything else is kept. The space of
 the deleted rows is reused for new ones; a SQLite file does not shrink. lyra serve --keep does this every hour.`
 
 type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean; json: boolean }
@@ -22,8 +23,8 @@ type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean
 /** `lyra prune`: deletes old rows. */
 export function pruneCommand(): Command {
   return new Command('prune')
-    .summary('delete old data points and checkpoints from a store')
-    .description('Deletes the data points and checkpoints of a store that are older than a time or a block.')
+    .summary(`delete old ${PRUNED_ROWS} from a store`)
+    .description(`Deletes the ${PRUNED_ROWS} of a store that are older than a time or a block.`)
     .addOption(storeOption())
     .addOption(
       new Option(

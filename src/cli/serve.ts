@@ -3,6 +3,7 @@ import { createAllowList } from '../ingest/live/allow-list.ts'
 import { findEventFiles } from '../records/event-paths.ts'
 import type { RunningService } from '../service/service.ts'
 import type { ServeSettings } from '../service/settings.ts'
+import { PRUNED_ROWS } from '../store/tables.ts'
 import { parseAge } from './bound.ts'
 import {
   addressLike,
@@ -150,7 +151,7 @@ export function serveCommand(): Command {
         .argParser(integerBetween(0, 1_000_000_000)),
     )
     .addOption(
-      new Option('--keep <age>', 'delete data points and checkpoints that are older, every hour: 90d, 36h')
+      new Option('--keep <age>', `delete ${PRUNED_ROWS} that are older, every hour: 90d, 36h`)
         .env('LYRA_KEEP')
         .default(null, 'all are kept')
         .argParser(parseAge),

@@ -31,16 +31,14 @@ import type { Table } from './table.ts'
 export type Kept = {
   /** What it is called where blocks are said to lack it; the name of its resource, if it has one. */
   name: string
-  /**
-   * The step of the schema that brought it, counted from that of 0.2.0: blocks that an older store holds lack it, and the
-   * store says so from its upgrade on (store/schema-version.ts).
-   */
-  since: number
   /** How its rows are served; null if others are made of them. */
   resource: Resource | null
   /** The events that it is made from. */
   arrivals: readonly Arrival[]
-  /** Where its rows stand, in the order in which they are written. */
+  /**
+   * Where its rows stand, in the order in which they are written. Blocks that an older store holds lack what a later step of
+   * the schema has made the first of them for, and the store says so from its upgrade on (store/schema-version.ts).
+   */
   tables: readonly Table[]
 }
 
@@ -50,37 +48,32 @@ export type Kept = {
 export const KEPT: readonly Kept[] = [
   {
     name: 'checkpoints',
-    since: 0,
     resource: checkpoints,
     arrivals: [checkpointArrival],
     tables: [checkpointTable],
   },
   {
     name: 'fundingPeriods',
-    since: 0,
     resource: fundingPeriods,
     arrivals: [fundingPeriodArrival],
     tables: [fundingPeriodTable],
   },
   {
     name: 'fundingPeriodDataPoints',
-    since: 0,
     resource: fundingPeriodDataPoints,
     arrivals: [dataPointArrival],
     tables: [dataPointTable, periodSpanTable, blockSpanTable, importedSpanTable, seriesTable],
   },
-  { name: 'auctions', since: 0, resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
+  { name: 'auctions', resource: null, arrivals: [auctionArrival], tables: [auctionTable] },
   {
     name: 'instruments',
-    since: 0,
     resource: instruments,
     arrivals: [instrumentArrival, assetArrival],
     tables: [instrumentTable, assetTable],
   },
-  { name: 'marketData', since: 1, resource: null, arrivals: [marketDataArrival], tables: [marketDataTable] },
+  { name: 'marketData', resource: null, arrivals: [marketDataArrival], tables: [marketDataTable] },
   {
     name: 'liquidityProviders',
-    since: 0,
     resource: liquidityProviders,
     arrivals: [provisionArrival],
     tables: [provisionTable, providerListTable, providerTable],

@@ -100,5 +100,6 @@ export const marketSummaries = defineResource({
       form: 'integer',
     },
   ],
+  rowsStay: false,
   coverage: 'count',
 })

@@ -74,7 +74,7 @@ type Description = {
   /** The node, field by field. */
   fields: readonly Field[]
   /** Whether a row stays as it came, until it is pruned: exports that are continued write it once. */
-  rowsStay?: true
+  rowsStay: boolean
   /** The fields that exports put first, where their columns do not stand in the order of the node. */
   exportFirst?: readonly string[]
   coverage: CoverageForm

@@ -54,9 +54,9 @@ export type Table<Row extends TableRow = TableRow> = {
   onlyIfDifferent?: true
   /**
    * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
-   * joined with them. The first machine alone holds the table where nothing is said.
+   * joined with them; or `nowhere`: the first machine alone holds the table.
    */
-  spread?: 'market' | 'market_id' | 'everywhere'
+  spread: 'market' | 'market_id' | 'everywhere' | 'nowhere'
   /** What is wrong with a row whose values are right one by one. */
   faultsOf?: (row: TextRow) => string[]
   /** Never there: the type of the rows. */

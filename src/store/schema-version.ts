@@ -1,4 +1,5 @@
 import { KEPT } from '../resources/kept.ts'
+import type { Table } from '../resources/table.ts'
 import { type Store, StoreError } from './store.ts'
 import type { Steps } from './writing/steps.ts'
 
@@ -23,6 +24,18 @@ export function stepsFrom({ oldest, steps }: Schema, version: number): readonly 
   return version === 0 ? steps : steps.slice(version - oldest + 1)
 }
 
+/**
+ * The version whose step makes a table.
+ *
+ * @throws {TypeError} if none does.
+ */
+export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
+  const made = new RegExp(`create table ${name}\\s`)
+  const step = steps.findIndex((text) => made.test(text))
+  if (step < 0) throw new TypeError(`no step of the schema makes the table ${name}`)
+  return oldest + step
+}
+
 /** All runs of blocks that are held lack something, up to the last one's end. */
 const NOTE_LACK = `
   insert into kept_from
@@ -34,8 +47,8 @@ const NOTE_LACK = `
   ) as starts`
 
 /** Notes what the blocks of a store of a version lack, once its schema is brought up to date: event files bring it. */
-export function* noteLacks({ oldest }: Schema, version: number): Steps {
-  const added = KEPT.filter(({ since }) => version !== 0 && since > version - oldest)
+export function* noteLacks(schema: Schema, version: number): Steps {
+  const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_LACK, values: added.map(({ name }) => [name]) }
 }
 

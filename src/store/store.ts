@@ -56,7 +56,7 @@ export type Holdings = HeldRows & {
 }
 
 /**
- * How far data points and checkpoints have been pruned: those of an earlier time (Unix nanoseconds), those of
+ * How far rows have been pruned: those of an earlier time (Unix nanoseconds), those of
  * a lower height; null where never by that measure. Rows of before may have come since, with a gap that was
  * filled.
  */

@@ -7,6 +7,7 @@ import {
   natural,
   oneOf,
   orNull,
+  type PruneColumns,
   place,
   type Table,
   text,
@@ -17,7 +18,7 @@ export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/tab
 /** A value of any column, as text; null where there is none. */
 export type TextCell = string | null
 
-const TRAITS = { counted: null, pruned: null }
+const TRAITS = { counted: null, pruned: null, spread: 'nowhere' } as const
 
 /** Every table that holds what a store holds; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
@@ -68,6 +69,25 @@ export const TABLES: readonly Table[] = [
     key: ['id'],
   }),
 ]
+
+/** A table with rows that are pruned. */
+export type PrunedTable = Table & { pruned: PruneColumns; counted: string }
+
+/** @throws {TypeError} for a table whose deleted rows nobody could report. */
+export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): table is PrunedTable => {
+  if (table.pruned !== null && table.counted === null)
+    throw new TypeError(`${table.name}: its rows are pruned, and no report counts them`)
+  return table.pruned !== null
+})
+
+/** What reports call some rows, in words: `funding period data points`. */
+export const wordsOfCounted = (counted: string): string =>
+  counted.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+/** The rows that are pruned, in words. */
+export const PRUNED_ROWS = new Intl.ListFormat('en').format(
+  PRUNED_TABLES.map(({ counted }) => wordsOfCounted(counted)),
+)
 
 const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
 

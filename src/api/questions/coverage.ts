@@ -80,8 +80,7 @@ export const COVERAGE_SCHEMA = closedObject({
     },
     prunedBefore: {
       ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
-      description:
-        'How far old data points and checkpoints have been pruned: by time, by height, by both; null where none have.',
+      description: 'How far old rows have been pruned: by time, by height or by both; null if none have.',
     },
   }),
 })

@@ -6,4 +6,5 @@ export const checkpointTable = defineTable({
   pruned: { time: 'block_timestamp', height: 'at_block' },
   columns: { at_block: natural(), hash: text(), block_hash: text(), block_timestamp: integer(), ...place },
   key: ['at_block', 'hash'],
+  spread: 'nowhere',
 })

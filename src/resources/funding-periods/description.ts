@@ -76,5 +76,6 @@ export const fundingPeriods = defineResource({
       ifNull: 'left out',
     },
   ],
+  rowsStay: false,
   coverage: 'times by market',
 })

@@ -170,5 +170,6 @@ export const instruments = defineResource({
       },
     },
   ],
+  rowsStay: false,
   coverage: 'count',
 })

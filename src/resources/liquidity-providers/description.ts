@@ -113,5 +113,6 @@ export const liquidityProviders = defineResource({
       },
     },
   ],
+  rowsStay: false,
   coverage: 'blocks by market',
 })

@@ -44,7 +44,7 @@ const READ_DOWN = `
 /** What is wrong with the cluster that a store is spread over; null where it is spread over none. */
 export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
   if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
-  const names = TABLES.filter(({ spread }) => spread !== undefined).map(({ name }) => name)
+  const names = TABLES.filter(({ spread }) => spread !== 'nowhere').map(({ name }) => name)
   const local = await rowsOf(client, READ_LOCAL, [names.join(' '), schema])
   const down = await rowsOf(client, READ_DOWN)
   return {

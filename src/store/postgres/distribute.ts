@@ -16,9 +16,9 @@ const HAS_LOCAL_ROWS = 'select (pg_relation_size($1::regclass) > 0)::int'
 const LOCK = 'select pg_advisory_lock(hashtextextended($1, 0))'
 const TRY_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0))::int'
 
-type SpreadTable = Table & { spread: NonNullable<Table['spread']> }
+type SpreadTable = Table & { spread: Exclude<Table['spread'], 'nowhere'> }
 
-const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== undefined)
+const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== 'nowhere')
 
 /**
  * Spreads the tables over a Citus cluster, by market, with the rows that they hold; does nothing for those that are spread

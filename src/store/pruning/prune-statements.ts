@@ -1,10 +1,10 @@
 import { MIN_INT64 } from '../../domain/integers.ts'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
 import type { KeyValue } from '../../resources/resource.ts'
-import type { PruneColumns, Table } from '../../resources/table.ts'
+import type { Table } from '../../resources/table.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { SeriesRun } from '../readings/counted-points.ts'
-import { rangeClauses } from '../tables.ts'
+import { type PrunedTable, rangeClauses } from '../tables.ts'
 import type { Values, WriteStep } from '../writing/steps.ts'
 import type { PointKey, PruneBound, RowKey } from './pruner.ts'
 
@@ -25,9 +25,6 @@ export function noteBound({ by, before }: PruneBound): WriteStep {
     values: [[before]],
   }
 }
-
-/** A table with rows that are pruned. */
-export type PrunedTable = Table & { pruned: PruneColumns }
 
 /** The keys of the next old rows of a table after a key, up to `limit`. */
 export function oldKeys(

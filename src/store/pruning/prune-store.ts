@@ -3,7 +3,7 @@ import { dataPointTable } from '../../resources/funding-period-data-points/table
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import type { Store } from '../store.ts'
-import { TABLES, type Table } from '../tables.ts'
+import { PRUNED_TABLES, type PrunedTable, wordsOfCounted } from '../tables.ts'
 import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import {
@@ -14,7 +14,6 @@ import {
   nextPoints,
   noteBound,
   oldKeys,
-  type PrunedTable,
   READ_MARKET_IDS,
   READ_RUNNING,
   type RunningPeriod,
@@ -31,16 +30,10 @@ const LEAST_WAIT_MS = 5
 /** How many rows have been deleted, by what reports call them: `fundingPeriodDataPoints`. */
 export type PruneReport = Record<string, number>
 
-const PRUNED = TABLES.filter((table): table is PrunedTable => table.pruned !== null)
-
-/** What reports call the rows of a table. */
-const reportName = ({ counted, name }: Table) => counted ?? name
-
 /** `11 checkpoints, 749 funding period data points` */
 export function describePruned(report: PruneReport): string {
-  const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return Object.entries(report)
-    .map(([name, rows]) => `${rows.toLocaleString('en')} ${words(name)}`)
+    .map(([name, rows]) => `${rows.toLocaleString('en')} ${wordsOfCounted(name)}`)
     .join(', ')
 }
 
@@ -67,9 +60,9 @@ export async function pruneStore(
   bound: PruneBound,
   { signal, isDryRun = false, onProgress }: PruneOptions = {},
 ): Promise<PruneReport> {
-  const report: PruneReport = Object.fromEntries(PRUNED.map((table) => [reportName(table), 0]))
+  const report: PruneReport = Object.fromEntries(PRUNED_TABLES.map(({ counted }) => [counted, 0]))
   async function walk<Key>(
-    table: Table,
+    counted: string,
     prune: (after: Key | null) => Promise<PrunedChunk<Key>>,
   ): Promise<void> {
     let after: Key | null = null
@@ -79,22 +72,22 @@ export async function pruneStore(
       const { rows, last }: PrunedChunk<Key> = await prune(after)
       after = last
       if (rows === 0) continue
-      report[reportName(table)]! += rows
+      report[counted]! += rows
       onProgress?.(report)
       await sleep(isDryRun ? 0 : Math.max(LEAST_WAIT_MS, performance.now() - startedAt))
     } while (after !== null)
   }
 
   await withOpen(store.openPruner(), async (pruner) => {
-    for (const table of PRUNED) {
+    for (const table of PRUNED_TABLES) {
       if (table === dataPointTable) continue
-      await walk<RowKey>(table, (after) => pruneRows(pruner, table, bound, after, isDryRun))
+      await walk<RowKey>(table.counted, (after) => pruneRows(pruner, table, bound, after, isDryRun))
     }
     for (const [number, marketId] of await pruner.read({ text: READ_MARKET_IDS, values: [] })) {
       const running = await runningPeriod(pruner, String(marketId))
       for (const source of SOURCES) {
         const run = { market: BigInt(number!), source }
-        await walk<PointKey>(dataPointTable, (after) =>
+        await walk<PointKey>(dataPointTable.counted!, (after) =>
           prunePoints(pruner, bound, running, run, after, isDryRun),
         )
       }
