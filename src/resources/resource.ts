@@ -1,20 +1,13 @@
 import type { CursorCodec } from './cursor-codec.ts'
 import { type Field, nodeWriter } from './field.ts'
 import type { FilterName, Key, KeyColumn, Row, Selection } from './row.ts'
+import type { RowType, Table } from './table.ts'
 
 export type { FilterName, Key, KeyColumn, KeyType, KeyValue, Row, Selection } from './row.ts'
 export { FILTER_COLUMNS } from './row.ts'
 
-/**
- * A column of a row: integers of 64 bits, which are read as text (they go beyond what a JavaScript number holds); small
- * ones; short texts on one line that are never empty (numbers, ids), digits among them as the table holds them
- * (store/tables.ts); hashes, which are never null, and nearly always on one line, but may be any text; JSON that is
- * answered, on one long line; any texts.
- */
-export type RowColumn = {
-  name: string
-  type: 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'json' | 'text'
-}
+/** A column of a row, and how its values are read. */
+export type RowColumn = { name: string; type: RowType }
 
 /** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
 export type Storage = {
@@ -47,6 +40,12 @@ export type Storage = {
 /** What a resource is called: in answers, streams, exports, the client. */
 export type ResourceName = string
 
+/** As {@link Storage}, with columns of a table by their names alone. */
+type DescribedStorage = Omit<Storage, 'table' | 'columns'> & {
+  table: Table | string
+  columns: readonly (string | RowColumn)[]
+}
+
 /** A resource as it is described; {@link defineResource} adds what follows. */
 type Description = {
   name: ResourceName
@@ -70,7 +69,7 @@ type Description = {
   needsFilter: boolean
   /** Whether requests may restrict the first key column to a range of times. */
   dateRange: boolean
-  storage: Storage
+  storage: DescribedStorage
   /** The node, field by field. */
   fields: readonly Field[]
   /** Whether a row stays as it came, until it is pruned: exports that are continued write it once. */
@@ -95,7 +94,8 @@ export type CoverageForm =
  * One of the resources served: everything that the stages between the database and the client need to know of it.
  * What its rows are made from, and its tables, stand beside its description.
  */
-export type Resource = Description & {
+export type Resource = Omit<Description, 'storage'> & {
+  storage: Storage
   /** `funding-period-data-points`: its name in paths and on the command line. */
   kebabName: string
   /** Writes a row as the API's JSON. */
@@ -105,19 +105,32 @@ export type Resource = Description & {
 /**
  * Makes a resource of its description.
  *
- * @throws {TypeError} for a description that names a column which rows do not have.
+ * @throws {TypeError} for a description that names a column which its table or its rows do not have.
  */
 export function defineResource(description: Description): Resource {
-  const { name, key, fields, storage } = description
+  const { name, key, fields } = description
+  const storage = storageOf(description)
   const columns = storage.columns.map((column) => column.name)
   for (const [index, { column }] of key.entries()) {
     if (columns[index] !== column) throw new TypeError(`${name}: a row begins with its key, ${column} here`)
   }
   return {
     ...description,
+    storage,
     kebabName: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     node: nodeWriter(fields, columns),
   }
+}
+
+function storageOf({ name, storage }: Description): Storage {
+  const { table } = storage
+  const columns = storage.columns.map((column): RowColumn => {
+    if (typeof column !== 'string') return column
+    const found = typeof table === 'string' ? undefined : table.columns.find((other) => other.name === column)
+    if (found === undefined) throw new TypeError(`${name}: its table has no column ${column}`)
+    return { name: column, type: found.rowType }
+  })
+  return { ...storage, table: typeof table === 'string' ? table : table.name, columns }
 }
 
 /** What a resource is called in a sentence: `funding period data points`. */

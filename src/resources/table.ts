@@ -11,6 +11,13 @@ export type Cell = bigint | number | string | boolean | null
 export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 
 /**
+ * How a column's values are read for the rows of a resource: integers of 64 bits as text (they go beyond what a JavaScript
+ * number holds); small ones; digits as text; short texts on one line that are never empty (numbers, ids); hashes, which are
+ * never null, and nearly always on one line, but may be any text; JSON that is answered, on one long line; any texts.
+ */
+export type RowType = 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'json' | 'text'
+
+/**
  * Which of two values of a row stands: that of the newer event, that of the earliest one, the least, the greatest,
  * their sum, or always the one given.
  */
@@ -19,6 +26,7 @@ export type MergeRule = 'newer' | 'earliest' | 'least' | 'greatest' | 'sum' | 'g
 /** A column of values of a type. */
 export type Column<Value extends Cell = Cell> = {
   type: ColumnType
+  rowType: RowType
   merge: MergeRule
   /** Whether a value that is not null, as text, is one that Lyra writes. */
   isRight: (value: string) => boolean
@@ -95,46 +103,62 @@ export function defineTable<const Of extends Columns>({
 
 /** Makes columns of a type; which values are right is to be said for each kind of them. */
 const columnsOf =
-  <Value extends Cell>(type: ColumnType, isRight: Column['isRight']) =>
-  (merge: MergeRule = 'newer'): Column<Value> => ({ type, merge, isRight })
+  <Value extends Cell>(type: ColumnType, rowType: RowType, isRight: Column['isRight']) =>
+  (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight })
 
 const isLowerCase = (value: string) => value === value.toLowerCase()
 
 const isBetween = (least: number, most: number) => (value: string) =>
   /^-?\d+$/.test(value) && Number(value) >= least && Number(value) <= most
 
-export const integer = columnsOf<bigint>('integer', () => true)
+export const integer = columnsOf<bigint>('integer', 'int64', () => true)
 
 /** An integer from 0 on. */
-export const natural = columnsOf<bigint>('integer', (value) => /^\d+$/.test(value))
+export const natural = columnsOf<bigint>('integer', 'int64', (value) => /^\d+$/.test(value))
 
-export const positive = columnsOf<bigint>('integer', (value) => /^[1-9]\d*$/.test(value))
+export const positive = columnsOf<bigint>('integer', 'int64', (value) => /^[1-9]\d*$/.test(value))
 
 /** An integer of a small range. */
 export const small = (least: number, most: number, merge?: MergeRule): Column<number> =>
-  columnsOf<number>('integer', isBetween(least, most))(merge)
+  columnsOf<number>('integer', 'small', isBetween(least, most))(merge)
 
 /** The number that a store has for a market; in a batch the market's id, which is replaced when the row is written. */
-export const marketNumber = columnsOf<bigint | string>('integer', () => true)
+export const marketNumber = columnsOf<bigint | string>('integer', 'int64', () => true)
 
-export const marketId = columnsOf<string>('text', (value) => MARKET_ID.test(value) && isLowerCase(value))
-export const partyId = columnsOf<string>('text', (value) => PARTY_ID.test(value) && isLowerCase(value))
-export const lowerCase = columnsOf<string>('text', isLowerCase)
-export const text = columnsOf<string>('text', () => true)
+export const marketId = columnsOf<string>(
+  'text',
+  'line',
+  (value) => MARKET_ID.test(value) && isLowerCase(value),
+)
+export const partyId = columnsOf<string>(
+  'text',
+  'line',
+  (value) => PARTY_ID.test(value) && isLowerCase(value),
+)
+export const lowerCase = columnsOf<string>('text', 'line', isLowerCase)
+export const text = columnsOf<string>('text', 'text', () => true)
+
+/** A short text on one line that is never empty. */
+export const line = columnsOf<string>('text', 'line', (value) => value !== '' && !value.includes('\n'))
+
+export const hash = columnsOf<string>('text', 'hash', () => true)
+
+/** JSON that is answered as it stands. */
+export const json = columnsOf<string>('text', 'json', () => true)
 
 /** An integer from 0 on that may be beyond 64 bits, signed. */
-export const naturalText = columnsOf<string>('text', (value) => /^\d+$/.test(value))
+export const naturalText = columnsOf<string>('text', 'line', (value) => /^\d+$/.test(value))
 
 /** One of some words. */
 export const oneOf = (...words: readonly string[]): Column<string> =>
-  columnsOf<string>('text', (value) => words.includes(value))()
+  columnsOf<string>('text', 'line', (value) => words.includes(value))()
 
 /** A decimal number as the core writes it. */
 export const decimal = ({ orEmpty = false } = {}): Column<string> =>
-  columnsOf<string>('text', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
-export const digits = columnsOf<string>('digits', (value) => DECIMAL.test(value))
+  columnsOf<string>('text', 'line', (value) => (orEmpty && value === '') || DECIMAL.test(value))()
+export const digits = columnsOf<string>('digits', 'digits', (value) => DECIMAL.test(value))
 
-export const boolean = columnsOf<boolean>('boolean', isBetween(0, 1))
+export const boolean = columnsOf<boolean>('boolean', 'small', isBetween(0, 1))
 
 /** A column that may have no value. */
 export const orNull = <Value extends Cell>(column: Column<Value>): Column<Value | null> =>

@@ -1,5 +1,6 @@
 import { defineResource, type KeyColumn } from '../resource.ts'
 import { textCursor } from '../text-cursor.ts'
+import { checkpointTable } from './table.ts'
 
 const key: readonly KeyColumn[] = [
   { column: 'at_block', type: 'uint64' },
@@ -22,12 +23,8 @@ export const checkpoints = defineResource({
   needsFilter: false,
   dateRange: false,
   storage: {
-    table: 'checkpoints',
-    columns: [
-      { name: 'at_block', type: 'int64' },
-      { name: 'hash', type: 'hash' },
-      { name: 'block_hash', type: 'hash' },
-    ],
+    table: checkpointTable,
+    columns: ['at_block', 'hash', 'block_hash'],
     arrivals: 'all rows',
   },
   fields: [

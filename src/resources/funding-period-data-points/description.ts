@@ -1,5 +1,6 @@
 import { defineResource } from '../resource.ts'
 import { pointCursor } from './cursor.ts'
+import { dataPointTable } from './table.ts'
 
 /** `FundingPeriodDataPoint.Source` by number. */
 export const SOURCES = ['SOURCE_UNSPECIFIED', 'SOURCE_EXTERNAL', 'SOURCE_INTERNAL'] as const
@@ -24,14 +25,8 @@ export const fundingPeriodDataPoints = defineResource({
   needsFilter: false,
   dateRange: true,
   storage: {
-    table: 'funding_period_data_points',
-    columns: [
-      { name: 'timestamp', type: 'int64' },
-      { name: 'seq', type: 'int64' },
-      { name: 'source', type: 'small' },
-      { name: 'price', type: 'digits' },
-      { name: 'twap', type: 'digits' },
-    ],
+    table: dataPointTable,
+    columns: ['timestamp', 'seq', 'source', 'price', 'twap'],
     scopeBy: 'number',
     // Real markets have one external point to dozens or hundreds of internal ones, and an oracle may be silent for
     // months. With the source in front of the key, a page of one source reads that source's rows alone.

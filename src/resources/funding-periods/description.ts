@@ -1,5 +1,6 @@
 import { defineResource, type KeyColumn } from '../resource.ts'
 import { textCursor } from '../text-cursor.ts'
+import { fundingPeriodTable } from './table.ts'
 
 const key: readonly KeyColumn[] = [
   { column: 'start_timestamp', type: 'int64' },
@@ -22,15 +23,15 @@ export const fundingPeriods = defineResource({
   needsFilter: false,
   dateRange: true,
   storage: {
-    table: 'funding_periods',
+    table: fundingPeriodTable,
     columns: [
-      { name: 'start_timestamp', type: 'int64' },
-      { name: 'seq', type: 'int64' },
-      { name: 'end_timestamp', type: 'int64' },
-      { name: 'funding_payment', type: 'line' },
-      { name: 'funding_rate', type: 'line' },
-      { name: 'internal_twap', type: 'line' },
-      { name: 'external_twap', type: 'line' },
+      'start_timestamp',
+      'seq',
+      'end_timestamp',
+      'funding_payment',
+      'funding_rate',
+      'internal_twap',
+      'external_twap',
     ],
     scopeBy: 'id',
     arrivals: 'all rows',

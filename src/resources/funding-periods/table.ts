@@ -1,4 +1,4 @@
-import { decimal, defineTable, integer, marketId, natural, orNull, place, small, text } from '../table.ts'
+import { decimal, defineTable, integer, line, marketId, natural, orNull, place, small } from '../table.ts'
 
 /** The start is the earliest event's, all else the latest's. Before the points, whose series depend on it. */
 export const fundingPeriodTable = defineTable({
@@ -12,8 +12,8 @@ export const fundingPeriodTable = defineTable({
     start_height: natural('earliest'),
     start_index: small(0, 2 ** 31 - 1, 'earliest'),
     end_timestamp: orNull(integer()),
-    funding_payment: orNull(text()),
-    funding_rate: orNull(text()),
+    funding_payment: orNull(line()),
+    funding_rate: orNull(line()),
     internal_twap: orNull(decimal()),
     external_twap: orNull(decimal()),
     ...place,

@@ -1,5 +1,6 @@
 import { defineResource, type KeyColumn } from '../resource.ts'
 import { textCursor } from '../text-cursor.ts'
+import { providerTable } from './table.ts'
 
 const key: readonly KeyColumn[] = [
   { column: 'market_id', type: 'id', filter: 'marketId' },
@@ -22,13 +23,8 @@ export const liquidityProviders = defineResource({
   needsFilter: true,
   dateRange: false,
   storage: {
-    table: 'liquidity_providers',
-    columns: [
-      { name: 'market_id', type: 'line' },
-      { name: 'party_id', type: 'line' },
-      { name: 'fee_share', type: 'json' },
-      { name: 'sla', type: 'json' },
-    ],
+    table: providerTable,
+    columns: ['market_id', 'party_id', 'fee_share', 'sla'],
     // Of a party with a live provision on the market: active, undeployed, pending (docs/events.md).
     condition: `exists (
       select 1 from liquidity_provisions

@@ -1,5 +1,6 @@
 import {
   defineTable,
+  json,
   lowerCase,
   marketId,
   orNull,
@@ -7,7 +8,6 @@ import {
   place,
   small,
   type TextRow,
-  text,
 } from '../table.ts'
 
 export const provisionTable = defineTable({
@@ -40,7 +40,7 @@ export const providerTable = defineTable({
   name: 'liquidity_providers',
   counted: 'liquidityProviders',
   pruned: null,
-  columns: { market_id: marketId(), party_id: partyId(), fee_share: text(), sla: orNull(text()), ...place },
+  columns: { market_id: marketId(), party_id: partyId(), fee_share: json(), sla: orNull(json()), ...place },
   key: ['market_id', 'party_id'],
   onlyIfDifferent: true,
   spread: 'market_id',

@@ -63,7 +63,9 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
         }
       }
       if (span === undefined)
-        throw new TypeError(`${resource.name}: no table says the times of a market's rows`)
+        throw new TypeError(
+          `${resource.name}: no table says the times of a market's rows: name the market by its id, or keep spans`,
+        )
       return {
         ...times,
         text: `
