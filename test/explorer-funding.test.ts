@@ -9,7 +9,7 @@ import { formatRate, groupDigits } from '../web/src/figures/format-figure.ts'
 import { formatTime } from '../web/src/figures/format-time.ts'
 import { annualised, cumulative, dueWithin, readPeriod, whoPays } from '../web/src/periods/period.ts'
 import { momentsOf, readSeries } from '../web/src/series/series.ts'
-import { eventually } from './fixtures/browser.ts'
+import { eventually, eventuallyIs } from './fixtures/browser.ts'
 import {
   BTC,
   cellsOf,
@@ -116,6 +116,29 @@ describe("the explorer's funding", () => {
         .getByText(`began ${formatTime(periods.at(-1)!.start)} UTC; periods are not regular`)
         .waitFor()
       for (const colour of ['longs', 'shorts']) assert.ok(await isDrawn(page, 'rates', colour), colour)
+    })
+
+    await t.test('what a position of any size received or paid in the range, in money', async () => {
+      const sum = paid.reduce((total, { fundingPayment }) => total - BigInt(fundingPayment!), 0n)
+      const shown = (total: bigint) => formatAmountWithUnit(`${total}`, USD, { signed: true })
+      assert.equal(await exactFigure(page, 'position-total'), `${sum}`)
+      assert.equal(await figure(page, 'position-total'), shown(sum))
+      const size = page.getByLabel(/^Position of/)
+      for (const units of [-20n, 3n]) {
+        await size.fill(`${units}`)
+        await size.press('Enter')
+        await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum * units}`)
+        assert.equal(await figure(page, 'position-total'), shown(sum * units))
+        assert.ok(page.url().includes(`units=${units}`), page.url())
+        const text = await page.locator('.now-figures').innerText()
+        assert.match(text, sum * units < 0n ? /paid for \d+ periods/ : /received for \d+ periods/)
+      }
+      await size.fill('many')
+      await size.press('Enter')
+      assert.equal(await exactFigure(page, 'position-total'), `${sum * 3n}`)
+      await size.fill('1')
+      await size.press('Enter')
+      await eventuallyIs(() => exactFigure(page, 'position-total'), `${sum}`)
     })
 
     await t.test('every period in the table: rates and payments equal the events, all of them', async () => {

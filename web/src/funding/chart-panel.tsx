@@ -1,14 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Bar } from '../charts/draw.ts'
 import type { Unit } from '../figures/amount.ts'
+import { useNarrow } from '../parts/narrow.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
 import { type ChartName, type Charts, createCharts, type FundingData } from './charts.ts'
 import { readingAt } from './reading.ts'
 import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
-
-const NARROW_PX = 640
 
 const KEYS_TEXT =
   'Left and right arrows go from point to point, with Shift they move the range; plus and minus zoom; Home and End go to the first and the last point; Escape points at none.'
@@ -176,15 +175,4 @@ export function ChartPanel({
 function shownIndexes(data: FundingData | null, { from, to }: Range): [number, number] {
   const moments = data?.moments ?? []
   return [lastAtOrBefore(moments, from - 1n) + 1, lastAtOrBefore(moments, to - 1n)]
-}
-
-function useNarrow(): boolean {
-  const query = useRef(matchMedia(`(max-width: ${NARROW_PX}px)`))
-  const [narrow, setNarrow] = useState(query.current.matches)
-  useEffect(() => {
-    const change = ({ matches }: MediaQueryListEvent) => setNarrow(matches)
-    query.current.addEventListener('change', change)
-    return () => query.current.removeEventListener('change', change)
-  }, [])
-  return narrow
 }

@@ -6,6 +6,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
+import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
 import { within } from '../periods/period.ts'
@@ -24,6 +25,7 @@ import { Nearest } from './nearest.tsx'
 import { NowFigures } from './now-figures.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
+import { PositionPayments } from './position-payments.tsx'
 import { RangeBar } from './range-bar.tsx'
 import { BAR_KINDS, type BarKind, barsOf, barValues, readingAt } from './reading.ts'
 import { Readout } from './readout.tsx'
@@ -81,6 +83,15 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
     data !== null && !series.loading && !data.moments.some((moment) => isWithin(moment, data, range))
   const reading = data === null ? null : readingAt(data.moments, data.periods, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
+  const narrow = useNarrow()
+  const position = (
+    <PositionPayments
+      marketId={marketId}
+      range={range}
+      unit={unit}
+      version={`${list.length} ${list.at(-1)?.seq ?? ''}`}
+    />
+  )
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to).slice(0, 16)} UTC`
   return (
     <>
@@ -94,7 +105,9 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             estimate={estimate.data}
             unit={unit}
             last={last}
-          />
+          >
+            {!narrow && position}
+          </NowFigures>
         )}
       </section>
       <RangeBar range={range} held={held} last={last} onSpan={follow} onRange={(next) => look(next, true)}>
@@ -161,6 +174,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             }
           />
         </div>
+        {narrow && position}
         {data !== null && <ChartNotes data={data} range={range} why={why} />}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}

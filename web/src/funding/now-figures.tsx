@@ -32,10 +32,11 @@ export type NowFiguresProps = {
   unit: Unit | null
   /** The time of the last block, Unix nanoseconds. */
   last: bigint
+  children: ComponentChildren
 }
 
 /** How funding runs: what the running period would pay, what the last one paid, and what all that are shown did. */
-export function NowFigures({ periods, range, estimate, unit, last }: NowFiguresProps) {
+export function NowFigures({ periods, range, estimate, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
   const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
@@ -62,11 +63,12 @@ export function NowFigures({ periods, range, estimate, unit, last }: NowFiguresP
       >
         {due.length > 0 && <Mean periods={due} />}
       </Figure>
+      {children}
     </div>
   )
 }
 
-type RunningProps = Omit<NowFiguresProps, 'range' | 'periods'> & {
+type RunningProps = Omit<NowFiguresProps, 'range' | 'periods' | 'children'> & {
   periods: readonly Period[]
   running: Period | null
 }

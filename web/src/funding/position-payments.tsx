@@ -1,0 +1,92 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Unit } from '../figures/amount.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { param, setParams } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import type { Range } from '../series/series.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+
+/** A range that changes quickly, as when it is dragged, is asked for once it rests, milliseconds. */
+const REST_MS = 200
+
+/** What the API takes as the size of a position. */
+const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
+
+export type PositionPaymentsProps = {
+  marketId: string
+  range: Range
+  unit: Unit | null
+  /** Changes when there may be new payments. */
+  version: string
+}
+
+/** What a position of a chosen size received or paid for the periods that ended in the shown range. */
+export function PositionPayments({ marketId, range, unit, version }: PositionPaymentsProps) {
+  const given = param('units') ?? '1'
+  const units = UNITS.test(given) ? given : '1'
+  const { from, to } = useRested(range)
+  const { data, error } = useQuery(
+    `${marketId} ${from} ${to} ${units} ${version}`,
+    (signal) => lyra.fundingPayments(marketId, { from, to, units, first: 1, signal }),
+    { keep: true },
+  )
+  return (
+    <div class="figure">
+      <label class="figure-name">
+        Position of{' '}
+        <input
+          class="units"
+          key={units}
+          defaultValue={units}
+          title="Units of the position: a decimal number, negative for a short position"
+          pattern={UNITS.source}
+          inputMode="decimal"
+          spellcheck={false}
+          autocomplete="off"
+          onChange={({ currentTarget }) => {
+            const text = currentTarget.value.trim().replaceAll(',', '')
+            if (UNITS.test(text)) setParams({ units: text === '1' ? null : text })
+            else currentTarget.reportValidity()
+          }}
+        />{' '}
+        units, this range
+      </label>
+      {data === null || data.count === 0 ? (
+        <span class="figure-more none">{describeNone(data !== null, error)}</span>
+      ) : (
+        <>
+          <span class="figure-value">
+            <Amount text={data.total} unit={unit} signed name="position-total" />
+          </span>
+          <span class="figure-more">
+            {data.total.startsWith('-') ? 'paid' : 'received'} for {groupDigits(`${data.count}`)}{' '}
+            {data.count === 1 ? 'period' : 'periods'}
+          </span>
+          {data.missing.length > 0 && (
+            <span class="figure-more">
+              {groupDigits(`${data.missing.length}`)}{' '}
+              {data.missing.length === 1 ? 'period is' : 'periods are'} missing
+            </span>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+function describeNone(hasAnswer: boolean, error: Error | null): string {
+  if (hasAnswer) return 'no period that was paid ended in this range'
+  return error === null ? '' : `unknown: ${error.message}`
+}
+
+/** The range once it has not changed for a moment. */
+function useRested({ from, to }: Range): Range {
+  const [rested, setRested] = useState({ from, to })
+  useEffect(() => {
+    if (rested.from === from && rested.to === to) return
+    const timer = setTimeout(() => setRested({ from, to }), REST_MS)
+    return () => clearTimeout(timer)
+  }, [from, to, rested])
+  return rested
+}
