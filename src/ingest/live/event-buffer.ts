@@ -25,7 +25,8 @@ const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 /** How long a write waits before it is tried again where the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000
 
-const REWRITE_BYTES = 1024 * 1024
+/** Bytes that are read or written again at a time. */
+const PIECE_BYTES = 1024 * 1024
 
 /** What the core sends is its operator's alone. */
 export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
@@ -201,12 +202,12 @@ export class EventBuffer {
    * The next piece from a position on; waits for one where there is none. Null once the buffer is closed and
    * `signal` is aborted.
    */
-  async read(from: BufferPosition, maxBytes: number, signal: AbortSignal): Promise<BufferPiece | null> {
+  async read(from: BufferPosition, signal: AbortSignal): Promise<BufferPiece | null> {
     while (!signal.aborted) {
       const file = this.#files.find(({ number }) => number >= from.file)
       const offset = file === undefined || file.number > from.file ? 0 : from.offset
       if (file !== undefined && (offset < file.safeBytes || file.descriptor === null)) {
-        const bytes = await readRange(file.path, offset, Math.min(maxBytes, file.safeBytes - offset))
+        const bytes = await readRange(file.path, offset, Math.min(PIECE_BYTES, file.safeBytes - offset))
         const end = offset + bytes.length
         const lastOfFile = file.descriptor === null && end >= file.safeBytes
         return {
@@ -402,7 +403,7 @@ function syncFolder(folder: string): void {
 }
 
 function rewrite(descriptor: number, start: number, end: number): void {
-  const piece = Buffer.allocUnsafe(Math.min(end - start, REWRITE_BYTES))
+  const piece = Buffer.allocUnsafe(Math.min(end - start, PIECE_BYTES))
   for (let at = start; at < end; ) {
     const bytes = readSync(descriptor, piece, 0, Math.min(piece.length, end - at), at)
     at += writeSync(descriptor, piece, 0, bytes, at)

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GapError } from '../../blocks/block.ts'
+import { decodeBeginBlock } from '../../events/block-events.ts'
+import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
+import { RecordFramer } from '../../records/record-framer.ts'
+import { readStore } from '../../store/read-store.ts'
+import { readCoverage } from '../../store/readings/coverage.ts'
+import type { Store } from '../../store/store.ts'
+import type { BufferPosition, EventBuffer } from './event-buffer.ts'
+
+/** How often the store is asked whether it holds the missing blocks. */
+const LOOK_INTERVAL_MS = 1_000
+
+/**
+ * Waits until a gap that showed in a file of the buffer is closed: by an operator who has ingested the missing blocks
+ * (null), or by the core, which has sent them again (their position in the buffer). Null, too, once the signal is aborted.
+ */
+export async function untilGapClosed(
+  gap: GapError,
+  file: number,
+  buffer: EventBuffer,
+  store: Store,
+  signal: AbortSignal,
+): Promise<BufferPosition | null> {
+  const stop = new AbortController()
+  const either = AbortSignal.any([signal, stop.signal])
+  try {
+    return await Promise.race([
+      untilHeld(store, gap.to, either),
+      findBlock(buffer, { file, offset: gap.position.offset }, gap.from, either),
+    ])
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Waits until the store holds the blocks up to a height, whoever ingests them. */
+async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Promise<null> {
+  while (!signal.aborted) {
+    await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => {})
+    const coverage = await readStore(store, readCoverage).catch(() => null)
+    if (coverage !== null && coverage.height >= height) break
+  }
+  return null
+}
+
+/**
+ * Looks for the beginning of a block after a position in the buffer, in what is there and in what comes: a core
+ * that restarts sends blocks again. Null if the signal is aborted first.
+ */
+async function findBlock(
+  buffer: EventBuffer,
+  after: BufferPosition,
+  height: bigint,
+  signal: AbortSignal,
+): Promise<BufferPosition | null> {
+  const envelope = createEnvelope()
+  let found: BufferPosition | null = null
+  let position: BufferPosition = { file: after.file, offset: 0 }
+  let framer: RecordFramer | null = null
+  while (found === null) {
+    const piece = await buffer.read(position, signal)
+    if (piece === null) return null
+    const { file } = piece
+    framer ??= new RecordFramer(piece.path, (bytes, start, end, { offset }) => {
+      if (found !== null || (file === after.file && offset <= after.offset)) return
+      readEnvelope(bytes, start, end, envelope)
+      if (envelope.kind !== EVENT_KIND.beginBlock || decodeBeginBlock(envelope).height !== height) return
+      found = { file, offset }
+    })
+    framer.push(piece.bytes)
+    position = piece.next
+    if (piece.lastOfFile) framer = null
+  }
+  return found
+}

@@ -1,0 +1,38 @@
+import { createReadStream } from 'node:fs'
+import { RecordFramer } from '../../records/record-framer.ts'
+import { EventStreamError } from '../../records/record-position.ts'
+import { readStore } from '../../store/read-store.ts'
+import { readCoverage } from '../../store/readings/coverage.ts'
+import { type Store, StoreAwayError } from '../../store/store.ts'
+import { IncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
+
+/**
+ * The chain that events must be of: that of `--chain`, of the store, or of the first whole block in the files of the
+ * buffer; null if none of them names one.
+ */
+export async function findPinnedChain(
+  store: Store,
+  chain: string | null,
+  paths: readonly string[],
+): Promise<PinnedChain | null> {
+  if (chain !== null) return { id: chain, pinnedBy: '--chain names' }
+  const coverage = await readStore(store, readCoverage).catch((error: unknown) => {
+    if (error instanceof StoreAwayError) return null
+    throw error
+  })
+  if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store holds' }
+  const check = new IncomingCheck(null)
+  for (const path of paths) {
+    const framer = new RecordFramer(path, (bytes, start, end) => check.check(bytes.subarray(start, end)))
+    try {
+      for await (const chunk of createReadStream(path)) {
+        framer.push(chunk as Buffer)
+        if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer holds' }
+      }
+    } catch (error) {
+      // What is wrong with the buffer is said when it is read for the store.
+      if (!(error instanceof EventStreamError || error instanceof RefusedMessageError)) throw error
+    }
+  }
+  return null
+}
