@@ -1,0 +1,103 @@
+import type { Logger } from 'pino'
+import type { Account, Shares } from '../../shares.ts'
+import { LONG_LOG_BYTES, megabytes } from '../../store/long-log.ts'
+import type { StoreLog } from '../../store/store.ts'
+import { unavailable } from '../http/errors.ts'
+import type { Limits } from '../http/limits.ts'
+import type { LongReads } from './long-reads.ts'
+
+/** How often the size of the store's log is looked at while an export is under way, milliseconds. */
+const LOG_INTERVAL_MS = 1_000
+
+/** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
+const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
+
+/** How often to try to empty a long log that no reader here keeps in use, and when a client may try again. */
+const SHORTEN_INTERVAL_MS = 5_000
+const LOG_RETRY_SECONDS = 10
+
+export type ExportOptions = {
+  longReads: LongReads
+  /** The store's log, where it has one. */
+  storeLog?: StoreLog | undefined
+  log: Logger
+  limits: Pick<Limits, 'exports' | 'exportPace'>
+  account: Account
+}
+
+/** The exports under way: keeps their number to the limit, and their snapshots from keeping the store's log long. */
+export class RunningExports {
+  readonly #shares: Shares<AbortController>
+  readonly #options: ExportOptions
+  /** What stops each export, the oldest one first. */
+  readonly #running = new Set<AbortController>()
+  #breakAt = LONG_LOG_BYTES
+  #shortenedAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(options: ExportOptions) {
+    const { account, limits } = options
+    this.#options = options
+    // The one that was begun last has the least to do again.
+    this.#shares = account.shares({ places: limits.exports, choose: (holders) => [...holders].at(-1)! })
+  }
+
+  /**
+   * Begins an export; what it returns stops it.
+   *
+   * @throws {ApiError} 503 while the log is long, or if there is no place for another export of the address.
+   */
+  async begin(address: string): Promise<AbortController> {
+    await this.#refuseLongLog()
+    const stop = new AbortController()
+    const result = this.#shares.take(address, stop)
+    if (result === 'refused') throw unavailable('too many exports in progress; try again later')
+    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
+    this.#running.add(stop)
+    this.#timer ??= setInterval(() => this.#giveWayToLog(), LOG_INTERVAL_MS)
+    return stop
+  }
+
+  end(stop: AbortController): void {
+    this.#running.delete(stop)
+    this.#shares.release(stop)
+    if (this.#running.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  get #logBytes(): number {
+    return this.#options.storeLog?.bytes() ?? 0
+  }
+
+  async #refuseLongLog(): Promise<void> {
+    if (this.#logBytes <= LONG_LOG_BYTES) return
+    const now = performance.now()
+    if (this.#running.size === 0 && now - this.#shortenedAt >= SHORTEN_INTERVAL_MS) {
+      this.#shortenedAt = now
+      await this.#options.longReads.shortenLog()
+      if (this.#logBytes <= LONG_LOG_BYTES) return
+      this.#options.log.warn(
+        `the store's log holds ${megabytes(this.#logBytes)}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+      )
+    }
+    throw unavailable(
+      'the log of the store is too long for another export to begin; try again later',
+      LOG_RETRY_SECONDS,
+    )
+  }
+
+  /** Breaks the oldest export off if the store's log has grown too long: the snapshot keeps it from being emptied. */
+  #giveWayToLog(): void {
+    const bytes = this.#logBytes
+    if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES
+    if (bytes <= this.#breakAt) return
+    this.#breakAt = bytes + LOG_STEP_BYTES
+    const oldest = [...this.#running].find(({ signal }) => !signal.aborted)
+    oldest?.abort(
+      new Error(
+        `the store's log holds ${megabytes(bytes)} and cannot be emptied while the export reads; its last cursor resumes it`,
+      ),
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http'
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { GZIP_OPTIONS } from '../http/negotiation.ts'
+import type { OpenExport } from './long-reads.ts'
+
+/** Sends the text of an export, as fast as its client reads. Any error destroys the connection: the client has not had all. */
+export async function sendText(
+  opened: OpenExport,
+  isZipped: boolean,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  const text = Readable.from(piecesOf(opened), { objectMode: false, highWaterMark: 1 })
+  if (!isZipped) return pipeline(text, freeing(response), { signal })
+  const gzip = createGzip(GZIP_OPTIONS)
+  await Promise.all([pipeline(text, freeing(gzip), { signal }), pipeline(gzip, response, { signal })])
+}
+
+/**
+ * Hands pieces on to a stream one by one, and frees the memory of each as soon as it has been taken: left to the garbage
+ * collector, which counts the bytes, it cost as much as reading the rows.
+ */
+function freeing(to: Writable): Writable {
+  return new Writable({
+    highWaterMark: 1,
+    write: (piece: Buffer, _, done) => {
+      to.write(piece, (error) => {
+        const memory = piece.buffer as ArrayBuffer
+        if (piece.byteLength === memory.byteLength) memory.transfer(0)
+        done(error)
+      })
+    },
+    final: (done) => {
+      to.end(done)
+    },
+    destroy: (error, done) => {
+      if (error !== null) to.destroy(error)
+      done(error)
+    },
+  })
+}
+
+/** The text of an export, each piece asked for no sooner than the one before has been taken. */
+async function* piecesOf(opened: OpenExport): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let piece = await opened.next(); piece !== null; piece = await opened.next()) yield piece
+}
