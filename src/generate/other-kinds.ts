@@ -4,10 +4,14 @@ import type { EventType } from './event-types.ts'
 import type { Random } from './random.ts'
 
 /** A kind that the service passes over, and how often it comes among these kinds. */
-type OtherKind = EventType & { share: number; fields: readonly Field[] }
+type OtherKind = EventType & {
+  share: number
+  /** By the number of the field, from 1 on. */
+  fields: readonly Field[]
+}
 
-/** A field of a message: its number, and what it holds: an integer, a fixed text, or something that is made up. */
-type Field = readonly [field: number, value: number | string | Make]
+/** What a field of a message holds: an integer, a fixed text, or something that is made up; null: it is left out. */
+type Field = number | string | Make | null
 
 /** Writes something that is made up. */
 type Make = (body: ByteWriter, field: number, random: Random) => void
@@ -30,172 +34,36 @@ const time: Make = (body, field, random) =>
  */
 const OTHER_KINDS: readonly OtherKind[] = [
   // MarketTick: market, time.
-  {
-    kind: 118,
-    type: 19,
-    share: 4553,
-    fields: [
-      [1, id],
-      [2, time],
-    ],
-  },
+  { kind: 118, type: 19, share: 4553, fields: [id, time] },
   // Account: id, owner, balance, asset, market, type (general).
-  {
-    kind: 105,
-    type: 6,
-    share: 788,
-    fields: [
-      [1, id],
-      [2, id],
-      [3, amount],
-      [4, id],
-      [5, id],
-      [6, 4],
-    ],
-  },
+  { kind: 105, type: 6, share: 788, fields: [id, id, amount, id, id, 4] },
   // DelegationBalance: party, node, amount, epoch.
-  {
-    kind: 129,
-    type: 29,
-    share: 661,
-    fields: [
-      [1, id],
-      [2, id],
-      [3, amount],
-      [4, '7'],
-    ],
-  },
+  { kind: 129, type: 29, share: 661, fields: [id, id, amount, '7'] },
   // EpochEvent: number, action (start), start, expiry.
-  {
-    kind: 131,
-    type: 31,
-    share: 561,
-    fields: [
-      [1, 7],
-      [2, 1],
-      [3, time],
-      [4, time],
-    ],
-  },
+  { kind: 131, type: 31, share: 561, fields: [7, 1, time, time] },
   // MarginLevels: four levels, party, market, asset, time, margin of orders, mode (cross), factor.
-  {
-    kind: 108,
-    type: 9,
-    share: 318,
-    fields: [
-      [1, amount],
-      [2, amount],
-      [3, amount],
-      [4, amount],
-      [5, id],
-      [6, id],
-      [7, id],
-      [8, time],
-      [9, '0'],
-      [10, 1],
-      [11, '0'],
-    ],
-  },
+  { kind: 108, type: 9, share: 318, fields: [amount, amount, amount, amount, id, id, id, time, '0', 1, '0'] },
   // Order: id, market, party, side, price, size, remaining, time in force, type, created, status, reference, version.
   {
     kind: 104,
     type: 5,
     share: 294,
-    fields: [
-      [1, id],
-      [2, id],
-      [3, id],
-      [4, 1],
-      [5, amount],
-      [6, 5],
-      [7, 5],
-      [8, 1],
-      [9, 1],
-      [10, time],
-      [11, 1],
-      [13, 'generated'],
-      [16, 1],
-    ],
+    fields: [id, id, id, 1, amount, 5, 5, 1, 1, time, 1, null, 'generated', null, null, 1],
   },
   // PositionState: party, market, size, potential buys and sells, volume-weighted prices.
-  {
-    kind: 145,
-    type: 46,
-    share: 282,
-    fields: [
-      [1, id],
-      [2, id],
-      [3, 10],
-      [4, 5],
-      [5, 5],
-      [6, amount],
-      [7, amount],
-    ],
-  },
+  { kind: 145, type: 46, share: 282, fields: [id, id, 10, 5, 5, amount, amount] },
   // NetworkParameter: key, value.
-  {
-    kind: 123,
-    type: 24,
-    share: 271,
-    fields: [
-      [1, 'market.fee.factors.makerFee'],
-      [2, '0.0002'],
-    ],
-  },
+  { kind: 123, type: 24, share: 271, fields: ['market.fee.factors.makerFee', '0.0002'] },
   // StateVar: id, event, state.
-  {
-    kind: 137,
-    type: 38,
-    share: 128,
-    fields: [
-      [1, id],
-      [2, id],
-      [3, 'consensus_reached'],
-    ],
-  },
+  { kind: 137, type: 38, share: 128, fields: [id, id, 'consensus_reached'] },
   // Vote: party, value (yes), proposal, time, balance and weights.
-  {
-    kind: 110,
-    type: 11,
-    share: 116,
-    fields: [
-      [1, id],
-      [2, 2],
-      [3, id],
-      [4, time],
-      [5, amount],
-      [6, fraction],
-      [7, fraction],
-    ],
-  },
+  { kind: 110, type: 11, share: 116, fields: [id, 2, id, time, amount, fraction, fraction] },
   // Deposit: id, status (finalised), party, asset, amount, transaction, credited, created.
-  {
-    kind: 120,
-    type: 21,
-    share: 60,
-    fields: [
-      [1, id],
-      [2, 3],
-      [3, id],
-      [4, id],
-      [5, amount],
-      [6, id],
-      [7, time],
-      [8, time],
-    ],
-  },
+  { kind: 120, type: 21, share: 60, fields: [id, 3, id, id, amount, id, time, time] },
   // Party: id.
-  { kind: 106, type: 7, share: 42, fields: [[1, id]] },
+  { kind: 106, type: 7, share: 42, fields: [id] },
   // TxErrorEvent: party, message.
-  {
-    kind: 2001,
-    type: 201,
-    share: 10,
-    fields: [
-      [1, id],
-      [2, 'generated'],
-    ],
-  },
+  { kind: 2001, type: 201, share: 10, fields: [id, 'generated'] },
 ]
 
 /** Bodies of each kind, which take turns. */
@@ -248,10 +116,11 @@ function createTable(random: Random): Template[] {
 
 function createBody(fields: readonly Field[], random: Random): Uint8Array {
   const body = new ByteWriter(MAX_BODY_BYTES)
-  for (const [field, value] of fields) {
+  for (const [index, value] of fields.entries()) {
+    const field = index + 1
     if (typeof value === 'number') body.uint(field, value)
     else if (typeof value === 'string') body.text(field, value)
-    else value(body, field, random)
+    else value?.(body, field, random)
   }
   return body.take(0)
 }
