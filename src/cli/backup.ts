@@ -5,7 +5,6 @@ import { StoreError } from '../store/store.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 import { progressLines } from './progress.ts'
-import { watchingLog } from './watch-log.ts'
 
 const NOTES = `
 The store may be in use: the copy is as of the moment it begins, and gets its name once it is complete.
@@ -30,8 +29,11 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
   const log = createLogger(logLevel)
   const store = findStore(name)
   if (store.backup === undefined) throw new StoreError(await store.backupAdvice!(file))
-  const copied = await interruptible(log, 'interrupted; the unfinished copy was removed', (signal) =>
-    watchingLog(store, log, async () => {
+  const copied = await interruptible(
+    log,
+    'interrupted; the unfinished copy was removed',
+    [store],
+    async (signal) => {
       await store.backup!(file, {
         force,
         signal,
@@ -41,7 +43,7 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
         ),
       })
       return true
-    }),
+    },
   )
   if (copied) console.log(`Copied ${store.name} to ${file}. To check it: lyra check --store ${file}`)
 }

@@ -4,12 +4,11 @@ import { checkStore, type StoreCheck } from '../check/check-store.ts'
 import { describeHeights } from '../domain/coverage.ts'
 import { printable } from '../domain/printable.ts'
 import { createLogger } from '../log.ts'
-import { findEventFiles } from '../records/event-paths.ts'
 import { findStore } from '../store/open-store.ts'
+import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
 import { interruptible } from './interrupt.ts'
-import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
-import { watchingLog } from './watch-log.ts'
+import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './options.ts'
 
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
@@ -31,7 +30,7 @@ export function checkCommand(): Command {
     .description('Checks that a store is sound, alone or against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
-    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(check)
@@ -39,18 +38,15 @@ export function checkCommand(): Command {
 
 async function check(paths: string[], { store: name, json, logLevel }: CheckCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
-  const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
+  const input = findInput(paths, log)
   const store = findStore(name)
   const onStep = (what: string) => log.info(`checking ${what}`)
-  const checked = await interruptible(log, 'interrupted', (signal) =>
-    watchingLog(store, log, async () => {
-      const result = await checkStore(store, { signal, onStep })
-      const isCompared = paths.length > 0 && result.isReadable
-      const options = { log, signal, onStep }
-      return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
-    }),
-  )
+  const checked = await interruptible(log, 'interrupted', [store], async (signal) => {
+    const result = await checkStore(store, { signal, onStep })
+    const isCompared = paths.length > 0 && result.isReadable
+    const options = { log, signal, onStep }
+    return { result, compared: isCompared ? await checkAgainstFiles(store, input, result, options) : null }
+  })
   if (checked === null) return
   const { result, compared } = checked
   const { problems, notes, rows } = result

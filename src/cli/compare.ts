@@ -17,8 +17,7 @@ import { findStore } from '../store/open-store.ts'
 import { withOpen } from '../with-open.ts'
 import { EXIT } from './exit.ts'
 import { interruptible } from './interrupt.ts'
-import { type CommonOptions, flagOption, logLevelOption } from './options.ts'
-import { watchingLog } from './watch-log.ts'
+import { type CommonOptions, jsonOption, logLevelOption } from './options.ts'
 
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 20
@@ -40,7 +39,7 @@ export function compareCommand(): Command {
     .description('Compares the rows of two stores or running services, over what both cover.')
     .argument('<A>', 'a store, or the address of a service')
     .argument('<B>', 'another one')
-    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(compare)
@@ -52,16 +51,13 @@ async function compare(
   { json, logLevel }: CompareCommandOptions,
 ): Promise<void> {
   const log = createLogger(logLevel)
+  const onStep = (resource: string) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`)
   const compareNamed = (signal: AbortSignal) =>
     withOpen(openSide(nameA, signal), (a) =>
-      withOpen(openSide(nameB, signal), (b) => {
-        const onStep = (resource: string) => log.info(`comparing ${wordsOf(resourceNamed(resource))}`)
-        const run = () => compareSides(a, b, { signal, onStep })
-        const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
-        return stores.reduce((inner, store) => () => watchingLog(store, log, inner), run)()
-      }),
+      withOpen(openSide(nameB, signal), (b) => compareSides(a, b, { signal, onStep })),
     )
-  const result = await interruptible(log, 'interrupted', compareNamed)
+  const stores = [nameA, nameB].filter((name) => !isAddress(name)).map(findStore)
+  const result = await interruptible(log, 'interrupted', stores, compareNamed)
   if (result === null) return
   const differs = result.resources.some(({ difference }) => difference !== null)
   if (json) console.log(JSON.stringify({ same: !differs, ...result }, null, 2))

@@ -3,9 +3,8 @@ import { createLogger } from '../log.ts'
 import { copyStore } from '../store/copy-store.ts'
 import { findStore } from '../store/open-store.ts'
 import { interruptible } from './interrupt.ts'
-import { flagOption, logLevelOption } from './options.ts'
+import { jsonOption, logLevelOption } from './options.ts'
 import { progressLines } from './progress.ts'
-import { watchingLog } from './watch-log.ts'
 
 const NOTES = `
 Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted resumes where it stopped;
@@ -20,7 +19,7 @@ export function copyCommand(): Command {
     .description('Copies a store whole, either way between SQLite and PostgreSQL.')
     .addOption(new Option('--from <store>', 'the store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
     .addOption(new Option('--to <store>', 'the store to write').env('LYRA_COPY_TO').makeOptionMandatory())
-    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(copy)
@@ -29,8 +28,11 @@ export function copyCommand(): Command {
 async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<void> {
   const log = createLogger(logLevel)
   const source = findStore(from)
-  const digests = await interruptible(log, 'interrupted; run the same command again to resume', (signal) =>
-    watchingLog(source, log, () =>
+  const digests = await interruptible(
+    log,
+    'interrupted; run the same command again to resume',
+    [source],
+    (signal) =>
       copyStore(source, findStore(to), {
         signal,
         onNotice: (message) => log.warn(message),
@@ -40,7 +42,6 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
             `${table}: ${rows.toLocaleString('en')} rows compared, ${written.toLocaleString('en')} written`,
         ),
       }),
-    ),
   )
   if (digests === null) return
   if (json) {

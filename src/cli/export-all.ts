@@ -8,7 +8,6 @@ import type { ExportCommandOptions } from './export-options.ts'
 import { interruptible } from './interrupt.ts'
 import { InvalidSettingError } from './options.ts'
 import { rowProgress } from './progress.ts'
-import { watchingLog } from './watch-log.ts'
 
 /** The options that are for one resource. */
 const OF_ONE = ['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'force'] as const
@@ -22,16 +21,15 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   const result = await interruptible(
     log,
     `interrupted; run the same command again to resume: ${folder} is incomplete until then`,
+    [store],
     (signal) =>
       withOpen(store.openReader(), (reader) =>
         withOpen(reader.openSnapshot(), (snapshot) =>
-          watchingLog(store, log, () =>
-            exportFolder({
-              ...{ folder, snapshot, decimalScale: options.decimal ?? null, signal },
-              onRows: (count) => progress.add(count),
-              onNotice: (message) => log.warn(message),
-            }),
-          ),
+          exportFolder({
+            ...{ folder, snapshot, decimalScale: options.decimal ?? null, signal },
+            onRows: (count) => progress.add(count),
+            onNotice: (message) => log.warn(message),
+          }),
         ),
       ),
   ).catch((error) => {

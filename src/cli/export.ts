@@ -26,7 +26,6 @@ import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, integerBetween, logLevelOption, storeOption } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
 import { rowProgress } from './progress.ts'
-import { watchingLog } from './watch-log.ts'
 import { wholeId } from './whole-id.ts'
 
 const NOTES = `
@@ -139,14 +138,14 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     throw new StoreError(`${out}: already exists; name another file, or replace it with --force`)
   }
   const progress = rowProgress(log)
-  const exported = await interruptible(log, 'interrupted; the output is incomplete', (signal) =>
+  const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
     withOpen(store.openReader(), (reader) =>
       withOpen(reader.openSnapshot(), async (snapshot) => {
         async function* all(): AsyncGenerator<string | Uint8Array, void, undefined> {
           yield* bytesOf(query, options, { snapshot, signal, onRows: (count) => progress.add(count) })
           if (progress.rows === 0) log.warn(await reasonForNoRows(store, query))
         }
-        await watchingLog(store, log, () => write(out, all()))
+        await write(out, all())
         return true
       }),
     ),

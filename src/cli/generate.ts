@@ -3,6 +3,7 @@ import { type GenerateOptions, resolveOptions } from '../generate/options.ts'
 import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
+import { stopOnSignals } from './interrupt.ts'
 import { addressLike } from './options.ts'
 
 const NOTES = `
@@ -23,25 +24,23 @@ export function generateCommand(): Command {
       'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core does.',
     )
     .addOption(
-      numberOption('--blocks <n>', 'blocks to generate').env('LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
+      numberOption('--blocks <n>', 'blocks to generate', 'LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
     )
-    .addOption(numberOption('--markets <n>', 'perpetual markets (default: 3)').env('LYRA_GENERATE_MARKETS'))
+    .addOption(numberOption('--markets <n>', 'perpetual markets (default: 3)', 'LYRA_GENERATE_MARKETS'))
+    .addOption(numberOption('--parties <n>', 'liquidity providers (default: 20)', 'LYRA_GENERATE_PARTIES'))
     .addOption(
-      numberOption('--parties <n>', 'liquidity providers (default: 20)').env('LYRA_GENERATE_PARTIES'),
-    )
-    .addOption(
-      numberOption('--points <n>', 'new data points a block, over all markets (default: 2)').env(
+      numberOption(
+        '--points <n>',
+        'new data points a block, over all markets (default: 2)',
         'LYRA_GENERATE_POINTS',
       ),
     )
     .addOption(
-      numberOption('--events <n>', 'records of other kinds a block (default: 5)').env('LYRA_GENERATE_EVENTS'),
+      numberOption('--events <n>', 'records of other kinds a block (default: 5)', 'LYRA_GENERATE_EVENTS'),
     )
+    .addOption(numberOption('--seed <n>', 'chooses all that is random (default: 1)', 'LYRA_GENERATE_SEED'))
     .addOption(
-      numberOption('--seed <n>', 'chooses all that is random (default: 1)').env('LYRA_GENERATE_SEED'),
-    )
-    .addOption(
-      numberOption('--start <height>', 'height of the first block (default: 1)').env('LYRA_GENERATE_START'),
+      numberOption('--start <height>', 'height of the first block (default: 1)', 'LYRA_GENERATE_START'),
     )
     .addOption(
       new Option('--chain <id>', 'chain id of every event (default: "lyra-generated")').env(
@@ -57,8 +56,8 @@ export function generateCommand(): Command {
     .action(generate)
 }
 
-function numberOption(flags: string, description: string): Option {
-  return new Option(flags, description).argParser((text: string) => {
+function numberOption(flags: string, description: string, variable: string): Option {
+  return new Option(flags, description).env(variable).argParser((text: string) => {
     const value = Number(text)
     if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('It must be a number.')
     return value
@@ -69,10 +68,8 @@ type Options = GenerateOptions & { dial?: { host: string; port: number } }
 
 async function generate({ dial, ...options }: Options): Promise<void> {
   resolveOptions(options)
-  const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
-  process.once('SIGTERM', () => stop.abort())
-  if (dial === undefined) await writeTo(process.stdout, options, stop.signal)
-  else await sendTo(dial, options, stop.signal)
-  if (stop.signal.aborted) process.exitCode = EXIT.interrupted
+  const signal = stopOnSignals()
+  if (dial === undefined) await writeTo(process.stdout, options, signal)
+  else await sendTo(dial, options, signal)
+  if (signal.aborted) process.exitCode = EXIT.interrupted
 }

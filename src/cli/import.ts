@@ -8,7 +8,14 @@ import { withOpen } from '../with-open.ts'
 import { describeImport } from './describe-import.ts'
 import { EXIT } from './exit.ts'
 import { stopAfterBatch } from './interrupt.ts'
-import { allowGapOption, type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import {
+  allowGapOption,
+  type CommonOptions,
+  flagOption,
+  jsonLinesOption,
+  logLevelOption,
+  storeOption,
+} from './options.ts'
 import { showFailure, showReport } from './outcome.ts'
 import { createProgressView } from './progress.ts'
 
@@ -35,9 +42,7 @@ export function importCommand(): Command {
     .addOption(storeOption())
     .addOption(allowGapOption())
     .addOption(flagOption('--force', 'try a schema version that is not known', 'LYRA_IMPORT_FORCE'))
-    .addOption(
-      flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON'),
-    )
+    .addOption(jsonLinesOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(importSources)

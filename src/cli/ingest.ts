@@ -2,19 +2,19 @@ import { Command, Option } from 'commander'
 import { ingestFiles } from '../ingest/ingest-files.ts'
 import { readInstruments, writeInstruments } from '../ingest/write-instruments.ts'
 import { createLogger } from '../log.ts'
-import { findEventFiles } from '../records/event-paths.ts'
 import { noEventsError } from '../records/read-records.ts'
 import type { InstrumentNodes } from '../resources/instruments/nodes.ts'
 import { findStore } from '../store/open-store.ts'
 import type { Writer } from '../store/store.ts'
 import { describeReport } from './describe-report.ts'
+import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
 import { stopAfterBatch } from './interrupt.ts'
 import {
   allowGapOption,
   type CommonOptions,
-  flagOption,
   InvalidSettingError,
+  jsonLinesOption,
   logLevelOption,
   storeOption,
   strictOption,
@@ -53,9 +53,7 @@ export function ingestCommand(): Command {
         'LYRA_INSTRUMENTS',
       ),
     )
-    .addOption(
-      flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON'),
-    )
+    .addOption(jsonLinesOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(ingest)
@@ -67,8 +65,7 @@ async function ingest(paths: string[], options: IngestOptions): Promise<void> {
     throw new InvalidSettingError("missing required argument 'path': name event files, or --instruments FILE")
   }
   const nodes = options.instruments === undefined ? null : readInstruments(options.instruments)
-  const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
+  const input = findInput(paths, log)
   const signal = stopAfterBatch(log)
   let writer: Writer
   try {

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
+import type { Store } from '../store/store.ts'
 import { EXIT } from './exit.ts'
+import { watchLog } from './watch-log.ts'
 
 /** A signal that is aborted by the first SIGINT or SIGTERM; the second one ends the program as always. */
 export function stopOnSignals(): AbortSignal {
@@ -19,13 +21,16 @@ export function stopAfterBatch(log: Logger): AbortSignal {
  * Runs work that SIGINT and SIGTERM interrupt. If they do, null: the exit status is set, and the log says what is left.
  *
  * @param message what the log says then
+ * @param read stores that the work reads for long
  */
 export async function interruptible<T>(
   log: Logger,
   message: string,
+  read: readonly Store[],
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {
   const signal = stopOnSignals()
+  const watches = read.map((store) => watchLog(store, log))
   try {
     return await run(signal)
   } catch (error) {
@@ -33,5 +38,7 @@ export async function interruptible<T>(
     log.info(message)
     process.exitCode = EXIT.interrupted
     return null
+  } finally {
+    for (const end of watches) end()
   }
 }

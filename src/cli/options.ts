@@ -28,6 +28,14 @@ export const allowGapOption = () =>
 export const strictOption = () =>
   flagOption('--strict', 'stop at an invalid event instead of leaving it out', 'LYRA_STRICT')
 
+/** `--json`, of commands that have one result. */
+export const jsonOption = () =>
+  flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON')
+
+/** `--json`, of commands that report progress, too. */
+export const jsonLinesOption = () =>
+  flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON')
+
 const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i
 

@@ -10,7 +10,7 @@ import { PRUNED_ROWS } from '../store/tables.ts'
 import { describeBound, type GivenBound, parseBound } from './bound.ts'
 import { EXIT } from './exit.ts'
 import { stopOnSignals } from './interrupt.ts'
-import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
+import { type CommonOptions, flagOption, jsonOption, logLevelOption, storeOption } from './options.ts'
 import { progressLines } from './progress.ts'
 
 const NOTES = `
@@ -36,7 +36,7 @@ export function pruneCommand(): Command {
         .makeOptionMandatory(),
     )
     .addOption(flagOption('--dry-run', 'only count what would be deleted', 'LYRA_DRY_RUN'))
-    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(prune)

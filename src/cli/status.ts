@@ -5,7 +5,7 @@ import { statusOfStore } from '../status/status.ts'
 import { findStore } from '../store/open-store.ts'
 import { describeStatus } from './describe-status.ts'
 import { EXIT } from './exit.ts'
-import { flagOption, InvalidSettingError, storeOption } from './options.ts'
+import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
 
 const NOTES = `
 Of a store it shows its size, schema and writer; of a running service its readiness, replicas and live ingestion; of
@@ -25,7 +25,7 @@ export function statusCommand(): Command {
         .env('LYRA_URL')
         .argParser(parseUrl),
     )
-    .addOption(flagOption('--json', 'write it as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addHelpText('after', NOTES)
     .action(async (options: StatusOptions, command: Command) => {
       const report = isOfService(options, command)

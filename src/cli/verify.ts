@@ -6,7 +6,6 @@ import type { FundingParameters } from '../events/event.ts'
 import { parseDecimal } from '../funding/decimal.ts'
 import type { TwapMethod } from '../funding/market-verifier.ts'
 import { createLogger } from '../log.ts'
-import { findEventFiles } from '../records/event-paths.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
@@ -15,17 +14,17 @@ import { severalMarkets, type VerifyReport } from '../verify/tally.ts'
 import { verifyFiles } from '../verify/verify-files.ts'
 import { verifyStore } from '../verify/verify-store.ts'
 import { describeVerification } from './describe-verification.ts'
+import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
 import { interruptible } from './interrupt.ts'
 import {
   type CommonOptions,
-  flagOption,
   InvalidSettingError,
+  jsonOption,
   logLevelOption,
   storeOption,
 } from './options.ts'
 import { progressLines } from './progress.ts'
-import { watchingLog } from './watch-log.ts'
 
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 
@@ -97,7 +96,7 @@ export function verifyCommand(): Command {
     )
   }
   return command
-    .addOption(flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON'))
+    .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(verify)
@@ -138,19 +137,19 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
   }
   const log = createLogger(options.logLevel)
   const { method, json } = options
-  const verified = await interruptible(log, 'interrupted', async (signal) => {
+  const stores = paths.length === 0 ? [findStore(options.store)] : []
+  const verified = await interruptible(log, 'interrupted', stores, async (signal) => {
     const shared = {
       ...{ method, filter: { marketId: options.market, seq: options.seq }, signal },
       parameters: givenParameters(options),
       onProgress: progressLines(log, describeProgress),
     }
-    if (paths.length === 0) {
-      const store = findStore(options.store)
-      const report = await watchingLog(store, log, () => verifyStore(store, shared))
+    const [store] = stores
+    if (store !== undefined) {
+      const report = await verifyStore(store, shared)
       return { report, failure: null, cutOff: [], isInterrupted: signal.aborted }
     }
-    const input = findEventFiles(paths)
-    for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
+    const input = findInput(paths, log)
     return { ...(await verifyFiles({ input, log, ...shared })), isInterrupted: signal.aborted }
   })
   if (verified === null) return

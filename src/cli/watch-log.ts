@@ -5,10 +5,10 @@ import type { Store } from '../store/store.ts'
 const WATCH_INTERVAL_MS = 1_000
 
 /**
- * Runs what reads a store for long, and warns when the store's log gets long meanwhile: it cannot be emptied before
- * the reading ends. Warns again each time that the log has doubled.
+ * Warns when a store's log gets long while a command reads the store: it cannot be emptied before the reading ends. Warns
+ * again each time that the log has doubled. What it returns ends it.
  */
-export async function watchingLog<T>(store: Store, log: Logger, read: () => Promise<T>): Promise<T> {
+export function watchLog(store: Store, log: Logger): () => void {
   let warnAt = LONG_LOG_BYTES
   const look = () => {
     const bytes = store.log?.bytes() ?? 0
@@ -21,9 +21,7 @@ export async function watchingLog<T>(store: Store, log: Logger, read: () => Prom
   }
   look()
   const timer = setInterval(look, WATCH_INTERVAL_MS)
-  try {
-    return await read()
-  } finally {
+  return () => {
     clearInterval(timer)
     look()
   }
