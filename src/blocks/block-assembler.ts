@@ -302,7 +302,7 @@ export class BlockAssembler {
     }
     if (this.#options.allowGap) return 'beyond'
     throw new GapError(
-      `expected block ${from}, found block ${height}: ${describeHeights(from, height - 1n)} missing or not ended. ` +
+      `expected block ${from}, found block ${height}: ${describeHeights({ from, to: height - 1n })} missing or not ended. ` +
         'Ingest files that hold these blocks whole, or continue without them with --allow-gap',
       from,
       height - 1n,

@@ -6,6 +6,8 @@ import { mergeByKey } from '../compare/merge-by-key.ts'
 import {
   describeHeights,
   type HeightRange,
+  type InText,
+  inText,
   intersection,
   isWithin,
   type ResourceGap,
@@ -43,7 +45,7 @@ export type FilesCheckOptions = {
 }
 
 /** Heights that a store and event files both hold whole, and the rows that were the same in both. */
-export type FilesComparison = { heights: { from: string; to: string }[]; rows: Record<string, number> }
+export type FilesComparison = { heights: InText<HeightRange>[]; rows: Record<string, number> }
 
 /** One side of the comparison. */
 type Side = {
@@ -149,12 +151,12 @@ async function compareStores(
     }
     for (const { from, to } of without(ofFiles.whole, ofStore.whole).slice(0, 20)) {
       notes.push(
-        `the event files hold ${describeHeights(from, to)}, which the store lacks: lyra ingest adds them`,
+        `the event files hold ${describeHeights({ from, to })}, which the store lacks: lyra ingest adds them`,
       )
     }
     for (const { from, to } of ofStore.imported.slice(0, 20)) {
       notes.push(
-        `${describeHeights(from, to)} are imported: rows of the files that an import does not have may lack there, and ` +
+        `${describeHeights({ from, to })} are imported: rows of the files that an import does not have may lack there, and ` +
           'places in the block and times below a microsecond are not compared',
       )
     }
@@ -176,7 +178,7 @@ async function compareStores(
     onStep?.('liquidity_providers, against the event files')
     rows.liquidity_providers = await compareProviders(comparison)
     return {
-      heights: heights.map(({ from, to }) => ({ from: from.toString(), to: to.toString() })),
+      heights: heights.map(inText),
       rows,
     }
   } finally {

@@ -81,9 +81,7 @@ function describe(
   lines.push(...notes.map((note) => printable(`note: ${note}`)))
   lines.push(`${name}: ${sum(rows)} rows checked`)
   if (compared !== null) {
-    const ranges = compared.heights
-      .slice(0, SHOWN_RANGES)
-      .map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
+    const ranges = compared.heights.slice(0, SHOWN_RANGES).map(describeHeights)
     if (ranges.length < compared.heights.length) ranges.push('more')
     lines.push(`${sum(compared.rows)} rows are the same in the event files, over ${ranges.join(', ')}`)
   }

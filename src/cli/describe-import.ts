@@ -23,7 +23,6 @@ export function describeImport(report: ImportReport): string {
   for (const [reason, number] of Object.entries(report.leftOut)) {
     lines.push(`  ${count(number)} rows left out: ${reason}`)
   }
-  for (const { from, to } of report.imported)
-    lines.push(`  imported: ${describeHeights(BigInt(from), BigInt(to))}`)
+  for (const range of report.imported) lines.push(`  imported: ${describeHeights(range)}`)
   return [...lines, ...describeLacks(report)].join('\n')
 }

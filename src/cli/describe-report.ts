@@ -54,7 +54,7 @@ export function describeLacks({
   resourceGaps,
 }: Pick<IngestionReport, 'gaps' | 'resourceGaps'>): string[] {
   return [
-    ...gaps.map(({ from, to, kind }) => `  gap: ${describeHeights(BigInt(from), BigInt(to))} ${kind}`),
+    ...gaps.map((gap) => `  gap: ${describeHeights(gap)} ${gap.kind}`),
     ...describeResourceGaps(resourceGaps).map(([resource, text]) => `  ${resource}: ${text}`),
   ]
 }

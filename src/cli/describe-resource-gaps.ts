@@ -1,4 +1,4 @@
-import { describeHeights } from '../domain/coverage.ts'
+import { describeHeights, type InText, type ResourceGap } from '../domain/coverage.ts'
 
 /** Resources that blocks from events never lack: an import that has not ended, or could not read them, has left them out. */
 const OF_IMPORTS = ['fundingPeriods', 'liquidityProviders']
@@ -13,10 +13,10 @@ const SHOWN_RANGES = 5
  * @param gaps as `lyra status --json` has them, each resource's ascending
  */
 export function describeResourceGaps(
-  gaps: readonly { resource: string; from: string; to: string }[],
+  gaps: readonly InText<ResourceGap>[],
 ): [resource: string, text: string][] {
   return [...Map.groupBy(gaps, ({ resource }) => resource)].map(([resource, own]) => {
-    const ranges = own.slice(0, SHOWN_RANGES).map(({ from, to }) => describeHeights(BigInt(from), BigInt(to)))
+    const ranges = own.slice(0, SHOWN_RANGES).map(describeHeights)
     if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} ranges more`)
     const names = resource === 'instruments' ? '; lyra ingest --instruments FILE adds names without them' : ''
     const again = OF_IMPORTS.includes(resource)

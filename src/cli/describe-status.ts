@@ -90,9 +90,8 @@ function describeService({
 
 function describeForward(forward: NonNullable<ServiceStatus['forward']>): string {
   const { connected, height, lagBytes, lagBlocks, lagSeconds, droppedBytes, failure } = forward
-  const heights = ({ from, to }: { from: string; to: string }) => describeHeights(BigInt(from), BigInt(to))
   const { droppedBlocks, missingBlocks } = forward
-  const blocks = droppedBlocks === null ? '' : `, of ${heights(droppedBlocks)}`
+  const blocks = droppedBlocks === null ? '' : `, of ${describeHeights(droppedBlocks)}`
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
     height === null ? 'nothing passed on' : `passed on up to block ${height}`,
@@ -103,7 +102,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
     // A service of version 0.2.0 says nothing of them.
     ...(missingBlocks
       ? [
-          `${heights(missingBlocks)} missing: the receiver needs them from elsewhere, or from the core, restarted from a snapshot before block ${missingBlocks.from}`,
+          `${describeHeights(missingBlocks)} missing: the receiver needs them from elsewhere, or from the core, restarted from a snapshot before block ${missingBlocks.from}`,
         ]
       : []),
     ...(failure === null ? [] : [failure]),
@@ -120,10 +119,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   if (gaps.length === 0) return [['gaps', 'none']]
   const shown = gaps
     .slice(0, SHOWN_GAPS)
-    .map(({ from, to, kind }): [string, string] => [
-      'gap',
-      `${describeHeights(BigInt(from), BigInt(to))} ${kind}`,
-    ])
+    .map((gap): [string, string] => ['gap', `${describeHeights(gap)} ${gap.kind}`])
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} gaps more`]]
 }
 

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { compareNumbers } from '../domain/compare-numbers.ts'
-import { describeHeights, type HeightRange, intersection, isWithin, merged } from '../domain/coverage.ts'
+import {
+  describeHeights,
+  type HeightRange,
+  type InText,
+  inText,
+  intersection,
+  isWithin,
+  merged,
+} from '../domain/coverage.ts'
 import { cutToMicrosecond } from '../domain/time.ts'
 import type { Field } from '../resources/field.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -42,7 +50,7 @@ export type Comparison = {
   b: string
   chainId: string | null
   /** The heights that both hold whole or imported. */
-  heights: { from: string; to: string }[]
+  heights: InText<HeightRange>[]
   resources: ResourceComparison[]
 }
 
@@ -97,14 +105,14 @@ export async function compareSides(a: Side, b: Side, options: CompareOptions): P
     a: a.name,
     b: b.name,
     chainId: a.held.chainId ?? b.held.chainId,
-    heights: heights.map(({ from, to }) => ({ from: from.toString(), to: to.toString() })),
+    heights: heights.map(inText),
     resources,
   }
 }
 
 /** Ranges of heights, for people: so many at most. */
 export function describeRanges(ranges: readonly HeightRange[], most = 5): string {
-  const shown = ranges.slice(0, most).map(({ from, to }) => describeHeights(from, to))
+  const shown = ranges.slice(0, most).map(describeHeights)
   return [...shown, ...(shown.length < ranges.length ? ['more'] : [])].join(', ')
 }
 

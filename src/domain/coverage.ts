@@ -15,6 +15,9 @@ export type ResourceGap = { resource: string; from: bigint; to: bigint }
 /** Heights of blocks, both ends included. */
 export type HeightRange = { from: bigint; to: bigint }
 
+/** Such a range as JSON has it: numbers of 64 bits are text. */
+export type InText<Range extends HeightRange> = Omit<Range, 'from' | 'to'> & { from: string; to: string }
+
 /** What part of one network's stream a store holds. */
 export type Coverage = {
   chainId: string
@@ -225,8 +228,12 @@ export function missingHistory({ gaps, began }: Coverage): Gap[] {
   return gaps.filter(({ from, kind }) => kind === 'missing' && from < began)
 }
 
+export function inText<Range extends HeightRange>(range: Range): InText<Range> {
+  return { ...range, from: range.from.toString(), to: range.to.toString() }
+}
+
 /** `height 12` or `heights 12 to 15`. */
-export function describeHeights(from: bigint, to: bigint): string {
+export function describeHeights({ from, to }: HeightRange | InText<HeightRange>): string {
   return from === to ? `height ${from}` : `heights ${from} to ${to}`
 }
 

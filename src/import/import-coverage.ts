@@ -114,7 +114,7 @@ export class ImportCoverage {
   #skip(from: bigint, to: bigint, source: string): void {
     if (!this.#allowGap) {
       throw new ImportGapError(
-        `${source}: expected block ${from}, found block ${to + 1n}: ${describeHeights(from, to)} missing. ` +
+        `${source}: expected block ${from}, found block ${to + 1n}: ${describeHeights({ from, to })} missing. ` +
           'Import or ingest what holds these blocks, or continue without them with --allow-gap',
       )
     }

@@ -1,6 +1,7 @@
-import type { Coverage } from '../domain/coverage.ts'
+import { type Coverage, inText } from '../domain/coverage.ts'
 import { BatchWriter } from '../ingest/batch-writer.ts'
 import { missingBelow } from '../ingest/ingest-files.ts'
+import { reportOfCoverage } from '../ingest/report.ts'
 import { LACKED_NAMES } from '../resources/arrivals.ts'
 import type { Writer } from '../store/store.ts'
 import { ImportCoverage } from './import-coverage.ts'
@@ -156,10 +157,6 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   for (const count of source.withoutBlock.values())
     tally.leaveOutRows('its block is not in the source', count)
-  const heights = ({ from, to }: { from: bigint; to: bigint }) => ({
-    from: from.toString(),
-    to: to.toString(),
-  })
   const report: ImportResult['report'] = {
     source: source.name,
     chainId: source.chainId,
@@ -170,10 +167,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     leftOut: Object.fromEntries(tally.leftOut),
     first: tally.first(),
     notImported: tally.notImported(),
-    height: coverage?.height.toString() ?? null,
-    gaps: (coverage?.gaps ?? []).map((gap) => ({ ...heights(gap), kind: gap.kind })),
-    resourceGaps: (coverage?.resourceGaps ?? []).map((gap) => ({ resource: gap.resource, ...heights(gap) })),
-    imported: (coverage?.imported ?? []).map(heights),
+    ...reportOfCoverage(coverage),
+    imported: (coverage?.imported ?? []).map(inText),
     seconds: (performance.now() - startedAt) / 1000,
     interrupted: signal?.aborted ?? false,
   }

@@ -1,3 +1,4 @@
+import type { HeightRange, InText } from '../domain/coverage.ts'
 import type { IngestionReport, RowCounts } from '../ingest/report.ts'
 import type { LeftOutRowReason } from './decode-rows.ts'
 
@@ -37,5 +38,5 @@ export type ImportReport = Pick<
   /** Resources that are not imported, or not of all blocks, and why. */
   notImported: { resource: string; reason: string }[]
   /** Heights that the store holds from imports, afterwards. */
-  imported: { from: string; to: string }[]
+  imported: InText<HeightRange>[]
 }

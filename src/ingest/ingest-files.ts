@@ -10,7 +10,7 @@ import { type CutOffNotice, readRecords } from '../records/read-records.ts'
 import { describePosition, EventStreamError, type RecordPosition } from '../records/record-position.ts'
 import type { Writer } from '../store/store.ts'
 import { BatchWriter } from './batch-writer.ts'
-import type { IngestionReport } from './report.ts'
+import { type IngestionReport, reportOfCoverage } from './report.ts'
 
 /** Log lines for each reason that events are left out for; the report counts all. */
 const LEFT_OUT_LINES = 10
@@ -133,17 +133,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
     cutOff,
     sequenceBreaks,
     foreignFiles: input.foreign,
-    height: coverage?.height.toString() ?? null,
-    gaps: (coverage?.gaps ?? []).map(({ from, to, kind }) => ({
-      from: from.toString(),
-      to: to.toString(),
-      kind,
-    })),
-    resourceGaps: (coverage?.resourceGaps ?? []).map(({ resource, from, to }) => ({
-      resource,
-      from: from.toString(),
-      to: to.toString(),
-    })),
+    ...reportOfCoverage(coverage),
     seconds: (performance.now() - startedAt) / 1000,
     interrupted: signal?.aborted ?? false,
   }
@@ -156,7 +146,7 @@ export function missingBelow(before: Coverage | null, after: Coverage | null): M
   const missing = missingHistory(after)
   const isAdding = after.first < before.first || countHeights(missing) < countHeights(missingHistory(before))
   if (!isAdding || missing.length === 0) return null
-  const shown = missing.slice(0, 5).map(({ from, to }) => describeHeights(from, to))
+  const shown = missing.slice(0, 5).map(describeHeights)
   if (missing.length > shown.length) shown.push(`${missing.length - shown.length} more gaps`)
   return new MissingHistoryError(
     `still missing below block ${after.began}, where the store began: ${shown.join(', ')}. ` +

@@ -1,3 +1,5 @@
+import type { Coverage, Gap, InText, ResourceGap } from '../domain/coverage.ts'
+import { inText } from '../domain/coverage.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import type { CutOffNotice } from '../records/read-records.ts'
 import type { Batch } from '../resources/batch.ts'
@@ -35,11 +37,23 @@ export type IngestionReport = {
   /** The store's position afterwards, as text; null where it is empty. */
   height: string | null
   /** The store's recorded gaps afterwards. */
-  gaps: { from: string; to: string; kind: string }[]
+  gaps: InText<Gap>[]
   /** Heights of blocks that are held without the events of a resource, afterwards. */
-  resourceGaps: { resource: string; from: string; to: string }[]
+  resourceGaps: InText<ResourceGap>[]
   seconds: number
   interrupted: boolean
+}
+
+/** The part of a report that says what the store holds afterwards; null: nothing. */
+export function reportOfCoverage(
+  coverage: Coverage | null,
+): Pick<IngestionReport, 'height' | 'gaps' | 'resourceGaps'> {
+  const { height = null, gaps = [], resourceGaps = [] } = coverage ?? {}
+  return {
+    height: height?.toString() ?? null,
+    gaps: gaps.map(inText),
+    resourceGaps: resourceGaps.map(inText),
+  }
 }
 
 /** What is counted, in the order of the list of what is kept: the name in reports, and the table. */

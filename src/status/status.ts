@@ -1,5 +1,6 @@
 import type { ForwardReport } from '../api/http/readiness.ts'
 import { type CoverageBody, coverageBody } from '../api/questions/coverage-body.ts'
+import { type InText, inText, type ResourceGap } from '../domain/coverage.ts'
 import type { StoreFacts } from '../store/inspection.ts'
 import { readStore } from '../store/read-store.ts'
 import { readHoldings } from '../store/readings/holdings.ts'
@@ -34,7 +35,7 @@ export type StatusReport = {
   /** Null where no block is held, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
   /** Heights of blocks that are held without the events of a resource; none where a service was asked. */
-  resourceGaps: { resource: string; from: string; to: string }[]
+  resourceGaps: InText<ResourceGap>[]
   /** Null where a service was asked. */
   store: StoreFacts | null
   /** Null where a store was asked. */
@@ -66,11 +67,7 @@ export async function statusOfStore(store: Store): Promise<StatusReport> {
   return {
     ...report,
     coverage,
-    resourceGaps: holdings.coverage.resourceGaps.map(({ resource, from, to }) => ({
-      resource,
-      from: from.toString(),
-      to: to.toString(),
-    })),
+    resourceGaps: holdings.coverage.resourceGaps.map(inText),
     lastBlock: lastBlock(holdings.coverage.height.toString(), coverage.blocks.lastTimestamp),
   }
 }

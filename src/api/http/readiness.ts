@@ -59,7 +59,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
     return { reasons, gaps: 0, storeFault: null }
   }
   for (const { from, to, kind } of gaps.first) {
-    reasons.push({ reason: 'gap', message: `${describeHeights(from, to)} ${kind}` })
+    reasons.push({ reason: 'gap', message: `${describeHeights({ from, to })} ${kind}` })
   }
   if (gaps.count > gaps.first.length) {
     reasons.push({

@@ -275,7 +275,7 @@ export class Forwarder {
     this.state.missingBlocks = { from, to: `${hole.to}` }
     if (missingBlocks?.to !== `${hole.to}`) {
       this.#log.error(
-        `forwarding: ${describeHeights(BigInt(from), hole.to)} missing in what is kept for ${this.#address}: it needs them from elsewhere, or from the core, restarted from a snapshot before block ${from}. What is passed on begins with block ${first}`,
+        `forwarding: ${describeHeights({ from: BigInt(from), to: hole.to })} missing in what is kept for ${this.#address}: it needs them from elsewhere, or from the core, restarted from a snapshot before block ${from}. What is passed on begins with block ${first}`,
       )
     }
     return first
@@ -338,10 +338,7 @@ export class Forwarder {
     if (!isLast && performance.now() - this.#dropLoggedAt < DROP_LOG_MS) return
     const { bytes, reason } = this.#dropped
     const { droppedBlocks } = this.state
-    const blocks =
-      droppedBlocks === null
-        ? ''
-        : ` (${describeHeights(BigInt(droppedBlocks.from), BigInt(droppedBlocks.to))})`
+    const blocks = droppedBlocks === null ? '' : ` (${describeHeights(droppedBlocks)})`
     this.#log.error(
       `forwarding: ${bytes} bytes of events were deleted before ${this.#address} had them${blocks}: ${reason}. It lacks these blocks unless it gets them from elsewhere`,
     )
