@@ -18,18 +18,12 @@ import {
   parseDecimal,
   textOfDecimal,
 } from '../src/funding/decimal.ts'
-import { estimateFromTwaps, type FundingEstimate } from '../src/funding/estimate.ts'
 import {
   type FundingPayment,
-  type FundingTerms,
   fundingPayment,
   fundingTerms,
   type PeriodFacts,
 } from '../src/funding/payment.ts'
-import { createPlainTwap, plainMean } from '../src/funding/plain-formula.ts'
-import { type PricePoint, placePoint } from '../src/funding/point-list.ts'
-import type { Period } from '../src/funding/source-twap.ts'
-import { wholeSecond } from '../src/funding/whole-second.ts'
 
 const HOUR = 3_600_000_000_000n
 const START = 1_700_000_000_000_000_000n
@@ -62,52 +56,6 @@ function paid(period: Partial<PeriodFacts>, parameters: Partial<FundingParameter
 const wide = { interestRate: '0.1', clampLowerBound: '-1', clampUpperBound: '1' }
 const narrow = { interestRate: '0.1', clampLowerBound: '-0.0001', clampUpperBound: '0.0001' }
 const even = { internalTwap: 1_000_000_000n, externalTwap: 1_000_000_000n }
-
-/** A funding period that is running, with the points of its two sources, each sorted by time. */
-type RunningPeriod = Period & {
-  seq: bigint
-  internal: readonly PricePoint[]
-  external: readonly PricePoint[]
-}
-
-/**
- * What a running period would pay if it ended at the second of a block's time (Unix nanoseconds): an estimate, from
- * what is known of the period by that block, by the plain formula of its TWAPs. It takes time linear in the points and
- * auctions. Null where a TWAP is missing, or the block is before the period.
- */
-function estimateFunding(
-  period: RunningPeriod,
-  blockTime: bigint,
-  terms: FundingTerms,
-): FundingEstimate | null {
-  const at = wholeSecond(blockTime)
-  const twaps = {
-    internalTwap: plainMean(period.internal, period, at),
-    externalTwap: plainMean(period.external, period, at),
-  }
-  return estimateFromTwaps(period, twaps, at, terms)
-}
-
-/**
- * A running period from its data points, those carried over from the period before with them, in the order of the
- * stream, and from the auctions that were in progress when it began or have begun since.
- */
-function runningPeriod({
-  seq,
-  start,
-  points,
-  auctions = noAuctions(),
-}: Pick<RunningPeriod, 'seq' | 'start'> & {
-  points: Iterable<PricePoint & { source: 'internal' | 'external' }>
-  auctions?: RunningPeriod['auctions']
-}): RunningPeriod {
-  const internal: PricePoint[] = []
-  const external: PricePoint[] = []
-  for (const { source, time, price } of points) {
-    placePoint(source === 'internal' ? internal : external, start, { time, price })
-  }
-  return { seq, start, auctions, internal, external }
-}
 
 describe('a payment and its rate', () => {
   const rows: [
@@ -367,97 +315,27 @@ describe('decimals', () => {
   })
 })
 
-describe('the estimate of a running period', () => {
-  const second = (seconds: number) => START + BigInt(seconds) * 1_000_000_000n
-  const at = (seconds: number, source: 'internal' | 'external', price: number) => ({
-    source,
-    time: second(seconds),
-    price: BigInt(price),
-  })
-  const terms = fundingTerms(NONE)!
+const second = (seconds: number) => START + BigInt(seconds) * 1_000_000_000n
 
-  test('is what the period would pay if it ended at the second of the block', () => {
-    const points = [at(-5, 'external', 100), at(-9, 'internal', 110), at(10, 'internal', 130)]
-    const period = runningPeriod({ seq: 7n, start: START, points })
-    assert.deepEqual(estimateFunding(period, second(20) + 999_999_999n, terms), {
-      seq: 7n,
-      start: START,
-      at: second(20),
-      internalTwap: 120n,
-      externalTwap: 100n,
-      fundingPayment: '20',
-      fundingRate: '0.2',
-    })
+test('times outside auctions look at each auction a bounded number of times', () => {
+  const auctions = noAuctions()
+  for (let auction = 0; auction < 20_000; auction++) {
+    enterAuction(auctions, second(4 * auction + 1))
+    leaveAuction(auctions, second(4 * auction + 2))
+  }
+  let looks = 0
+  const counted = new Proxy(auctions.closed, {
+    get(target, property) {
+      if (typeof property === 'string' && /^\d+$/.test(property)) looks++
+      return Reflect.get(target, property)
+    },
   })
-
-  test('counts the time so far, and in it what was spent in auctions', () => {
-    const auctions = noAuctions()
-    enterAuction(auctions, second(5))
-    leaveAuction(auctions, second(10))
-    enterAuction(auctions, second(15))
-    const points = [at(0, 'external', 100), at(0, 'internal', 120)]
-    const period = runningPeriod({ seq: 1n, start: START, points, auctions })
-    assert.equal(estimateFunding(period, second(20), terms)!.fundingPayment, '10')
-    assert.equal(estimateFunding(period, second(15), terms)!.fundingPayment, '13')
-  })
-
-  test('is none where a source has no point, or the block is before the period', () => {
-    const external = [at(0, 'external', 100)]
-    assert.equal(
-      estimateFunding(runningPeriod({ seq: 1n, start: START, points: external }), second(9), terms),
-      null,
-    )
-    const both = [...external, at(10, 'internal', 100)]
-    const period = runningPeriod({ seq: 1n, start: START, points: both })
-    assert.equal(estimateFunding(period, second(9), terms), null)
-    assert.notEqual(estimateFunding(period, second(10), terms), null)
-    assert.equal(estimateFunding(period, second(-1), terms), null)
-  })
-
-  test('takes points as they come, whatever their times', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.integer({ min: -20, max: 60 }), fc.integer({ min: 1, max: 1_000 }))),
-        fc.integer({ min: 0, max: 80 }),
-        (sent, now) => {
-          const twap = createPlainTwap({ start: START, auctions: noAuctions() })
-          for (const [seconds, price] of sent) twap.add({ time: second(seconds), price: BigInt(price) })
-          const points = [
-            at(-1, 'external', 1),
-            ...sent.map(([seconds, price]) => at(seconds, 'internal', price)),
-          ]
-          const estimate = estimateFunding(
-            runningPeriod({ seq: 1n, start: START, points }),
-            second(now),
-            terms,
-          )
-          assert.equal(estimate?.internalTwap ?? null, twap.meanAt(second(now)))
-        },
-      ),
-    )
-  })
-
-  test('looks at each point and auction a bounded number of times', () => {
-    const auctions = noAuctions()
-    for (let auction = 0; auction < 20_000; auction++) {
-      enterAuction(auctions, second(4 * auction + 1))
-      leaveAuction(auctions, second(4 * auction + 2))
-    }
-    let looks = 0
-    const counted = new Proxy(auctions.closed, {
-      get(target, property) {
-        if (typeof property === 'string' && /^\d+$/.test(property)) looks++
-        return Reflect.get(target, property)
-      },
-    })
-    const outsideOf = timesOutsideAuctions({ closed: counted, open: null })
-    let sum = 0n
-    for (let span = 0; span < 80_000; span++) sum += outsideOf(second(span), second(span + 1))
-    assert.equal(sum, timeOutsideAuctions(auctions, second(0), second(80_000)))
-    assert.ok(looks < 10 * (80_000 + 20_000), `${looks} looks`)
-  })
+  const outsideOf = timesOutsideAuctions({ closed: counted, open: null })
+  let sum = 0n
+  for (let span = 0; span < 80_000; span++) sum += outsideOf(second(span), second(span + 1))
+  assert.equal(sum, timeOutsideAuctions(auctions, second(0), second(80_000)))
+  assert.ok(looks < 10 * (80_000 + 20_000), `${looks} looks`)
 })
-
 test('spans that follow each other have the time outside auctions that each has alone', () => {
   const steps = fc.array(fc.bigInt({ min: 0n, max: 5n }), { minLength: 2, maxLength: 40 })
   fc.assert(

@@ -16,10 +16,7 @@ import { createPlainTwap } from '../src/funding/plain-formula.ts'
 import { carriedOver, type PricePoint, placementOf } from '../src/funding/point-list.ts'
 import { createRunningSum } from '../src/funding/running-sum.ts'
 import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
-import { readEventFile } from '../src/records/event-file.ts'
-import { decodedEvents } from './fixtures/decoded-events.ts'
 import { runsOf } from './fixtures/sampling.ts'
-import { recorded } from './fixtures/shared.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
 const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
@@ -533,60 +530,3 @@ test('market data carries the running sum along, which shows in a closing TWAP d
   assert.equal(closingTwap(false), '10')
   assert.equal(closingTwap(true), '20')
 })
-
-/**
- * What the recordings hold, and how much of it comes out: closing TWAPs of periods that have a length. The one
- * that the running sum misses follows a refused message, which leaves no event.
- */
-const RECORDINGS = [
-  { name: 'perps-calm', points: 2_298, closing: 90, plain: 90, runningSum: 90 },
-  { name: 'perps-long', points: 5_204, closing: 256, plain: 235, runningSum: 255 },
-  { name: 'twap', points: 16, closing: 2, plain: 2, runningSum: 2 },
-  { name: 'twap-auction', points: 14, closing: 2, plain: 2, runningSum: 2 },
-  { name: 'four-periods', points: 12, closing: 5, plain: 5, runningSum: 5 },
-]
-
-describe('recordings of the core', () => {
-  for (const { name, points, closing, plain, runningSum } of RECORDINGS) {
-    for (const method of METHOD_NAMES) {
-      const expected = method === 'plain-formula' ? plain : runningSum
-      test(`${name}: all ${points} points and ${expected} of ${closing} closing TWAPs by the ${method}`, async () => {
-        assert.deepEqual(await agreement(recorded(name), method), {
-          points: { sent: points, agree: points },
-          closing: { sent: closing, agree: expected },
-        })
-      })
-    }
-  }
-})
-
-async function agreement(path: string, method: TwapMethod) {
-  const verifiers = new Map<string, MarketVerifier>()
-  const verifierOf = (marketId: string): MarketVerifier => {
-    const verifier = verifiers.get(marketId) ?? createMarketVerifier(method)
-    verifiers.set(marketId, verifier)
-    return verifier
-  }
-  const points = { sent: 0, agree: 0 }
-  const closing = { sent: 0, agree: 0 }
-  for await (const { blockTime, event } of decodedEvents(readEventFile(path, { bytesRead: 0 }))) {
-    if (event.kind === 'market-data') verifierOf(event.marketId).marketDataSent(blockTime)
-    if (!('marketId' in event) || event.kind === 'market-data' || event.kind === 'liquidity-provision')
-      continue
-    if (event.kind === 'market') continue
-    const verdict = verifierOf(event.marketId).take(event)
-    if (event.kind === 'funding-period-data-point') {
-      points.sent++
-      if (verdict?.of === 'data-point' && verdict.twap.agrees) points.agree++
-    } else if (event.kind === 'funding-period' && verdict !== null && verdict.of !== 'data-point') {
-      for (const { sent, agrees } of [verdict.internalTwap, verdict.externalTwap]) {
-        if (verdict.of === 'period-opened') assert.ok(agrees)
-        else if (sent !== null && event.end !== event.start) {
-          closing.sent++
-          if (agrees) closing.agree++
-        }
-      }
-    }
-  }
-  return { points, closing }
-}
