@@ -5,13 +5,9 @@ import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { COVERAGE_SCHEMA } from '../src/api/questions/coverage.ts'
 import type { CoverageBody } from '../src/api/questions/coverage-body.ts'
-import { coverageBody } from '../src/api/questions/coverage-body.ts'
-import type { Gap } from '../src/domain/coverage.ts'
 import { pruneStore } from '../src/store/pruning/prune-store.ts'
 import { dataPoint, fileOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
-import { ask } from './fixtures/raw-http.ts'
-import { assertRefusal, NOT_ALLOWED, UNAVAILABLE } from './fixtures/refusals.ts'
 import { HEIGHT, TIMESTAMP } from './fixtures/sample.ts'
 import { ingest, ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
@@ -107,27 +103,6 @@ for (const kind of STORE_KINDS) {
       assert.equal(answer.headers['content-type'], 'application/json')
     })
 
-    test('answers as every path of the API does', async (t) => {
-      const base = await serveFiles(t, kind, SAMPLE)
-      const got = await ask(base, `GET ${PATH}`)
-      const head = await ask(base, `HEAD ${PATH}`)
-      assert.deepEqual([head.status, head.body], [200, ''])
-      assert.deepEqual(head.headers.get('content-length'), got.headers.get('content-length'))
-      assert.deepEqual(head.headers.get('etag'), got.headers.get('etag'))
-      const held = await ask(base, `GET ${PATH}`, { 'If-None-Match': got.headers.get('etag')![0]! })
-      assert.equal(held.status, 304)
-      assertRefusal(await ask(base, `POST ${PATH}`), NOT_ALLOWED, 'POST')
-      const options = await ask(base, `OPTIONS ${PATH}`)
-      assert.deepEqual([options.status, options.headers.get('allow')], [204, ['GET, HEAD, OPTIONS']])
-      const pretty = await ask(base, `GET ${PATH}?pretty&unknown=1`)
-      assert.equal(pretty.body, JSON.stringify(JSON.parse(got.body), null, 2))
-    })
-
-    test('an empty store has none: 503, as for pages', async (t) => {
-      const base = await serve(t, kind.create(t))
-      assertRefusal(await ask(base, `GET ${PATH}`), UNAVAILABLE, 'empty store')
-    })
-
     test('blocks that are missing or incomplete are gaps, and every other height lies in a range', async (t) => {
       const store = kind.create(t)
       const file = join(temporaryFolder(t), 'holes.evts')
@@ -190,74 +165,3 @@ for (const kind of STORE_KINDS) {
     })
   })
 }
-
-describe('ranges and gaps', () => {
-  const of = (gaps: [from: bigint, to: bigint][], imported: [from: bigint, to: bigint][] = []) => {
-    const coverage = {
-      chainId: 'test',
-      first: 1n,
-      began: 1n,
-      blockOne: null,
-      resourceGaps: [],
-      imported: imported.map(([from, to]) => ({ from, to })),
-      height: 9n,
-      timestamp: 0n,
-      gaps: gaps.map(([from, to]): Gap => ({ from, to, kind: 'missing' })),
-    }
-    const none = { count: '0', firstTimestamp: null, lastTimestamp: null }
-    const rows = {
-      fundingPeriodDataPoints: [],
-      fundingPeriods: [],
-      instruments: { count: '0' },
-      liquidityProviders: [],
-      prunedBefore: null,
-      next: null,
-    }
-    return coverageBody({ coverage, checkpoints: none, ...rows }).coverage.blocks.ranges.map(
-      ({ from, to }) => `${from}-${to}`,
-    )
-  }
-  const cases: [gaps: [bigint, bigint][], ranges: string[]][] = [
-    [[], ['1-9']],
-    [[[2n, 3n]], ['1-1', '4-9']],
-    [[[1n, 3n]], ['4-9']],
-    [[[8n, 9n]], ['1-7']],
-    [[[1n, 9n]], []],
-    [
-      [
-        [2n, 3n],
-        [4n, 4n],
-        [6n, 8n],
-      ],
-      ['1-1', '5-5', '9-9'],
-    ],
-  ]
-  for (const [gaps, ranges] of cases) {
-    test(`gaps ${gaps.map(([from, to]) => `${from}-${to}`).join(', ') || 'none'} of blocks 1-9`, () => {
-      assert.deepEqual(of(gaps), ranges)
-    })
-  }
-
-  test('imported ranges lie apart from both', () => {
-    assert.deepEqual(
-      of(
-        [[5n, 5n]],
-        [
-          [1n, 3n],
-          [6n, 8n],
-        ],
-      ),
-      ['4-4', '9-9'],
-    )
-    assert.deepEqual(
-      of(
-        [[4n, 6n]],
-        [
-          [1n, 3n],
-          [7n, 9n],
-        ],
-      ),
-      [],
-    )
-  })
-})

@@ -15,6 +15,9 @@ const PAGES = [
   `${CHECKPOINTS}?pagination.first=3`,
   `${POINTS}?pagination.first=3`,
   `${PROVIDERS}?marketId=${MARKET}`,
+  // Other questions are answered in the same way.
+  '/api/v2/coverage',
+  '/api/v2/market-summaries',
 ]
 const SERVICE_PATHS = ['/health', '/ready', '/metrics']
 const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, '/openapi.json']

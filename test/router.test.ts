@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRouter, type Route } from '../src/api/http/router.ts'
+import { RESOURCES } from '../src/resources/resources.ts'
+
+const MARKET = 'a9'.repeat(32)
+
+test('paths lead to the resource that is meant, also where one begins as another does', () => {
+  const answer = async () => {}
+  const find = createRouter(RESOURCES.map(({ path }): Route => ({ path, answer })))
+  const nameAt = (path: string) => {
+    const found = find(path)
+    if (found === null) return null
+    return [RESOURCES.find((resource) => resource.path === found.route.path)!.name, found.pathId]
+  }
+  const points = `/api/v2/funding-periods/data-points/${MARKET}`
+  for (const [path, expected] of [
+    ['/api/v2/instruments', ['instruments', null]],
+    ['/api/v2/%69nstruments', ['instruments', null]],
+    ['http://example.org/api/v2/instruments', ['instruments', null]],
+    ['/api/v2/funding-periods/', ['fundingPeriods', '']],
+    ['/api/v2/funding-periods/data-points', ['fundingPeriods', 'data-points']],
+    ['/api/v2/funding-periods/data', ['fundingPeriods', 'data']],
+    ['/api/v2/funding-periods/a%2Fb', ['fundingPeriods', 'a/b']],
+    ['/api/v2/funding-periods/%2561', ['fundingPeriods', '%61']],
+    [`/api/v2/funding-periods/${MARKET}`, ['fundingPeriods', MARKET]],
+    ['/api/v2/funding-periods/data-points/', ['fundingPeriodDataPoints', '']],
+    [points, ['fundingPeriodDataPoints', MARKET]],
+    ['/api/v2/funding-periods', null],
+    ['/api/v2/instruments/', null],
+    ['/api/v2//instruments', null],
+    ['/api/v2/Instruments', null],
+    [`/api/v2/funding-periods/${MARKET}/`, null],
+    ['*', null],
+    ['', null],
+  ] as const) {
+    assert.deepEqual(nameAt(path), expected, path)
+  }
+})
