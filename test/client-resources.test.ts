@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { createLyraClient, type LyraClient, type ResourceName } from '../client/src/index.ts'
 import { CLIENT_TYPES, clientTypes } from '../scripts/build-client.ts'
-import { RESOURCES } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const MARKET = 'a9'.repeat(32)
@@ -65,18 +64,6 @@ describe('The types and paths of the client', () => {
       clientTypes(),
       'client/src/resources.ts is not up to date: npm run build:client',
     )
-  })
-
-  test('are those of every resource, field by field', () => {
-    const text = readFileSync(CLIENT_TYPES, 'utf8')
-    for (const { nodeName, fields } of RESOURCES) {
-      const [, body] = new RegExp(`^export type ${nodeName} = \\{\n([^}]*)^\\}`, 'm').exec(text)!
-      const names = [...body!.matchAll(/^ {2}(\w+\??): /gm)].map(([, name]) => name)
-      assert.deepEqual(
-        names,
-        fields.map(({ name, ifNull }) => (ifNull === 'left out' ? `${name}?` : name)),
-      )
-    }
   })
 })
 

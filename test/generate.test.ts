@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import fc from 'fast-check'
-import { ByteWriter } from '../src/events/byte-writer.ts'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import type {
   FundingPeriodDataPointEvent,
   FundingPeriodEvent,
@@ -236,12 +234,6 @@ describe('the blocks of a generated stream', () => {
       assert.match(textOf(checkpoint, 1), /^[0-9a-f]{64}$/)
       assert.equal(textOf(checkpoint, 2), checkpoint.block)
     }
-  })
-
-  test('hold every kind as messages that another decoder reads, one of them with a three-byte tag', () => {
-    const many = rawEvents({ blocks: 100, events: 200 })
-    for (const { body } of many) fieldsOf(body)
-    assert.ok(many.some(({ kind }) => kind === 2001))
   })
 })
 
@@ -513,35 +505,6 @@ test('a funding rate has 16 decimals, rounded half away from zero, and no traili
     [5n, 0n, '0'],
   ]
   for (const [payment, externalTwap, rate] of rows) assert.equal(fundingRate(payment, externalTwap), rate)
-})
-
-test('integers are written as another encoder writes them', () => {
-  fc.assert(
-    fc.property(
-      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
-      fc.maxSafeNat(),
-      (signed, unsigned) => {
-        const own = new ByteWriter(64)
-        own.int64(3, signed)
-        own.uint(2001, unsigned)
-        const other = new BinaryWriter()
-        if (signed !== 0n) other.tag(3, WireType.Varint).int64(signed)
-        if (unsigned !== 0) other.tag(2001, WireType.Varint).uint64(unsigned)
-        assert.deepEqual(new Uint8Array(own.take(0)), other.finish())
-      },
-    ),
-  )
-})
-
-test('nested messages of any size are written as another encoder writes them', () => {
-  for (const size of [0, 1, 127, 128, 16_383, 16_384, 3_000_000]) {
-    const own = new ByteWriter(size + 16)
-    const start = own.open(31)
-    own.raw(Buffer.alloc(size, 7))
-    own.close(start)
-    const other = new BinaryWriter().tag(31, WireType.LengthDelimited).bytes(Buffer.alloc(size, 7))
-    assert.deepEqual(new Uint8Array(own.take(0)), other.finish(), String(size))
-  }
 })
 
 describe('the options of the generator', () => {

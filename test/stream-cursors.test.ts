@@ -62,97 +62,74 @@ function eventsOf(
 const nameOf = ({ height, index }: Place) => `${height}-${index}`
 
 describe('the cursor of a stream', () => {
-  test('leads to every event once, in whatever order blocks come and wherever the stream is cut', () => {
-    // In each step a block comes, on top, below or into a gap, and some of what is lacked is read.
-    const steps = fc.array(
-      fc.record({ block: fc.integer({ min: 1, max: HEIGHTS }), read: fc.integer({ min: 0, max: 12 }) }),
-      { minLength: 5, maxLength: 60 },
-    )
-    fc.assert(
-      fc.property(steps, (list) => {
-        const held = new Set([Number(BEGAN)])
-        const had: string[] = []
-        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
-        const read = (count: number) => {
-          const events = eventsOf(lacks, held)
-          const taken = events.slice(0, count)
-          had.push(...taken.map(nameOf))
-          if (taken.length === events.length) lacks = advance(lacks, coverageOf(held), null)
-          else if (taken.length > 0) lacks = advance(lacks, coverageOf(held), taken.at(-1)!)
-          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
-          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
-        }
-        for (const step of list) {
-          held.add(step.block)
-          read(step.read)
-        }
-        read(Number.POSITIVE_INFINITY)
-        assert.equal(new Set(had).size, had.length, 'none twice')
-        assert.equal(had.length, held.size * EVENTS_OF_BLOCK, 'all of them')
-        assert.deepEqual(eventsOf(lacks, held), [])
-      }),
-      { numRuns: runsOf('call'), seed: 1 },
-    )
-  })
-
-  test('leads to every imported block once, and to its events once they have come', () => {
-    const steps = fc.array(
-      fc.record({
-        block: fc.integer({ min: 1, max: HEIGHTS }),
-        isImported: fc.boolean(),
-        read: fc.integer({ min: 0, max: 12 }),
-      }),
-      { minLength: 5, maxLength: 60 },
-    )
-    fc.assert(
-      fc.property(steps, (list) => {
-        const held = new Set([Number(BEGAN)])
-        const imported = new Set<number>()
-        const had: string[] = []
-        let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
-        const isOfImport = ({ height }: Place) => imported.has(Number(height))
-        const read = (count: number) => {
-          const events = eventsOf(lacks, held, imported)
-          // Imported blocks are not torn apart.
-          let end = Math.min(count, events.length)
-          while (end > 0 && end < events.length && isOfImport(events[end - 1]!)) {
-            if (events[end]!.height !== events[end - 1]!.height) break
-            end++
+  // In each step a block comes, on top, below or into a gap, and some of what is lacked is read.
+  for (const [what, isImported] of [
+    ['every event once, in whatever order blocks come and wherever the stream is cut', fc.constant(false)],
+    ['every imported block once, and to its events once they have come', fc.boolean()],
+  ] as const) {
+    test(`leads to ${what}`, () => {
+      const steps = fc.array(
+        fc.record({
+          block: fc.integer({ min: 1, max: HEIGHTS }),
+          isImported,
+          read: fc.integer({ min: 0, max: 12 }),
+        }),
+        { minLength: 5, maxLength: 60 },
+      )
+      fc.assert(
+        fc.property(steps, (list) => {
+          const held = new Set([Number(BEGAN)])
+          const imported = new Set<number>()
+          const had: string[] = []
+          let lacks: Lacks = { first: BEGAN, gaps: [], tail: { height: BEGAN, index: 0 } }
+          const isOfImport = ({ height }: Place) => imported.has(Number(height))
+          const read = (count: number) => {
+            const events = eventsOf(lacks, held, imported)
+            // Imported blocks are not torn apart.
+            let end = Math.min(count, events.length)
+            while (end > 0 && end < events.length && isOfImport(events[end - 1]!)) {
+              if (events[end]!.height !== events[end - 1]!.height) break
+              end++
+            }
+            const taken = events.slice(0, end)
+            had.push(...taken.map((place) => `${isOfImport(place) ? 'imported ' : ''}${nameOf(place)}`))
+            const last = taken.at(-1)
+            const coverage = coverageOf(held, imported)
+            if (taken.length === events.length) lacks = advance(lacks, coverage, null)
+            else if (last !== undefined) {
+              lacks = advance(
+                lacks,
+                coverage,
+                isOfImport(last) ? { height: last.height + 1n, index: 0 } : last,
+              )
+            }
+            const cursor = encodeStreamCursor(checkpoints, {}, lacks)
+            assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
           }
-          const taken = events.slice(0, end)
-          had.push(...taken.map((place) => `${isOfImport(place) ? 'imported ' : ''}${nameOf(place)}`))
-          const last = taken.at(-1)
-          const coverage = coverageOf(held, imported)
-          if (taken.length === events.length) lacks = advance(lacks, coverage, null)
-          else if (last !== undefined) {
-            lacks = advance(lacks, coverage, isOfImport(last) ? { height: last.height + 1n, index: 0 } : last)
+          const all = new Set<string>()
+          for (const { block, isImported, read: count } of list) {
+            if (isImported && !held.has(block)) imported.add(block)
+            if (!isImported) imported.delete(block)
+            held.add(block)
+            read(count)
           }
-          const cursor = encodeStreamCursor(checkpoints, {}, lacks)
-          assert.deepEqual(decodeStreamCursor(checkpoints, {}, cursor), lacks)
-        }
-        const all = new Set<string>()
-        for (const { block, isImported, read: count } of list) {
-          if (isImported && !held.has(block)) imported.add(block)
-          if (!isImported) imported.delete(block)
-          held.add(block)
-          read(count)
-        }
-        read(Number.POSITIVE_INFINITY)
-        for (const height of held) {
-          for (let index = 1; index <= EVENTS_OF_BLOCK; index++)
-            all.add(`${imported.has(height) ? 'imported ' : ''}${height}-${index}`)
-        }
-        assert.equal(new Set(had).size, had.length, 'none twice')
-        assert.deepEqual(
-          [...all].filter((name) => !had.includes(name)),
-          [],
-          'all of them',
-        )
-        assert.deepEqual(eventsOf(lacks, held, imported), [])
-      }),
-      { numRuns: runsOf('call'), seed: 1 },
-    )
-  })
+          read(Number.POSITIVE_INFINITY)
+          for (const height of held) {
+            for (let index = 1; index <= EVENTS_OF_BLOCK; index++)
+              all.add(`${imported.has(height) ? 'imported ' : ''}${height}-${index}`)
+          }
+          assert.equal(new Set(had).size, had.length, 'none twice')
+          assert.deepEqual(
+            [...all].filter((name) => !had.includes(name)),
+            [],
+            'all of them',
+          )
+          assert.deepEqual(eventsOf(lacks, held, imported), [])
+        }),
+        { numRuns: runsOf('call'), seed: 1 },
+      )
+    })
+  }
 
   test('with imported blocks is good on a store that holds them otherwise', () => {
     const held = new Set([11, 12, 13, 14])

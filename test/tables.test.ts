@@ -4,13 +4,11 @@ import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { KEPT } from '../src/resources/kept.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
-import { defineTable, text } from '../src/resources/table.ts'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import { SCHEMA as POSTGRES_SCHEMA } from '../src/store/postgres/schema.ts'
 import { madeBy } from '../src/store/schema-version.ts'
 import { SCHEMA as SQLITE_SCHEMA } from '../src/store/sqlite/schema.ts'
 import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/tables.ts'
-import { runSql } from './fixtures/raw-sql.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 /**
@@ -118,33 +116,6 @@ for (const kind of STORE_KINDS) {
       const store = kind.create(t)
       await openStore(store).migrate()
       assert.deepEqual(differences(kind.name, TABLES, await readTables(kind.name, store)), [])
-    })
-
-    test('are found out where nobody has described them, and where there is none', async (t) => {
-      const store = kind.create(t)
-      await openStore(store).migrate()
-      await runSql(
-        store,
-        'create table forgotten (id integer primary key); alter table gaps add column more text;',
-      )
-      const found = await readTables(kind.name, store)
-      const undone = defineTable({
-        name: 'undone',
-        counted: null,
-        pruned: null,
-        columns: { id: text() },
-        key: ['id'],
-        spread: 'nowhere',
-      })
-      const changed = TABLES.map((table) =>
-        table.name === 'checkpoints' ? { ...table, keyLength: 1 } : table,
-      )
-      assert.deepEqual(differences(kind.name, [...changed, undone], found), [
-        'forgotten is not described',
-        'gaps.more is not described',
-        'the key of checkpoints is at_block,hash',
-        'undone is not there',
-      ])
     })
   })
 }
