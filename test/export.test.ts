@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
@@ -9,27 +8,23 @@ import { gunzipSync } from 'node:zlib'
 import { projectEvent } from '../src/resources/arrivals.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
-import { getPage, query, send, statusOf } from './fixtures/http.ts'
+import { getPage, type PageAnswer, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
 import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
-import { CHECKPOINTS, MARKET, PERIODS, POINTS, PROVIDERS } from './fixtures/sample.ts'
+import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
 import { serve, storeOf } from './fixtures/service.ts'
-import { SAMPLE, skip } from './fixtures/shared.ts'
+import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
-const READ_PARQUET = join(import.meta.dirname, 'clients/read_parquet.py')
 /** What the program takes by itself is half of it. */
 const MAX_MEMORY_BYTES = 400_000_000
 
-/** Each resource by its path, what selects from it over HTTP, and the same for the program. */
-const RESOURCES: { path: string; params: [string, string][]; args: string[] }[] = [
-  { path: CHECKPOINTS, params: [], args: ['checkpoints'] },
-  { path: POINTS, params: [], args: ['funding-period-data-points', '--market', MARKET] },
+/** What selects rows over HTTP, and the same for the program. */
+const SELECTIONS: { params: [string, string][]; args: string[] }[] = [
   {
-    path: POINTS,
     params: [
       ['source', 'SOURCE_EXTERNAL'],
       ['dateRange.startTimestamp', '1696500100000000000'],
@@ -37,36 +32,21 @@ const RESOURCES: { path: string; params: [string, string][]; args: string[] }[] 
       ['pagination.newestFirst', 'false'],
     ],
     args: [
-      ...['funding-period-data-points', '--market', MARKET, '--source', 'SOURCE_EXTERNAL', '--oldest-first'],
+      ...['--source', 'SOURCE_EXTERNAL', '--oldest-first'],
       ...['--from', '2023-10-05T10:01:40Z', '--to', '1696500700000000000'],
     ],
   },
   {
     // The last block is of 10:15:04.
-    path: POINTS,
     params: [
       ['dateRange.startTimestamp', '1696497304000000000'],
       ['dateRange.endTimestamp', '1696550400000000000'],
     ],
-    args: ['funding-period-data-points', '--market', MARKET, '--from', '1h', '--to', '2023-10-06'],
+    args: ['--from', '1h', '--to', '2023-10-06'],
   },
-  { path: PERIODS, params: [], args: ['funding-periods', '--market', MARKET] },
-  { path: PROVIDERS, params: [['marketId', MARKET]], args: ['liquidity-providers', '--market', MARKET] },
 ]
 
-/** Types of columns that are not of text. */
-const TYPES: Record<string, string> = {
-  atBlock: 'BIGINT',
-  seq: 'BIGINT',
-  timestamp: 'TIMESTAMP_NS',
-  start: 'TIMESTAMP_NS',
-  end: 'TIMESTAMP_NS',
-}
-
-/** What a funding period may lack. */
-const RUNNING = { end: null, fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null }
-
-type Exported = { node: Record<string, unknown>; cursor: string }
+type Exported = PageAnswer['edges'][number]
 
 /** All rows of a selection, page by page. */
 async function pagedRows(base: string, path: string, params: [string, string][]): Promise<Exported[]> {
@@ -91,110 +71,44 @@ function ndjsonRows(text: string): Exported[] {
     })
 }
 
-/** A table as the columns of a node, a value that is not there null. */
-function cellsOf({ node, cursor }: Exported): Record<string, string | null> {
-  const { feeShare, sla, ...flat } = node as Record<string, string> & {
-    feeShare?: Record<string, string>
-    sla?: Record<string, string | string[]> | null
-  }
-  if ('start' in flat) return { ...RUNNING, ...flat, cursor }
-  if (feeShare === undefined) return { ...flat, cursor }
-  const { party: _, ...share } = feeShare
-  const names = [
-    ...['currentEpochFractionOfTimeOnBook', 'lastEpochFractionOfTimeOnBook', 'lastEpochFeePenalty'],
-    ...['lastEpochBondPenalty', 'hysteresisPeriodFeePenalties', 'requiredLiquidity'],
-    ...['notionalVolumeBuys', 'notionalVolumeSells'],
-  ]
-  const kept = names.map((name) => [name, sla == null ? null : String(sla[name])])
-  return { ...flat, ...share, ...Object.fromEntries(kept), cursor }
-}
-
-/** Reads CSV by RFC 4180; an empty value without quotes is null. */
-function csvRows(text: string): Record<string, string | null>[] {
-  const records: (string | null)[][] = [[]]
-  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
-    if (quoted === undefined && bare === '' && end === '') break
-    records.at(-1)!.push(quoted === undefined ? (bare === '' ? null : bare!) : quoted.replaceAll('""', '"'))
-    if (end === '\r\n') records.push([])
-  }
-  const [names, ...rows] = records.filter((record) => record.length > 0)
-  return rows.map((row) => Object.fromEntries(row.map((value, index) => [names![index], value])))
-}
-
-const partOf = (cells: Record<string, string | null>) => {
-  const { cursor: _, ...rest } = cells
-  return rest
-}
-
 for (const kind of STORE_KINDS) {
   describe(`exports (${kind.name})`, () => {
     test('over HTTP and by the program hold the rows that pages hold, in their order', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
-      for (const { path, params, args } of RESOURCES) {
+      const exported = (format: string, params: [string, string][], headers = {}) =>
+        send(base, `${POINTS}${query([...params, ['format', format]])}`, { headers })
+      for (const { params, args } of SELECTIONS) {
         const where = args.join(' ')
-        const paged = await pagedRows(base, path, params)
+        const paged = await pagedRows(base, POINTS, params)
         assert.ok(paged.length > 3, where)
-        const ndjson = await send(base, `${path}${query([...params, ['format', 'ndjson']])}`)
+        const ndjson = await exported('ndjson', params)
         assert.equal(ndjson.status, 200)
         assert.equal(ndjson.headers['content-type'], 'application/x-ndjson')
         assert.equal(ndjson.headers['x-block-height'], '905')
         assert.deepEqual(ndjsonRows(ndjson.text), paged, where)
-        const csv = await send(base, `${path}${query([...params, ['format', 'csv']])}`)
-        assert.deepEqual(csvRows(csv.text), paged.map(cellsOf), where)
-        const zipped = await send(base, `${path}${query([...params, ['format', 'csv']])}`, {
-          headers: { 'accept-encoding': 'gzip' },
-        })
+        const csv = await exported('csv', params)
+        const zipped = await exported('csv', params, { 'accept-encoding': 'gzip' })
         assert.equal(zipped.headers['content-encoding'], 'gzip')
         assert.equal(gunzipSync(zipped.body).toString(), csv.text)
-        for (const [format, text] of [
-          ['ndjson', ndjson.text],
-          ['csv', csv.text],
-        ] as const) {
-          const { code, stdout, stderr } = await runLyra(t, [
-            ...['export', ...args, '--store', store, '--format', format],
-          ])
-          assert.equal(code, 0, stderr)
-          assert.equal(stdout, text, where)
+        const command = [
+          'export',
+          'funding-period-data-points',
+          '--market',
+          MARKET,
+          ...args,
+          '--store',
+          store,
+        ]
+        for (const { format, text } of [
+          { format: 'ndjson', ...ndjson },
+          { format: 'csv', ...csv },
+        ]) {
+          assert.equal((await runWell(t, [...command, '--format', format])).stdout, text, where)
         }
         const middle = Math.floor(paged.length / 2)
-        const rest = await send(
-          base,
-          `${path}${query([...params, ['format', 'ndjson'], ['pagination.after', paged[middle]!.cursor]])}`,
-        )
+        const rest = await exported('ndjson', [...params, ['pagination.after', paged[middle]!.cursor]])
         assert.deepEqual(ndjsonRows(rest.text), paged.slice(middle + 1), where)
-      }
-    })
-
-    test('as Parquet are read by DuckDB with exact types, and equal the table', async (t) => {
-      const python = process.env.LYRA_PYTHON ?? 'python3'
-      if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
-        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
-      }
-      const store = await storeOf(t, kind, SAMPLE)
-      const base = await serve(t, store)
-      const folder = temporaryFolder(t)
-      for (const [index, { path, params, args }] of RESOURCES.entries()) {
-        const file = join(folder, `${index}.parquet`)
-        const { code, stderr } = await runLyra(t, [
-          ...['export', ...args, '--store', store, '--format', 'parquet', '--out', file],
-        ])
-        assert.equal(code, 0, stderr)
-        const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8', maxBuffer: 1 << 28 })
-        assert.equal(read.status, 0, read.stderr)
-        const { types, rows } = JSON.parse(read.stdout) as {
-          types: Record<string, string>
-          rows: Record<string, string | null>[]
-        }
-        const paged = await pagedRows(base, path, params)
-        assert.deepEqual(
-          rows,
-          paged.map((row) => partOf(cellsOf(row))),
-        )
-        for (const [name, type] of Object.entries(types)) {
-          const expected = TYPES[name] ?? 'VARCHAR'
-          assert.equal(type, expected, name)
-        }
       }
     })
 
