@@ -47,199 +47,106 @@ const metadata = (change: Record<string, unknown>) => (entries: Map<string, stri
   entries.set('metadata.json', JSON.stringify({ ...JSON.parse(entries.get('metadata.json')!), ...change }))
 }
 
-/** Sources that are refused before anything is written, and what the error says. */
-const REFUSED: [what: string, make: (t: TestContext) => string | string[] | Promise<string>, says: RegExp][] =
+/** Sources that are refused before anything is written, or changes that make one, and what the error says. */
+const REFUSED: [
+  what: string,
+  make: SegmentChange | ((t: TestContext) => string | string[] | Promise<string | string[]>),
+  says: RegExp,
+][] = [
+  ['a path that is not there', () => '/nowhere/a-1-1-2.zip', /no such file/],
+  ['a directory without segments', (t) => temporaryFolder(t), /holds no segment .*network-history copy/],
+  ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a whole zip file: .*Copy the segment again/],
+  ['a text', (t) => bytes(t, Buffer.from('hello')), /not a whole zip file/],
+  ['a tar archive', (t) => bytes(t, tar()), /a tar archive, as v0\.70 .* v0\.71 or later/],
+  ['a gzip archive', (t) => bytes(t, Buffer.from([0x1f, 0x8b, 8, 0])), /a gzip archive, as v0\.70/],
+  ['half a zip', (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)), /not a whole zip file/],
   [
-    ['a path that is not there', () => '/nowhere/a-1-1-2.zip', /no such file/],
-    ['a directory without segments', (t) => temporaryFolder(t), /holds no segment .*network-history copy/],
-    ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a whole zip file: .*Copy the segment again/],
-    ['a text', (t) => bytes(t, Buffer.from('hello')), /not a whole zip file/],
-    ['a tar archive', (t) => bytes(t, tar()), /a tar archive, as v0\.70 .* v0\.71 or later/],
-    ['a gzip archive', (t) => bytes(t, Buffer.from([0x1f, 0x8b, 8, 0])), /a gzip archive, as v0\.70/],
-    ['half a zip', (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)), /not a whole zip file/],
-    [
-      'a zip without its last byte',
-      (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
-      /not a whole zip file/,
-    ],
-    ['a zip without its first half', (t) => bytes(t, readFileSync(FIRST).subarray(90_000)), /zip|damaged/],
-    [
-      'no metadata',
-      (t) => changed(t, { edit: (all) => all.delete('metadata.json') }),
-      /has no metadata\.json/,
-    ],
-    [
-      'metadata of another kind',
-      (t) => changed(t, { edit: (all) => all.set('metadata.json', '[1]') }),
-      /must have ChainID/,
-    ],
-    [
-      'metadata that are not JSON',
-      (t) => changed(t, { edit: (all) => all.set('metadata.json', '{') }),
-      /must have ChainID/,
-    ],
-    [
-      'long metadata',
-      (t) => changed(t, { edit: metadata({ more: 'x'.repeat(70_000) }) }),
-      /more than 65536 bytes/,
-    ],
-    [
-      'another name',
-      (t) => changed(t, {}, 'core-scenarios-123-1-301.zip'),
-      /says that it is "core-scenarios-123-1-300\.zip"/,
-    ],
-    [
-      'no such name',
-      (t) => changed(t, {}, 'segment.zip'),
-      /says that it is "core-scenarios-123-1-300\.zip". Give it/,
-    ],
-    [
-      'schema version 53',
-      (t) => changed(t, { edit: metadata({ DatabaseVersion: 53 }) }, 'core-scenarios-53-1-300.zip'),
-      /schema version 53 is older than v0\.73 .* --force/,
-    ],
-    [
-      'schema version 124',
-      (t) => changed(t, { edit: metadata({ DatabaseVersion: 124 }) }, 'core-scenarios-124-1-300.zip'),
-      /schema version 124 is newer .* 54 to 123\. --force/,
-    ],
-    ['no blocks', (t) => changed(t, { edit: (all) => all.delete(BLOCKS) }), /has no entry history\/blocks/],
-    [
-      'blocks without times',
-      (t) => changed(t, { edit: replaceIn(BLOCKS, 'vega_time', 'time') }),
-      /history\/blocks has no column vega_time/,
-    ],
-    [
-      'a wrong check sum',
-      (t) => changed(t, { lies: { [POINTS]: { crc: 1 } } }),
-      /data_points is damaged: its check sum/,
-    ],
-    ['a wrong check sum of the state', (t) => changed(t, { lies: { [PERIODS]: { crc: 1 } } }), /check sum/],
-    [
-      'more than is declared',
-      (t) => changed(t, { lies: { [POINTS]: { size: 100 } } }),
-      /holds more than the 100 bytes/,
-    ],
-    [
-      'less than is declared',
-      (t) => changed(t, { lies: { [POINTS]: { size: 1e9 } } }),
-      /claim to be 1000000000/,
-    ],
-    [
-      'one byte less',
-      (t) => changed(t, { lies: { [POINTS]: { size: 140_733 } } }),
-      /its directory says 140733/,
-    ],
-    [
-      'too few bytes',
-      (t) => changed(t, { lies: { [POINTS]: { compressedSize: 100 } } }),
-      /damaged: unexpected end of file/,
-    ],
-    [
-      'too many bytes',
-      (t) => changed(t, { lies: { [POINTS]: { compressedSize: 1e9 } } }),
-      /ends after the end of the file/,
-    ],
-    [
-      'a place beyond the file',
-      (t) => changed(t, { lies: { [POINTS]: { offset: 1n << 60n } } }),
-      /begins after the end/,
-    ],
-    [
-      'the last place there is',
-      (t) => changed(t, { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }),
-      /begins after/,
-    ],
-    [
-      'a place within another entry',
-      (t) => changed(t, { lies: { [POINTS]: { offset: 77n } } }),
-      /no entry begins where/,
-    ],
-    [
-      'an unknown method',
-      (t) => changed(t, { lies: { [POINTS]: { method: 12 } } }),
-      /compressed by method 12/,
-    ],
-    ['an encrypted entry', (t) => changed(t, { lies: { [POINTS]: { flags: 9 } } }), /encrypted/],
-    [
-      'two entries of a name',
-      (t) => changed(t, { more: [{ name: POINTS, content: 'x' }] }),
-      /two entries "history\/funding/,
-    ],
-    [
-      'an entry outside',
-      (t) => changed(t, { more: [{ name: '../../etc/passwd', content: 'x' }] }),
-      /invalid relative path/,
-    ],
-    ['a directory beyond the file', (t) => directoryAt(t, 2n ** 60n), /not a whole zip file/],
-    ['a directory at the end of all', (t) => directoryAt(t, 2n ** 64n - 1n), /not a whole zip file/],
-    [
-      'a bomb',
-      (t) => changed(t, { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }),
-      /claim to be 80000000/,
-    ],
-    [
-      'a field without end',
-      (t) => changed(t, { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"${'x\n'.repeat(9_000_000)}`) }),
-      /has more than 2097152 characters/,
-    ],
-    [
-      'an open quote',
-      (t) => changed(t, { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }),
-      /ends within quotes/,
-    ],
-    [
-      'a quote within',
-      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE/, ',S"OURCE') }),
-      /quote within a field/,
-    ],
-    [
-      'text after a quote',
-      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE/, ',""SOURCE') }),
-      /text after the end of a/,
-    ],
-    [
-      'too few fields',
-      (t) => changed(t, { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }),
-      /has 7 fields, and the header 8/,
-    ],
-    [
-      'a NUL character',
-      (t) => changed(t, { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }),
-      /a NUL character/,
-    ],
-    [
-      'a block of no time',
-      (t) => changed(t, { edit: replaceIn(BLOCKS, /\n2023[^,]*/, '\ninfinity') }),
-      /"infinity", which is not/,
-    ],
-    [
-      'a block before Christ',
-      (t) => changed(t, { edit: replaceIn(BLOCKS, /\+00,/, '+00 BC,') }),
-      /which is not a time/,
-    ],
-    ['a block of no height', (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',x,') }), /has block "x"/],
-    [
-      'a block of another segment',
-      (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',301,') }),
-      /"301", which is not one of/,
-    ],
-    ['a height twice', (t) => changed(t, { edit: replaceIn(BLOCKS, ',17,', ',18,') }), /has block 18 twice/],
-    [
-      'a time twice',
-      (t) => changed(t, { edit: replaceIn(BLOCKS, '10:00:16+00,17', '10:00:15+00,17') }),
-      /blocks 16 and 17 at one time/,
-    ],
-    [
-      'two chains',
-      async (t) => {
-        const edit = metadata({ ChainID: 'other', HeightFrom: 1, HeightTo: 300 })
-        const other = await changed(t, { edit }, 'other-123-1-300.zip')
-        return [other, SECOND] as unknown as string
-      },
-      /is of chain "other", and .* of chain "core-scenarios": import each chain/,
-    ],
-  ]
+    'a zip without its last byte',
+    (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
+    /not a whole zip file/,
+  ],
+  ['a zip without its first half', (t) => bytes(t, readFileSync(FIRST).subarray(90_000)), /zip|damaged/],
+  ['no metadata', { edit: (all) => all.delete('metadata.json') }, /has no metadata\.json/],
+  ['metadata of another kind', { edit: (all) => all.set('metadata.json', '[1]') }, /must have ChainID/],
+  ['metadata that are not JSON', { edit: (all) => all.set('metadata.json', '{') }, /must have ChainID/],
+  ['long metadata', { edit: metadata({ more: 'x'.repeat(70_000) }) }, /more than 65536 bytes/],
+  [
+    'another name',
+    (t) => changed(t, {}, 'core-scenarios-123-1-301.zip'),
+    /says that it is "core-scenarios-123-1-300\.zip"/,
+  ],
+  [
+    'no such name',
+    (t) => changed(t, {}, 'segment.zip'),
+    /says that it is "core-scenarios-123-1-300\.zip". Give it/,
+  ],
+  [
+    'schema version 53',
+    (t) => changed(t, { edit: metadata({ DatabaseVersion: 53 }) }, 'core-scenarios-53-1-300.zip'),
+    /schema version 53 is older than v0\.73 .* --force/,
+  ],
+  [
+    'schema version 124',
+    (t) => changed(t, { edit: metadata({ DatabaseVersion: 124 }) }, 'core-scenarios-124-1-300.zip'),
+    /schema version 124 is newer .* 54 to 123\. --force/,
+  ],
+  ['no blocks', { edit: (all) => all.delete(BLOCKS) }, /has no entry history\/blocks/],
+  [
+    'blocks without times',
+    { edit: replaceIn(BLOCKS, 'vega_time', 'time') },
+    /history\/blocks has no column vega_time/,
+  ],
+  ['a wrong check sum', { lies: { [POINTS]: { crc: 1 } } }, /data_points is damaged: its check sum/],
+  ['a wrong check sum of the state', { lies: { [PERIODS]: { crc: 1 } } }, /check sum/],
+  ['more than is declared', { lies: { [POINTS]: { size: 100 } } }, /holds more than the 100 bytes/],
+  ['less than is declared', { lies: { [POINTS]: { size: 1e9 } } }, /claim to be 1000000000/],
+  ['one byte less', { lies: { [POINTS]: { size: 140_733 } } }, /its directory says 140733/],
+  ['too few bytes', { lies: { [POINTS]: { compressedSize: 100 } } }, /damaged: unexpected end of file/],
+  ['too many bytes', { lies: { [POINTS]: { compressedSize: 1e9 } } }, /ends after the end of the file/],
+  ['a place beyond the file', { lies: { [POINTS]: { offset: 1n << 60n } } }, /begins after the end/],
+  ['the last place there is', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, /begins after/],
+  ['a place within another entry', { lies: { [POINTS]: { offset: 77n } } }, /no entry begins where/],
+  ['an unknown method', { lies: { [POINTS]: { method: 12 } } }, /compressed by method 12/],
+  ['an encrypted entry', { lies: { [POINTS]: { flags: 9 } } }, /encrypted/],
+  ['two entries of a name', { more: [{ name: POINTS, content: 'x' }] }, /two entries "history\/funding/],
+  ['an entry outside', { more: [{ name: '../../etc/passwd', content: 'x' }] }, /invalid relative path/],
+  ['a directory beyond the file', (t) => directoryAt(t, 2n ** 60n), /not a whole zip file/],
+  ['a directory at the end of all', (t) => directoryAt(t, 2n ** 64n - 1n), /not a whole zip file/],
+  ['a bomb', { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }, /claim to be 80000000/],
+  [
+    'a field without end',
+    { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"${'x\n'.repeat(9_000_000)}`) },
+    /has more than 2097152 characters/,
+  ],
+  ['an open quote', { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }, /ends within quotes/],
+  ['a quote within', { edit: replaceIn(POINTS, /,SOURCE/, ',S"OURCE') }, /quote within a field/],
+  ['text after a quote', { edit: replaceIn(POINTS, /,SOURCE/, ',""SOURCE') }, /text after the end of a/],
+  ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, /has 7 fields, and the header 8/],
+  ['a NUL character', { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }, /a NUL character/],
+  [
+    'a block of no time',
+    { edit: replaceIn(BLOCKS, /\n2023[^,]*/, '\ninfinity') },
+    /"infinity", which is not/,
+  ],
+  ['a block before Christ', { edit: replaceIn(BLOCKS, /\+00,/, '+00 BC,') }, /which is not a time/],
+  ['a block of no height', { edit: replaceIn(BLOCKS, ',17,', ',x,') }, /has block "x"/],
+  ['a block of another segment', { edit: replaceIn(BLOCKS, ',17,', ',301,') }, /"301", which is not one of/],
+  ['a height twice', { edit: replaceIn(BLOCKS, ',17,', ',18,') }, /has block 18 twice/],
+  [
+    'a time twice',
+    { edit: replaceIn(BLOCKS, '10:00:16+00,17', '10:00:15+00,17') },
+    /blocks 16 and 17 at one time/,
+  ],
+  [
+    'two chains',
+    async (t) => {
+      const edit = metadata({ ChainID: 'other', HeightFrom: 1, HeightTo: 300 })
+      const other = await changed(t, { edit }, 'other-123-1-300.zip')
+      return [other, SECOND]
+    },
+    /is of chain "other", and .* of chain "core-scenarios": import each chain/,
+  ],
+]
 
 function bytes(t: TestContext, content: Buffer): string {
   const path = join(temporaryFolder(t), NAME)
@@ -268,7 +175,7 @@ for (const kind of ANY_STORE_KIND) {
     for (const [what, make, says] of REFUSED) {
       test(`with ${what} are refused, and nothing is written`, async (t) => {
         const store = kind.create(t)
-        const source = await make(t)
+        const source = await (typeof make === 'function' ? make(t) : changed(t, make))
         await assert.rejects(async () => {
           const { failure } = await importInto(store, source)
           if (failure !== null) throw failure
