@@ -10,7 +10,7 @@ import type { Freshness } from '../src/store/pages/page.ts'
 import { pruneStore } from '../src/store/pruning/prune-store.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import type { Reader } from '../src/store/store.ts'
-import { type Answer, send } from './fixtures/http.ts'
+import { type Answer, metricsOf, send } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, openLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
 import { openSocket, readAnswers, requestText } from './fixtures/raw-http.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -72,7 +72,7 @@ for (const kind of STORE_KINDS) {
         assert.equal(again.status, 304)
         assert.deepEqual(lasting(again), lasting(await send(plain, target, { headers: known })))
       }
-      const metrics = (await send(base, '/metrics')).text
+      const metrics = await metricsOf(base)
       const kept = Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1])
       assert.ok(kept >= TARGETS.length * 7, `${kept} pages from memory`)
     })
@@ -87,7 +87,7 @@ for (const kind of STORE_KINDS) {
       const base = await serve(t, store)
       const target = `/api/v2/funding-periods/data-points/${LIVE_MARKET}?pagination.first=5000`
       const fromMemory = async () =>
-        Number(/^lyra_pages_from_memory_total (\d+)/m.exec((await send(base, '/metrics')).text)![1])
+        Number(/^lyra_pages_from_memory_total (\d+)/m.exec(await metricsOf(base))![1])
       for (let time = 0; time < 3; time++) await send(base, target)
       await live.commit(2, [pointAt(2)])
       const before = await fromMemory()
@@ -149,7 +149,7 @@ test('Pages from memory of replicas are those of the block that they name, which
     }
   }
   assert.ok(new Set(shown).size >= 4, 'blocks that came while pages were kept')
-  const metrics = (await send(base, '/metrics')).text
+  const metrics = await metricsOf(base)
   assert.ok(Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1]) > 10, 'pages from memory')
 })
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { measureLoad } from '../bench/load.ts'
 import { coldTargets } from '../bench/pages.ts'
-import { send } from './fixtures/http.ts'
+import { metricsOf, send } from './fixtures/http.ts'
 import { MARKET } from './fixtures/sample.ts'
 import { ingestWhole, serve } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
@@ -84,7 +84,7 @@ for (const [path, first] of [
       const [list] = Object.values(JSON.parse((await send(base, target)).text)) as { edges: unknown[] }[]
       assert.equal(list!.edges.length, first, target)
     }
-    assert.match((await send(base, '/metrics')).text, /^lyra_pages_from_memory_total 0$/m)
+    assert.match(await metricsOf(base), /^lyra_pages_from_memory_total 0$/m)
     assert.equal(await coldTargets(base, `${path}?pagination.first=5000`), null)
   })
 }

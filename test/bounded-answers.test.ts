@@ -20,7 +20,7 @@ import {
   marketData,
   provision,
 } from './fixtures/event-stream.ts'
-import { query, send, statusOf } from './fixtures/http.ts'
+import { metricsOf, query, send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { startLive, stop } from './fixtures/live.ts'
 import { runWell, startService } from './fixtures/program.ts'
@@ -152,7 +152,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(reasons.every(({ reason }) => reason === 'gap'))
       assert.equal(reasons[0]!.message, 'height 11 missing')
       assert.match(reasons[10]!.message, /^2589 more gaps, 2599 in all/)
-      assert.match((await send(base, '/metrics')).text, /^lyra_unready\{reason="gap"\} 2599$/m)
+      assert.match(await metricsOf(base), /^lyra_unready\{reason="gap"\} 2599$/m)
     })
   })
 }

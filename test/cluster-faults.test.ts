@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeCluster } from '../src/store/inspection.ts'
-import { send } from './fixtures/http.ts'
+import { metricsOf, send } from './fixtures/http.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { serve, serveFiles, storeOf } from './fixtures/service.ts'
@@ -22,7 +22,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
   test(`nothing is said of a cluster where there is none (${kind.name})`, async (t) => {
     const base = await serveFiles(t, kind, SAMPLE)
     assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
-    assert.match((await send(base, '/metrics')).text, /^lyra_cluster_faults 0$/m)
+    assert.match(await metricsOf(base), /^lyra_cluster_faults 0$/m)
   })
 }
 

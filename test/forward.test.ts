@@ -13,7 +13,7 @@ import { statusOfService } from '../src/status/service-status.ts'
 import { dial, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, frame, message } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { metricsOf } from './fixtures/http.ts'
 import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
 import { runLyra } from './fixtures/program.ts'
 import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
@@ -162,7 +162,7 @@ describe('a second Lyra that a first one forwards to', () => {
       // Killed while blocks are on their way, and once after it has them all.
       if (part === 1) await untilHeight(second, to)
       await kill(second)
-      const metrics = (await send(first.base, '/metrics')).text
+      const metrics = await metricsOf(first.base)
       assert.match(metrics, /lyra_forward_enabled 1/)
       assert.equal((await readyOf(first)).status, 200, 'a receiver that is away leaves the service ready')
       second = await startReceiving()
@@ -171,7 +171,7 @@ describe('a second Lyra that a first one forwards to', () => {
     await untilHeight(second, last)
     assert.equal((await readyOf(second)).status, 200)
     await until(async () => /"height":"905","lagBytes":0/.test((await readyOf(first)).text), 'no lag')
-    const metrics = (await send(first.base, '/metrics')).text
+    const metrics = await metricsOf(first.base)
     assert.match(metrics, /lyra_forward_connected 1\n/)
     assert.match(metrics, /lyra_forward_block_height 905\n/)
     assert.match(metrics, /lyra_forward_lag_seconds 0\n/)

@@ -12,7 +12,7 @@ import { listenPair } from '../src/ingest/live/pair-socket.ts'
 import { dial, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, dataPoint, message } from './fixtures/event-stream.ts'
-import { send } from './fixtures/http.ts'
+import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
   type LiveService,
@@ -271,7 +271,7 @@ describe('the place of the core', () => {
       await Promise.all(all.map((socket) => once(socket.resume(), 'close')))
     }
     assert.equal((await readyOf(service)).status, 200)
-    const metrics = (await send(service.base, '/metrics')).text
+    const metrics = await metricsOf(service.base)
     assert.match(metrics, /lyra_live_connection_faults\{reason="second core"\} 500/)
     await core.close()
     await stop(service)

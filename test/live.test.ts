@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dial, frame, HANDSHAKE, type TestCore } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { send } from './fixtures/http.ts'
+import { metricsOf } from './fixtures/http.ts'
 import {
   blocksOf,
   heightOf,
@@ -50,10 +50,9 @@ for (const kind of STORE_KINDS) {
       await core.send(blocks)
       await untilHeight(service, last)
       await untilReady(service)
-      const metrics = (await send(service.base, '/metrics')).text
+      const metrics = await metricsOf(service.base)
       assert.match(metrics, /lyra_live_core_connected 1/)
-      const isCommitted = async () =>
-        /lyra_live_buffer_bytes 0$/m.test((await send(service.base, '/metrics')).text)
+      const isCommitted = async () => /lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base))
       await until(isCommitted, 'no bytes that are not committed')
       await core.close()
       await stop(service)
@@ -115,7 +114,7 @@ for (const kind of STORE_KINDS) {
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)])
       await untilNotReady(service, /heights 101 to 110 missing/)
       assert.equal(await heightOf(service), 100)
-      assert.equal((await send(service.base, '/metrics')).text.includes('lyra_live_stopped 1'), true)
+      assert.equal((await metricsOf(service.base)).includes('lyra_live_stopped 1'), true)
       await runWell(t, ['ingest', '--store', store, SAMPLE])
       await core.send(blocks.slice(200))
       await untilHeight(service, last)
@@ -214,7 +213,7 @@ describe('a peer that is not as it should be', () => {
       if (isCore) await untilNotReady(service, reason)
       else await service.program.printed(reason)
       assert.equal((await readyOf(service)).status, isCore ? 503 : 200)
-      const metrics = (await send(service.base, '/metrics')).text
+      const metrics = await metricsOf(service.base)
       assert.match(metrics, new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`))
       assert.match(service.program.output.stderr, reason)
       // A core as it should be is welcome all the same.

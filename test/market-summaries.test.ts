@@ -5,29 +5,25 @@ import fc from 'fast-check'
 import { createLyraClient } from '../client/src/index.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { MARKET_STATES, TRADING_MODES } from '../src/events/market-enums.ts'
-import { decodeCursor, encodeCursor } from '../src/resources/cursor.ts'
 import { marketSummaries } from '../src/resources/market-summaries.ts'
-import type { Key } from '../src/resources/resource.ts'
 import type { PageQuery } from '../src/store/pages/page.ts'
 import { valueLists } from '../src/store/pages/statement.ts'
 import { MarketSummaries } from '../src/store/readings/market-summaries.ts'
 import { decodedEvents } from './fixtures/decoded-events.ts'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
-import { getPage, type PageAnswer, send } from './fixtures/http.ts'
+import { getPage, send } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, perpetualMarket, pointAt } from './fixtures/live-store.ts'
-import { compare, type ModelQuery, PageModel, requestOf } from './fixtures/page-model.ts'
+import { PageModel } from './fixtures/page-model.ts'
+import { testPages } from './fixtures/page-suites.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import {
   type ModelRow,
   markets,
   maybe,
-  queriesFor,
   RESOURCE_CASES,
   type ResourceCase,
   withoutUndefined,
 } from './fixtures/resource-cases.ts'
-import { runsOf } from './fixtures/sampling.ts'
-import { inScope } from './fixtures/scope.ts'
 import { serve, serveFiles } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
@@ -93,49 +89,14 @@ const SUMMARY_CASE: ResourceCase = {
   },
 }
 
-const queries = queriesFor(SUMMARY_CASE)
-
 async function estimateOf(base: string, marketId: string): Promise<unknown> {
   return JSON.parse((await send(base, `${ESTIMATES}${marketId}`)).text).fundingEstimate
 }
 
-/** Asks for a page and compares it with the model's, its estimates with those of their own operation. */
-async function checkPage(
-  base: string,
-  model: PageModel,
-  asked: ModelQuery,
-  cursor: Key | null,
-): Promise<PageAnswer> {
-  const text = cursor === null ? null : encodeCursor(marketSummaries, asked.selection, cursor)
-  const { path, params } = requestOf(asked, text)
-  const page = await getPage(base, path, params)
-  const nodes: Node[] = []
-  for (const { node } of page.edges) {
-    const { estimate, ...rest } = node
-    assert.deepEqual(estimate, await estimateOf(base, String(node.marketId)))
-    nodes.push(rest)
-  }
-  const { hasNextPage, hasPreviousPage } = page.pageInfo
-  assert.deepEqual(
-    { nodes, hasNextPage, hasPreviousPage },
-    model.page({ ...asked, cursor }),
-    JSON.stringify(params),
-  )
-  return page
-}
-
-/** A store that is served and the model of what it holds, after some blocks. */
-async function serveModel(scope: TestContext, kind: (typeof STORE_KINDS)[number], first = 1) {
-  const store = kind.create(scope)
-  const live = await openLiveStore(scope, store)
-  const model = new PageModel(SUMMARY_CASE)
-  await live.commit(first, [])
-  const base = await serve(scope, store)
-  const commit = async (events: readonly MarketEvent[], height = live.height + 1) => {
-    await live.commit(height, events)
-    model.add(height, events)
-  }
-  return { base, model, commit }
+/** The node without its estimate, which must be that of its own operation. */
+async function withoutEstimate(base: string, { estimate, ...rest }: Node): Promise<Node> {
+  assert.deepEqual(estimate, await estimateOf(base, String(rest.marketId)))
+  return rest
 }
 
 const opening = (marketId: string, height: number): MarketEvent => ({
@@ -173,65 +134,7 @@ const PAGE: PageQuery = {
 
 for (const kind of STORE_KINDS) {
   describe(`market summaries (${kind.name})`, () => {
-    test('random pages are those of a plain list, of nodes of the other operations', async () => {
-      const property = fc.asyncProperty(
-        fc.array(SUMMARY_CASE.events, { maxLength: 40 }),
-        fc.array(queries, { minLength: 20, maxLength: 20 }),
-        (events, asked) =>
-          inScope(async (scope) => {
-            const { base, model, commit } = await serveModel(scope, kind)
-            await commit(events)
-            for (const one of asked) await checkPage(base, model, one, one.cursor)
-          }),
-      )
-      await fc.assert(property, { seed: 1, numRuns: runsOf('store') })
-    })
-
-    test('are never out of date, in whatever order blocks come', async () => {
-      const heights = Array.from({ length: 8 }, (_, index) => index + 1)
-      const property = fc.asyncProperty(
-        fc.array(fc.array(SUMMARY_CASE.events, { maxLength: 6 }), { minLength: 8, maxLength: 8 }),
-        fc.shuffledSubarray(heights, { minLength: heights.length }),
-        fc.array(queries, { minLength: 6, maxLength: 6 }),
-        (blocks, order, asked) =>
-          inScope(async (scope) => {
-            const { base, model, commit } = await serveModel(scope, kind, 9)
-            for (const height of order) {
-              await commit(blocks[height - 1]!, height)
-              for (const one of [...asked, ...asked]) await checkPage(base, model, one, one.cursor)
-            }
-          }),
-      )
-      await fc.assert(property, { seed: 4, numRuns: runsOf('store') })
-    })
-
-    test('walks stay whole while markets come', async () => {
-      const property = fc.asyncProperty(
-        fc.array(fc.array(SUMMARY_CASE.events, { maxLength: 3 }), { minLength: 12, maxLength: 12 }),
-        queries,
-        (arrivals, asked) =>
-          inScope(async (scope) => {
-            const { base, model, commit } = await serveModel(scope, kind)
-            await commit(arrivals[0]!)
-            const one = { ...asked, size: 1, selection: {} }
-            const ascending = one.newestFirst === one.backward
-            let cursor: Key | null = null
-            for (let page = 1; ; page++) {
-              const { edges, pageInfo } = await checkPage(base, model, one, cursor)
-              for (const edge of edges) {
-                const key = decodeCursor(marketSummaries, {}, edge.cursor) as Key
-                assert.ok(
-                  cursor === null || (ascending ? compare(key, cursor) > 0 : compare(key, cursor) < 0),
-                )
-                cursor = key
-              }
-              if (!(one.backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return
-              await commit(arrivals[page % arrivals.length]!)
-            }
-          }),
-      )
-      await fc.assert(property, { seed: 2, numRuns: runsOf('store') })
-    })
+    testPages(kind, SUMMARY_CASE, withoutEstimate)
 
     for (const name of ['perps-calm-named', 'perps-long-named']) {
       test(`of ${name} say what the other operations say`, async (t) => {

@@ -14,7 +14,7 @@ import { readCoverage, readPosition } from '../src/store/readings/coverage.ts'
 import { TABLES } from '../src/store/tables.ts'
 import { dial } from './fixtures/core.ts'
 import { digestStore } from './fixtures/digest-store.ts'
-import { send, statusOf } from './fixtures/http.ts'
+import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
   blocksOf,
   readyOf,
@@ -338,7 +338,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     const base = await addressOf(service)
     const shows = async (value: number) => {
       const pattern = new RegExp(`^lyra_standby ${value}$`, 'm')
-      while (!pattern.test((await send(base, '/metrics')).text)) await sleep(100)
+      while (!pattern.test(await metricsOf(base))) await sleep(100)
     }
     await shows(1)
     await first.close()

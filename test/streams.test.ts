@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerEvent } from '../client/src/event-stream.ts'
 import { fingerprintOf } from '../src/resources/fingerprint.ts'
-import { getPage, query, send, statusOf } from './fixtures/http.ts'
+import { getPage, metricsOf, query, send, statusOf } from './fixtures/http.ts'
 import { type Listener, listen, rowsOf } from './fixtures/listen.ts'
 import {
   checkpointAt,
@@ -333,7 +333,7 @@ for (const kind of STORE_KINDS) {
       while (listeners.length < count) {
         listeners.push(...(await Promise.all(Array.from({ length: 50 }, () => listen(base, target)))))
       }
-      const metrics = (await send(base, '/metrics')).text
+      const metrics = await metricsOf(base)
       assert.match(metrics, new RegExp(`lyra_streams\\{resource="fundingPeriodDataPoints"\\} ${count}`))
       const startedAt = performance.now()
       const blocks = 50
@@ -345,10 +345,7 @@ for (const kind of STORE_KINDS) {
       const expected = (await rowsOf(base, pointsPath(LIVE_MARKET))).reverse().slice(1)
       for (const { events } of listeners) assert.deepEqual(dataOf(events), expected)
       for (const listener of listeners) listener.cut()
-      await until(
-        async () => !/^lyra_streams\{.*\} [1-9]/m.test((await send(base, '/metrics')).text),
-        'all gone',
-      )
+      await until(async () => !/^lyra_streams\{.*\} [1-9]/m.test(await metricsOf(base)), 'all gone')
     })
   })
 }
@@ -367,10 +364,10 @@ describe('a stream', () => {
     slow.write(`GET ${CHECKPOINT_STREAM} HTTP/1.1\r\nHost: lyra\r\n\r\n`)
     await once(slow, 'readable')
     slow.pause()
-    await until(async () => /\{resource="checkpoints"\} 2/.test((await send(base, '/metrics')).text), 'both')
+    await until(async () => /\{resource="checkpoints"\} 2/.test(await metricsOf(base)), 'both')
     const large = 'x'.repeat(100_000)
     let height = 1
-    const dropped = async () => /lyra_streams_dropped_total 1/.test((await send(base, '/metrics')).text)
+    const dropped = async () => /lyra_streams_dropped_total 1/.test(await metricsOf(base))
     while (!(await dropped())) {
       assert.ok(height < 400, 'it is dropped at last')
       height++

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { send, statusOf } from './fixtures/http.ts'
+import { metricsOf, send, statusOf } from './fixtures/http.ts'
 import {
   checkpointAt,
   createLiveStore,
@@ -78,7 +78,7 @@ describe('the log of a store that is written to while exports read it', { skip }
     await live.commit(2, [])
 
     lengthen(store, 300 * MB)
-    const figures = (await send(base, '/metrics')).text
+    const figures = await metricsOf(base)
     assert.ok(Number(/^lyra_store_log_bytes (\S+)$/m.exec(figures)![1]) >= 300 * MB)
     const refused = await send(base, TARGET)
     assert.equal(refused.status, 503)
