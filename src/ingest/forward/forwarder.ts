@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describeHeights } from '../../domain/coverage.ts'
-import { type BeginBlock, decodeBeginBlock } from '../../events/block-events.ts'
-import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event.ts'
-import { RECORD_HEADER_BYTES, RecordFramer, type RecordSink } from '../../records/record-framer.ts'
-import { messageOf } from '../live/pair-socket.ts'
-import { isNext, type Run, startOf } from './block-stretches.ts'
-import { ConnectionError, dialPair, type PairConnection } from './dial-pair.ts'
+import type { BeginBlock } from '../../events/block-events.ts'
+import { BlockSender, type Position, START } from './block-sender.ts'
+import { type Run, startOf } from './block-stretches.ts'
+import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
 import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
 
@@ -23,17 +21,6 @@ const STOP_TIMEOUT_MS = 2_000
 /** What is deleted before it is passed on has one line, and one more for each such span. */
 const DROP_LOG_MS = 60_000
 
-/** A place in the kept files between two blocks, and the block before it. */
-type Position = FilePosition & { block: BeginBlock | null }
-
-const START: Position = { file: 0, offset: 0, block: null }
-
-/**
- * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
- * last one; null: all that follows.
- */
-type Part = { at: FilePosition; first: bigint; upTo: bigint | null }
-
 /**
  * Passes a core's events on from the kept files. In one connection each block is the next one after that before, as a
  * data node demands: a block that the core sends again is passed over. A new connection begins with the oldest block
@@ -47,17 +34,13 @@ export class Forwarder {
   readonly #log: Logger
   readonly #onState: () => void
   readonly #stopping = new AbortController()
-  readonly #envelope = createEnvelope()
-  #connection: PairConnection | null = null
+  /** Of the connection that there is. */
+  #sender: BlockSender | null = null
   #wake: () => void = () => {}
   /** How far events have been passed on, in any connection. */
   #passedOn: Position = START
   /** The greatest height passed on; null while that is not known. */
   #passedUpTo: bigint | null = null
-  /** The last block that the connection has passed on, where it reads, and where a block has ended last. */
-  #sent: BeginBlock | null = null
-  #reading: FilePosition = START
-  #blockEnd: FilePosition = START
   #lastFault: string | null = null
   /** Why there is no connection, and why the files cannot be kept as they should be. */
   #connectionFault: string | null = null
@@ -103,15 +86,15 @@ export class Forwarder {
       const { missingBlocks } = this.state
       const start = missingBlocks === null ? null : startOf(this.files.stretches.runs())
       if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
-        this.#connection?.close('the blocks that were missing have come')
+        this.#sender?.connection.close('the blocks that were missing have come')
       }
-      const reading = this.#connection === null ? Number.POSITIVE_INFINITY : this.#reading.file
+      const reading = this.#sender?.reading.file ?? Number.POSITIVE_INFINITY
       this.#lose(await this.files.trim(this.#passedOn, reading))
       this.#keepingFault = null
     } catch (error) {
       this.#keepingFault = this.#fault(error as Error)
     }
-    if (this.#connection === null) this.#nameDropped()
+    if (this.#sender === null) this.#nameDropped()
     this.#logDropped()
     this.#report()
   }
@@ -132,7 +115,7 @@ export class Forwarder {
         if (signal.aborted) break
         this.#connectionFault = this.#fault(error as Error)
       } finally {
-        this.#connection = null
+        this.#sender = null
         this.state.connected = false
         this.#report()
       }
@@ -153,15 +136,16 @@ export class Forwarder {
     // A receiver that reads nothing must not hold up the end of the service.
     const onStop = () => setTimeout(() => connection.close('stopped'), STOP_TIMEOUT_MS).unref()
     signal.addEventListener('abort', onStop, { once: true })
-    this.#connection = connection
+    const sender = new BlockSender(connection, this.files, from, (runs) => this.#begin(runs))
+    this.#sender = sender
     this.#lastFault = null
     this.state.connected = true
     this.#connectionFault = null
     this.#log.info(`forwarding: connected to ${this.#address}`)
     this.#report()
     try {
-      await this.#passOn(connection, from)
-      const position = writtenPosition(this.#blockEnd, this.#sent)
+      await this.#passOn(sender)
+      const position = writtenPosition(sender.blockEnd, sender.sent)
       if ((await connection.end(STOP_TIMEOUT_MS)) && position !== null)
         await this.files.writePosition(position)
     } finally {
@@ -170,98 +154,19 @@ export class Forwarder {
     }
   }
 
-  /** Passes on from a place, until it is stopped between two blocks; throws once the connection is closed. */
-  async #passOn(connection: PairConnection, from: Position): Promise<void> {
-    const { signal } = this.#stopping
-    this.#sent = from.block
-    this.#reading = this.#blockEnd = from
-    let part: Part | null = from.block === null ? null : { at: from, first: from.block.height, upTo: null }
-    let isSending = from.block !== null
-    let wire: Buffer[] = []
-    let framer: RecordFramer | null = null
-    let framedUpTo: FilePosition = START
-    const envelope = this.#envelope
-    /** Of the file that is read. */
-    let file = 0
-    let isBetween = true
-    /** The block sent last, when it was last looked for the next one. */
-    let triedFor: BeginBlock | null = null
-    const accept: RecordSink = (bytes, start, end, position) => {
-      readEnvelope(bytes, start, end, envelope)
-      if (envelope.kind === EVENT_KIND.beginBlock) {
-        const block = decodeBeginBlock(envelope)
-        const sent = this.#sent
-        const isDue = sent === null ? block.height === part?.first : isNext(block, sent)
-        isSending = isDue && part !== null && (part.upTo === null || block.height <= part.upTo)
-        if (isSending) this.#sent = block
-        else if (sent !== null && block.height > sent.height) part = null
-        isBetween = false
-      } else if (envelope.kind === EVENT_KIND.endBlock) {
-        isBetween = true
-        if (isSending && part?.upTo === this.#sent?.height) part = null
-      }
-      if (isBetween) this.#blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
-      if (!isSending) return
-      wire.push(messageOf(bytes, start, end))
-    }
+  /** Passes on until it is stopped between two blocks; throws once the connection is closed. */
+  async #passOn(sender: BlockSender): Promise<void> {
+    const { closed } = sender.connection
     for (;;) {
-      if (connection.closed.aborted) throw connection.closed.reason
-      if (signal.aborted && (isBetween || !isSending)) return
-      if (part === null) {
-        if (triedFor !== null && triedFor === this.#sent) {
-          throw new ConnectionError(`what is kept of block ${triedFor.height + 1n} cannot be read`)
-        }
-        triedFor = this.#sent
-        part = this.#nextPart(this.#sent)
-        this.#reading = part?.at ?? this.#reading
-        isSending = false
+      if (closed.aborted) throw closed.reason
+      if (this.#stopping.signal.aborted && sender.isBetweenBlocks) return
+      const messages = await sender.sendNext()
+      if (messages === null) await this.#grow(sender)
+      else {
+        this.state.messages += messages
+        this.#advance({ ...sender.reading, block: sender.sent })
       }
-      const piece = this.files.next(this.#reading)
-      if (part === null || piece === null) {
-        await this.#grow()
-        continue
-      }
-      const { stretch, start, end } = piece
-      if (framer === null || framedUpTo.file !== stretch.file || framedUpTo.offset !== start) {
-        file = stretch.file
-        framer = new RecordFramer(`forward ${stretch.file}`, accept, start)
-      }
-      framer.push(await this.files.read(stretch.file, start, end))
-      framedUpTo = this.#reading = { file: stretch.file, offset: end }
-      const messages = wire
-      wire = []
-      if (messages.length > 0) {
-        await connection.write(Buffer.concat(messages))
-        this.state.messages += messages.length
-      }
-      this.#advance({ ...this.#reading, block: this.#sent })
     }
-  }
-
-  /**
-   * Where the block after the last one sent is kept, as it came last; null where no block is kept.
-   *
-   * @throws {ConnectionError} where it is missing, and later ones are there.
-   */
-  #nextPart(sent: BeginBlock | null): Part | null {
-    const runs = this.files.stretches.runs()
-    const newest = runs.at(-1)
-    if (newest === undefined) return null
-    const first = sent === null ? this.#begin(runs) : sent.height + 1n
-    const run = runs.findLast(({ from, to }) => from <= first && first <= to)
-    if (run === undefined) {
-      if (runs.some(({ from }) => from > first)) {
-        throw new ConnectionError(`block ${first} is missing; the next connection begins after it`)
-      }
-      const { file, end } = newest.stretches.at(-1)!
-      return { at: { file, offset: end }, first, upTo: null }
-    }
-    const { file, start } = run.stretches.find(({ last }) => last.height >= first)!
-    let upTo = run === newest ? null : run.to
-    for (const { from } of runs.slice(runs.indexOf(run) + 1)) {
-      if (from > first && from - 1n < upTo!) upTo = from - 1n
-    }
-    return { at: { file, offset: start }, first, upTo }
   }
 
   /** The height with which a new connection begins. */
@@ -301,11 +206,11 @@ export class Forwarder {
   }
 
   /** Waits for what comes next, and finds its blocks. */
-  async #grow(): Promise<void> {
-    const before = this.files.bytesFrom(this.#reading)
+  async #grow({ reading, connection }: BlockSender): Promise<void> {
+    const before = this.files.bytesFrom(reading)
     await this.files.scan()
-    if (this.files.next(this.#reading) !== null || this.files.bytesFrom(this.#reading) !== before) return
-    if (this.#stopping.signal.aborted || this.#connection?.closed.aborted) return
+    if (this.files.next(reading) !== null || this.files.bytesFrom(reading) !== before) return
+    if (this.#stopping.signal.aborted || connection.closed.aborted) return
     await new Promise<void>((resolve) => {
       this.#wake = resolve
     })
@@ -322,8 +227,9 @@ export class Forwarder {
 
   #lose({ files, lost }: Trimmed): void {
     // The connection must not continue after what was deleted as if nothing were missing.
-    if (this.#connection !== null && files.some((file) => file >= this.#reading.file)) {
-      this.#connection.close('what it had yet to get was deleted')
+    const sender = this.#sender
+    if (sender !== null && files.some((file) => file >= sender.reading.file)) {
+      sender.connection.close('what it had yet to get was deleted')
     }
     if (lost === null) return
     // Its blocks are not known if it was deleted before it was read.
