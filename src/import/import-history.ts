@@ -59,11 +59,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const before = await writer.coverage()
   const held = new ImportCoverage(before, source.chainId, options.allowGap)
   const tally = new Tally()
-  let committed = before
-  const batches = new BatchWriter(writer, (coverage) => {
-    committed = coverage
-    options.onCommit?.(coverage)
-  })
+  const batches = new BatchWriter(writer, options.onCommit)
   const [lowest, highest] = endsOf(source)
   let heldBlocks = 0
   let failure: Error | null = null
@@ -71,7 +67,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   const showProgress = (height: number) => {
     const { source: name, bytesRead, rows } = source.progress
     const share = highest > lowest ? Math.min(1, Math.max(0, (height - lowest) / (highest - lowest))) : 1
-    options.onProgress?.({ source: name, bytesRead, rows, share, coverage: committed })
+    options.onProgress?.({ source: name, bytesRead, rows, share, coverage: batches.committed ?? before })
   }
 
   async function importPart(part: HistoryPart): Promise<void> {
@@ -146,14 +142,8 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   } catch (error) {
     if (!(signal?.aborted && error === signal.reason)) failure = error as Error
   }
-  try {
-    // What is whole before an error in the source stays; after a failed commit nothing more is tried.
-    if (failure === null || failure instanceof ImportError) await batches.commit(held.coverage)
-    else await batches.settle()
-  } catch (error) {
-    failure = error as Error
-  }
-  const coverage = committed as Coverage | null
+  failure = await batches.finish(failure, failure instanceof ImportError, held.coverage)
+  const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   for (const count of source.withoutBlock.values())
     tally.leaveOutRows('its block is not in the source', count)

@@ -14,12 +14,14 @@ const MAX_BATCH_MS = 400
 /** Gathers whole blocks and commits many at once; the next ones are gathered while a database takes those before. */
 export class BatchWriter {
   readonly rows: RowCounts = noRows()
+  /** What the store holds since the last commit; null before the first. */
+  committed: Coverage | null = null
   committedBlocks = 0
   /** Blocks that were held, to which events of resources that they lacked have been added. */
   completedBlocks = 0
   replacedBlocks = 0
   readonly #writer: Writer
-  readonly #onCommit: (coverage: Coverage) => void
+  readonly #onCommit: ((coverage: Coverage) => void) | undefined
   #batch = createBatch()
   #weight = 0
   #startedAt = 0
@@ -27,7 +29,7 @@ export class BatchWriter {
   #underWay: Promise<void> = Promise.resolve()
   #isUnderWay = false
 
-  constructor(writer: Writer, onCommit: (coverage: Coverage) => void) {
+  constructor(writer: Writer, onCommit?: (coverage: Coverage) => void) {
     this.#writer = writer
     this.#onCommit = onCommit
   }
@@ -80,6 +82,22 @@ export class BatchWriter {
     await this.settle()
   }
 
+  /**
+   * Commits at the end of the input: what is whole before an error in the input, too, but nothing after any other error.
+   * Returns the failure, or that of the commit.
+   *
+   * @param isOfInput whether the failure is an error in the input
+   */
+  async finish(failure: Error | null, isOfInput: boolean, coverage: Coverage | null): Promise<Error | null> {
+    try {
+      if (failure === null || isOfInput) await this.commit(coverage)
+      else await this.settle()
+      return failure
+    } catch (error) {
+      return error as Error
+    }
+  }
+
   /** Waits for what is being committed. */
   settle(): Promise<void> {
     return this.#underWay
@@ -103,6 +121,7 @@ export class BatchWriter {
     this.completedBlocks += batch.additions
     this.replacedBlocks += batch.replacedImports.length
     countRows(this.rows, batch)
-    this.#onCommit(coverage)
+    this.committed = coverage
+    this.#onCommit?.(coverage)
   }
 }

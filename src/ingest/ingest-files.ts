@@ -50,11 +50,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   const { input, writer, log, signal } = options
   const startedAt = performance.now()
   const before = await writer.coverage()
-  let committed = before
-  const batches = new BatchWriter(writer, (coverage) => {
-    committed = coverage
-    options.onCommit?.(coverage)
-  })
+  const batches = new BatchWriter(writer, options.onCommit)
   const assembler = new BlockAssembler({
     coverage: before,
     onBlock: (block) => batches.add(block),
@@ -86,7 +82,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
           bytesTotal,
           records: assembler.counts.records,
           leftOut: assembler.counts.leftOut,
-          coverage: committed,
+          coverage: batches.committed ?? before,
         })
       },
     })
@@ -103,16 +99,10 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   } catch (error) {
     failure = error as Error
   }
-  try {
-    // What is whole before an error in the input stays; after a failed commit nothing more is tried.
-    const isOfInput = failure instanceof EventStreamError || failure instanceof EventPathError
-    if (failure === null || isOfInput) await batches.commit(assembler.coverage)
-    else await batches.settle()
-  } catch (error) {
-    failure = error as Error
-  }
+  const isOfInput = failure instanceof EventStreamError || failure instanceof EventPathError
+  failure = await batches.finish(failure, isOfInput, assembler.coverage)
   const { counts } = assembler
-  const coverage = committed as Coverage | null
+  const coverage = batches.committed ?? before
   if (!options.allowGap && !signal?.aborted) failure ??= missingBelow(before, coverage)
   const report: IngestionReport = {
     blocks: batches.committedBlocks,
