@@ -55,7 +55,7 @@ export async function partsToKeep(
     first = touched < 0 ? end : Math.min(touched, end)
   }
   // What has been pruned since stands in the files alone.
-  while (first < parts.length && !(await isThere(options, parts[first - 1], parts[first]!))) {
+  while (first < parts.length && !(await isFirstRowHeld(options, parts[first - 1], parts[first]!))) {
     options.onNotice?.(
       `${join(options.folder, parts[first]!.file)}: rows of it were pruned; it stays as it is, without rows of its time that have come since`,
     )
@@ -65,7 +65,7 @@ export async function partsToKeep(
 }
 
 /** Whether the first row of a file is still there, or an earlier one after the file before. */
-async function isThere(
+async function isFirstRowHeld(
   { resource, selection, snapshot }: PartitionOptions,
   before: PartFile | undefined,
   part: PartFile,

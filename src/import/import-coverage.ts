@@ -75,7 +75,7 @@ export class ImportCoverage {
   }
 
   /** Notes that the source has blocks that are held already. */
-  pass(from: bigint, to: bigint): void {
+  passOver(from: bigint, to: bigint): void {
     const last = this.#seen.at(-1)
     if (last !== undefined && last.to + 1n === from) last.to = to
     else if (from <= to) this.#seen.push({ from, to })
@@ -102,7 +102,7 @@ export class ImportCoverage {
       this.#ends = { ...ends, height: at, timestamp }
     }
     this.#imported.add({ from: at, to: at })
-    this.pass(at, at)
+    this.passOver(at, at)
     for (const resource of lacking) this.#lacking.add(resource, at)
   }
 

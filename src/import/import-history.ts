@@ -75,7 +75,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     const from = held.lowestWanted(part.ends.from)
     if (from > part.ends.from) {
       const last = Math.min(from - 1, part.ends.to)
-      held.pass(BigInt(part.ends.from), BigInt(last))
+      held.passOver(BigInt(part.ends.from), BigInt(last))
       heldBlocks += last - part.ends.from + 1
     }
     // A resource that imports do not know is lacking for good, until event files bring it.
@@ -103,7 +103,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
           const { height } = block
           if (!held.wants(BigInt(height))) {
             heldBlocks++
-            held.pass(BigInt(height), BigInt(height))
+            held.passOver(BigInt(height), BigInt(height))
             continue
           }
           const rows = {
@@ -155,7 +155,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
     rows: batches.rows,
     rowsRead: source.progress.rows,
     leftOut: Object.fromEntries(tally.leftOut),
-    first: tally.first(),
+    first: tally.firstTimes(),
     notImported: tally.notImported(),
     ...reportOfCoverage(coverage),
     imported: (coverage?.imported ?? []).map(inText),

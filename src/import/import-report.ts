@@ -3,10 +3,10 @@ import type { IngestionReport, RowCounts } from '../ingest/report.ts'
 import type { LeftOutRowReason } from './decode-rows.ts'
 
 /** What is imported of a resource. */
-export type ImportedResource = keyof typeof FIRST_OF_NOTHING
+export type ImportedResource = keyof typeof NO_FIRST_TIMES
 
 /** Times, Unix nanoseconds as text, of the first rows found; null where none was. */
-export const FIRST_OF_NOTHING = {
+export const NO_FIRST_TIMES = {
   checkpoints: null,
   fundingPeriodDataPoints: null,
   fundingPeriods: null,

@@ -1,5 +1,5 @@
 import type { LeftOutRowReason } from './decode-rows.ts'
-import { FIRST_OF_NOTHING, type ImportedResource, type ImportReport } from './import-report.ts'
+import { type ImportedResource, type ImportReport, NO_FIRST_TIMES } from './import-report.ts'
 
 /** Counts what an import finds, for its report. */
 export class Tally {
@@ -26,8 +26,8 @@ export class Tally {
     if (!this.#missing.has(resource)) this.#missing.set(resource, reason)
   }
 
-  first(): ImportReport['first'] {
-    const names = Object.keys(FIRST_OF_NOTHING) as ImportedResource[]
+  firstTimes(): ImportReport['first'] {
+    const names = Object.keys(NO_FIRST_TIMES) as ImportedResource[]
     return Object.fromEntries(
       names.map((name) => [name, this.#first.get(name)?.toString() ?? null]),
     ) as ImportReport['first']

@@ -1,11 +1,5 @@
 import { type Place, UNPLACED } from '../domain/place.ts'
-import type {
-  AssetEvent,
-  FundingPeriodEvent,
-  InstrumentEvent,
-  LiquidityProvisionEvent,
-  MarketEvent,
-} from '../events/event.ts'
+import type { FundingPeriodEvent, MarketEvent } from '../events/event.ts'
 import type { BatchWriter } from '../ingest/batch-writer.ts'
 import { projectEvent } from '../resources/arrivals.ts'
 import { put } from '../resources/batch.ts'
@@ -59,15 +53,27 @@ export async function writeState(writing: StateWriting): Promise<void> {
     }
   }
   await write(STATE.periods, 'fundingPeriods', periodWriter(writing))
-  await write(STATE.liveProvisions, 'liquidityProvisions', thingWriter(writing, PROVISIONS))
+  await write(
+    STATE.liveProvisions,
+    'liquidityProvisions',
+    newestWriter(writing, provisionOf, ({ provisionId }) => provisionId),
+  )
   await write(STATE.marketData, 'liquidityProviders', marketDataWriter(writing))
   await write(STATE.marketFigures, 'marketData', marketFiguresWriter(writing))
-  await write(STATE.assets, 'instruments', thingWriter(writing, ASSETS))
-  await write(STATE.markets, 'instruments', thingWriter(writing, MARKETS))
+  await write(
+    STATE.assets,
+    'instruments',
+    newestWriter(writing, assetOf, ({ assetId }) => assetId),
+  )
+  await write(
+    STATE.markets,
+    'instruments',
+    newestWriter(writing, instrumentOf, ({ marketId }) => marketId),
+  )
 }
 
 /** Counts the rows of each block: in the order of their key they get the numbers from 1 on. */
-class Places {
+class PlaceCounter {
   readonly #counts = new Map<number, number>()
 
   next(height: number | null): Place {
@@ -88,7 +94,7 @@ function isFromEvents(held: ImportCoverage, height: number | null | undefined): 
  * held from events the place is not kept, so that it replaces nothing.
  */
 function periodWriter({ held, batches, tally }: StateWriting) {
-  const places = new Places()
+  const places = new PlaceCounter()
   let before: { event: FundingPeriodEvent; height: number | null } | null = null
   return (row: StateRow): boolean => {
     const [height, ofSecond] = row.heights as [number | null, number | null]
@@ -179,33 +185,13 @@ function marketFiguresWriter({ held, batches, tally }: StateWriting) {
   }
 }
 
-/** How a table of things, each of which has an id, is written. */
-type ThingWriting<Event> = {
-  eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null
-  idOf: (event: Event) => string
-}
-
-const PROVISIONS: ThingWriting<LiquidityProvisionEvent> = {
-  eventOf: provisionOf,
-  idOf: ({ provisionId }) => provisionId,
-}
-
-const ASSETS: ThingWriting<AssetEvent> = {
-  eventOf: assetOf,
-  idOf: ({ assetId }) => assetId,
-}
-
-const MARKETS: ThingWriting<InstrumentEvent> = {
-  eventOf: instrumentOf,
-  idOf: ({ marketId }) => marketId,
-}
-
-/** Writes the newest row of each thing. */
-function thingWriter<Event extends MarketEvent>(
+/** Writes the newest row of each id. */
+function newestWriter<Event extends MarketEvent>(
   { held, batches, tally }: StateWriting,
-  { eventOf, idOf }: ThingWriting<Event>,
+  eventOf: (row: SourceRow, leaveOut: LeftOutRows) => Event | null,
+  idOf: (event: Event) => string,
 ) {
-  const places = new Places()
+  const places = new PlaceCounter()
   const newest = new Newest()
   return (row: StateRow): boolean => {
     const [height = null] = row.heights

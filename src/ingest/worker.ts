@@ -53,7 +53,7 @@ const AWAY_MS = 1_000
 
 const port = parentPort!
 const task = workerData as WorkerTask
-const say = (message: WorkerMessage) => port.postMessage(message)
+const post = (message: WorkerMessage) => port.postMessage(message)
 
 // Readers come first.
 yieldToOthers()
@@ -67,7 +67,7 @@ const commits = commitAnnouncer(task.store)
 let read: ReadTotals = { records: 0, leftOut: {} }
 let reported: ReadTotals = read
 
-const onStandby = (isStandby: boolean) => say({ type: 'standby', isStandby })
+const onStandby = (isStandby: boolean) => post({ type: 'standby', isStandby })
 
 /** Reports what has been read since the last report. */
 function reportRead(): void {
@@ -76,7 +76,7 @@ function reportRead(): void {
     const reason = name as LeftOutReason
     leftOut[reason] = count - (reported.leftOut[reason] ?? 0)
   }
-  say({ type: 'read', records: read.records - reported.records, leftOut })
+  post({ type: 'read', records: read.records - reported.records, leftOut })
   reported = read
 }
 
@@ -123,7 +123,7 @@ async function ingestNamedFiles(): Promise<void> {
     const isOnlyHistory = stopped instanceof MissingHistoryError
     if (isOnlyHistory) log.warn(stopped.message)
     const failure = isOnlyHistory ? null : (stopped ?? noEventsError(input.files, report))
-    say({ type: 'ended', report, failure: failure?.message ?? null })
+    post({ type: 'ended', report, failure: failure?.message ?? null })
   } finally {
     await writer.close()
   }
@@ -140,10 +140,10 @@ async function startLive(live: LiveTask) {
     strict: task.strict,
     signal: stop.signal,
     onStandby,
-    onState: (state) => say({ type: 'live', state }),
+    onState: (state) => post({ type: 'live', state }),
     onCommit: commits.announce,
     onLeftOut: (reason, position) => {
-      say({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
+      post({ type: 'read', records: 0, leftOut: { [reason]: 1 } })
       leftOut(reason, position)
     },
   })
@@ -152,7 +152,7 @@ async function startLive(live: LiveTask) {
 async function ingestEvents(): Promise<void> {
   // The core may dial in at once: what it sends waits in the buffer.
   const live = task.live === null ? null : await startLive(task.live)
-  if (live !== null) say({ type: 'listening', port: live.port })
+  if (live !== null) post({ type: 'listening', port: live.port })
   if (task.paths.length > 0) await ingestNamedFiles()
   await live?.run()
 }
@@ -167,13 +167,13 @@ try {
           keep,
           log,
           signal: stop.signal,
-          onAttempt: (hasFailed) => say({ type: 'pruned', hasFailed }),
+          onAttempt: (hasFailed) => post({ type: 'pruned', hasFailed }),
         })
   await Promise.all([ingestEvents(), keeping])
 } catch (error) {
   stop.abort()
   if (task.live === null || !(error instanceof StoreRefusedError)) throw error
-  say({ type: 'refused', message: error.message })
+  post({ type: 'refused', message: error.message })
 } finally {
   commits.close()
   port.close()

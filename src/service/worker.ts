@@ -20,7 +20,7 @@ collectEarly()
 // Answers when the first process gathers the figures of all.
 new AggregatorRegistry()
 
-const say = (message: FromWorker) => process.send!(message)
+const post = (message: FromWorker) => process.send!(message)
 
 let answering: Answering | null = null
 /** Tells the threads of this process what the first one has heard. */
@@ -31,7 +31,7 @@ const waiting = new Map<number, (text: string | null) => void>()
 /** The figures of all processes together. */
 async function metricsOfAll(): Promise<string> {
   const id = questions++
-  say({ type: 'metrics?', id })
+  post({ type: 'metrics?', id })
   const text = await new Promise<string | null>((resolve) => waiting.set(id, resolve))
   if (text === null) throw unavailable('a process of the service did not report its metrics; try again')
   return text
@@ -43,10 +43,10 @@ async function start(settings: ServeSettings): Promise<void> {
     AggregatorRegistry.setRegistries(started.registry)
     answering = started
     commits = commitAnnouncer(settings.store)
-    say({ type: 'answering', url: answering.url })
+    post({ type: 'answering', url: answering.url })
   } catch (error) {
     const { message } = error as Error
-    say({ type: 'failed', message, isListening: error instanceof ListenError })
+    post({ type: 'failed', message, isListening: error instanceof ListenError })
   }
 }
 

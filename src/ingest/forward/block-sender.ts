@@ -15,7 +15,7 @@ export const START: Position = { file: 0, offset: 0, block: null }
  * A part of the kept files that is to be passed on: where reading begins, the height of its first block, and that of its
  * last one; null: all that follows.
  */
-type Part = { at: FilePosition; first: bigint; upTo: bigint | null }
+type SendRange = { at: FilePosition; first: bigint; upTo: bigint | null }
 
 /** Passes on kept blocks in one connection: each one is the next after that before. */
 export class BlockSender {
@@ -25,9 +25,9 @@ export class BlockSender {
   reading: FilePosition
   blockEnd: FilePosition
   readonly #files: KeptFiles
-  readonly #begin: (runs: readonly Run[]) => bigint
+  readonly #firstHeight: (runs: readonly Run[]) => bigint
   readonly #envelope = createEnvelope()
-  #part: Part | null
+  #range: SendRange | null
   #isSending: boolean
   #isBetween = true
   #messages: Buffer[] = []
@@ -36,19 +36,19 @@ export class BlockSender {
   /** The block sent last, when it was last looked for the next one. */
   #triedFor: BeginBlock | null = null
 
-  /** @param begin chooses the height to begin with, where nothing has been passed on before */
+  /** @param firstHeight chooses the height to begin with, where nothing has been passed on before */
   constructor(
     connection: PairConnection,
     files: KeptFiles,
     from: Position,
-    begin: (runs: readonly Run[]) => bigint,
+    firstHeight: (runs: readonly Run[]) => bigint,
   ) {
     this.connection = connection
     this.#files = files
-    this.#begin = begin
+    this.#firstHeight = firstHeight
     this.sent = from.block
     this.reading = this.blockEnd = from
-    this.#part = from.block === null ? null : { at: from, first: from.block.height, upTo: null }
+    this.#range = from.block === null ? null : { at: from, first: from.block.height, upTo: null }
     this.#isSending = from.block !== null
   }
 
@@ -64,17 +64,17 @@ export class BlockSender {
    * @throws {ConnectionError} where the next block is missing or cannot be read.
    */
   async sendNext(): Promise<number | null> {
-    if (this.#part === null) {
+    if (this.#range === null) {
       if (this.#triedFor !== null && this.#triedFor === this.sent) {
         throw new ConnectionError(`what is kept of block ${this.#triedFor.height + 1n} cannot be read`)
       }
       this.#triedFor = this.sent
-      this.#part = this.#nextPart()
-      this.reading = this.#part?.at ?? this.reading
+      this.#range = this.#nextRange()
+      this.reading = this.#range?.at ?? this.reading
       this.#isSending = false
     }
     const piece = this.#files.next(this.reading)
-    if (this.#part === null || piece === null) return null
+    if (this.#range === null || piece === null) return null
     const { stretch, start, end } = piece
     const { file } = stretch
     if (this.#framer === null || this.#framedUpTo.file !== file || this.#framedUpTo.offset !== start) {
@@ -97,7 +97,7 @@ export class BlockSender {
         this.#beginBlock(decodeBeginBlock(envelope))
       } else if (envelope.kind === EVENT_KIND.endBlock) {
         this.#isBetween = true
-        if (this.#isSending && this.#part?.upTo === this.sent?.height) this.#part = null
+        if (this.#isSending && this.#range?.upTo === this.sent?.height) this.#range = null
       }
       if (this.#isBetween)
         this.blockEnd = { file, offset: position.offset + end - start + RECORD_HEADER_BYTES }
@@ -107,11 +107,11 @@ export class BlockSender {
 
   #beginBlock(block: BeginBlock): void {
     const { sent } = this
-    const part = this.#part
-    const isDue = sent === null ? block.height === part?.first : isNext(block, sent)
-    this.#isSending = isDue && part !== null && (part.upTo === null || block.height <= part.upTo)
+    const range = this.#range
+    const isDue = sent === null ? block.height === range?.first : isNext(block, sent)
+    this.#isSending = isDue && range !== null && (range.upTo === null || block.height <= range.upTo)
     if (this.#isSending) this.sent = block
-    else if (sent !== null && block.height > sent.height) this.#part = null
+    else if (sent !== null && block.height > sent.height) this.#range = null
     this.#isBetween = false
   }
 
@@ -120,11 +120,11 @@ export class BlockSender {
    *
    * @throws {ConnectionError} where it is missing, and later ones are there.
    */
-  #nextPart(): Part | null {
+  #nextRange(): SendRange | null {
     const runs = this.#files.stretches.runs()
     const newest = runs.at(-1)
     if (newest === undefined) return null
-    const first = this.sent === null ? this.#begin(runs) : this.sent.height + 1n
+    const first = this.sent === null ? this.#firstHeight(runs) : this.sent.height + 1n
     const run = runs.findLast(({ from, to }) => from <= first && first <= to)
     if (run === undefined) {
       if (runs.some(({ from }) => from > first)) {

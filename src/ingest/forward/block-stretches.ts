@@ -3,13 +3,13 @@ import { createEnvelope, EVENT_KIND, readEnvelope } from '../../events/bus-event
 import { RECORD_HEADER_BYTES, type RecordSink } from '../../records/record-framer.ts'
 
 /** A part of a file: `[start, end)`. */
-type Part = { file: number; start: number; end: number }
+type FileRange = { file: number; start: number; end: number }
 
 /**
  * A part of a file that holds nothing but whole blocks of consecutive heights, and the events that stand between two of
  * them. A block that lies in two files is in two stretches.
  */
-export type Stretch = Part & {
+export type Stretch = FileRange & {
   first: BeginBlock
   last: BeginBlock
   /** Whether `first` begins in the stretch before. */
@@ -43,7 +43,7 @@ export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigi
 export class BlockStretches {
   readonly all: Stretch[] = []
   readonly #envelope = createEnvelope()
-  #open: { block: BeginBlock; parts: Part[]; events: number } | null = null
+  #open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
   /** The last block that has ended, as long as what follows it may be of no block. */
   #ended: BeginBlock | null = null
 
@@ -101,14 +101,14 @@ export class BlockStretches {
     return runs
   }
 
-  #endBlock(block: BeginBlock, parts: Part[]): void {
+  #endBlock(block: BeginBlock, parts: FileRange[]): void {
     for (const [index, part] of parts.entries()) this.#add(part, block, index > 0)
     this.#open = null
     this.#ended = block
   }
 
   /** `isRest`: the block has begun in the stretch before. */
-  #add(part: Part, block: BeginBlock, isRest: boolean): void {
+  #add(part: FileRange, block: BeginBlock, isRest: boolean): void {
     const last = this.all.at(-1)
     if (last?.file === part.file && last.end === part.start && (isRest || isNext(block, last.last))) {
       last.end = part.end
@@ -119,7 +119,7 @@ export class BlockStretches {
   }
 }
 
-function extend(parts: Part[], part: Part): void {
+function extend(parts: FileRange[], part: FileRange): void {
   const last = parts.at(-1)
   if (last?.file === part.file && last.end === part.start) last.end = part.end
   else parts.push(part)

@@ -70,7 +70,7 @@ export class Forwarder {
   }
 
   dropped(file: { number: number; bytes: number; reason: string }): void {
-    this.#lose({ files: [file.number], lost: this.files.dropped(file, this.#passedOn) })
+    this.#countDropped({ files: [file.number], lost: this.files.dropped(file, this.#passedOn) })
   }
 
   /** Finishes the block that is being passed on, waits for at most 2 s, and ends. */
@@ -89,12 +89,12 @@ export class Forwarder {
         this.#sender?.connection.close('the blocks that were missing have come')
       }
       const reading = this.#sender?.reading.file ?? Number.POSITIVE_INFINITY
-      this.#lose(await this.files.trim(this.#passedOn, reading))
+      this.#countDropped(await this.files.trim(this.#passedOn, reading))
       this.#keepingFault = null
     } catch (error) {
-      this.#keepingFault = this.#fault(error as Error)
+      this.#keepingFault = this.#logFault(error as Error)
     }
-    if (this.#sender === null) this.#nameDropped()
+    if (this.#sender === null) this.#recordDropped()
     this.#logDropped()
     this.#report()
   }
@@ -113,7 +113,7 @@ export class Forwarder {
         await this.#connect(resumeAt ?? START)
       } catch (error) {
         if (signal.aborted) break
-        this.#connectionFault = this.#fault(error as Error)
+        this.#connectionFault = this.#logFault(error as Error)
       } finally {
         this.#sender = null
         this.state.connected = false
@@ -136,7 +136,7 @@ export class Forwarder {
     // A receiver that reads nothing must not hold up the end of the service.
     const onStop = () => setTimeout(() => connection.close('stopped'), STOP_TIMEOUT_MS).unref()
     signal.addEventListener('abort', onStop, { once: true })
-    const sender = new BlockSender(connection, this.files, from, (runs) => this.#begin(runs))
+    const sender = new BlockSender(connection, this.files, from, (runs) => this.#firstHeight(runs))
     this.#sender = sender
     this.#lastFault = null
     this.state.connected = true
@@ -161,7 +161,7 @@ export class Forwarder {
       if (closed.aborted) throw closed.reason
       if (this.#stopping.signal.aborted && sender.isBetweenBlocks) return
       const messages = await sender.sendNext()
-      if (messages === null) await this.#grow(sender)
+      if (messages === null) await this.#waitForMore(sender)
       else {
         this.state.messages += messages
         this.#advance({ ...sender.reading, block: sender.sent })
@@ -170,11 +170,11 @@ export class Forwarder {
   }
 
   /** The height with which a new connection begins. */
-  #begin(runs: readonly Run[]): bigint {
+  #firstHeight(runs: readonly Run[]): bigint {
     const { first } = startOf(runs)!
     const { missingBlocks } = this.state
     if (missingBlocks !== null && first <= BigInt(missingBlocks.from)) this.state.missingBlocks = null
-    const hole = this.#nameDropped()
+    const hole = this.#recordDropped()
     if (hole === null) return first
     const from = this.state.missingBlocks?.from ?? `${hole.from}`
     this.state.missingBlocks = { from, to: `${hole.to}` }
@@ -187,7 +187,7 @@ export class Forwarder {
   }
 
   /** The heights before a new connection's first one that were never passed on. Names them if they were deleted. */
-  #nameDropped(): { from: bigint; to: bigint } | null {
+  #recordDropped(): { from: bigint; to: bigint } | null {
     const start = startOf(this.files.stretches.runs())
     if (start === null) return null
     const { first, beforeHole } = start
@@ -206,7 +206,7 @@ export class Forwarder {
   }
 
   /** Waits for what comes next, and finds its blocks. */
-  async #grow({ reading, connection }: BlockSender): Promise<void> {
+  async #waitForMore({ reading, connection }: BlockSender): Promise<void> {
     const before = this.files.bytesFrom(reading)
     await this.files.scan()
     if (this.files.next(reading) !== null || this.files.bytesFrom(reading) !== before) return
@@ -225,7 +225,7 @@ export class Forwarder {
       this.#passedOn = position
   }
 
-  #lose({ files, lost }: Trimmed): void {
+  #countDropped({ files, lost }: Trimmed): void {
     // The connection must not continue after what was deleted as if nothing were missing.
     const sender = this.#sender
     if (sender !== null && files.some((file) => file >= sender.reading.file)) {
@@ -253,7 +253,7 @@ export class Forwarder {
   }
 
   /** Logs what stands in the way; returns what anyone may be shown of it. */
-  #fault(error: Error): string | null {
+  #logFault(error: Error): string | null {
     const isConnection = error instanceof ConnectionError
     const code = (error as NodeJS.ErrnoException).code ?? ''
     // Only that the file is gone: what was in it is reported as dropped.

@@ -37,7 +37,7 @@ export function startForwarding(
     workerData: { ...settings, folder, logLevel },
   })
   const ended = once(worker, 'exit').catch(() => {})
-  const say = (message: ToForwarder) => worker.postMessage(message)
+  const post = (message: ToForwarder) => worker.postMessage(message)
   const sizeOf = (number: number) =>
     statSync(join(folder, fileName(number)), { throwIfNoEntry: false })?.size ?? 0
   /** No file up to this one is kept any more, even if the buffer has yet to flush it. */
@@ -46,7 +46,7 @@ export function startForwarding(
     const bytes = sizeOf(number)
     rmSync(join(folder, fileName(number)), { force: true })
     droppedUpTo = Math.max(droppedUpTo, number)
-    say({ type: 'dropped', number, bytes, reason })
+    post({ type: 'dropped', number, bytes, reason })
   }
   const fail = (reason: string, error: Error) => {
     if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
@@ -61,7 +61,7 @@ export function startForwarding(
     state = { ...state, connected: false }
   })
   for (const number of earlier) {
-    if (!inBuffer.has(number)) say({ type: 'grown', number, safeBytes: sizeOf(number) })
+    if (!inBuffer.has(number)) post({ type: 'grown', number, safeBytes: sizeOf(number) })
   }
 
   return {
@@ -85,7 +85,7 @@ export function startForwarding(
         }
       },
       grown: (number, safeBytes) => {
-        if (number > droppedUpTo) say({ type: 'grown', number, safeBytes })
+        if (number > droppedUpTo) post({ type: 'grown', number, safeBytes })
       },
       makeRoom: (heldByBuffer) => {
         try {
@@ -99,9 +99,9 @@ export function startForwarding(
       },
     },
     state: () => (failure === null ? state : { ...state, failure }),
-    start: () => say({ type: 'start' }),
+    start: () => post({ type: 'start' }),
     stop: async () => {
-      say({ type: 'stop' })
+      post({ type: 'stop' })
       await ended
     },
   }

@@ -101,7 +101,7 @@ export class EventBuffer {
   /** How many of the pending bytes the last end of a block among them covers. */
   #pendingWhole = 0
   /** Whether what was written after the last end of a block is to be taken back. */
-  #takesBack = false
+  #mustTruncate = false
   /** While the disk takes nothing. */
   #blocked: Promise<void> | null = null
   #flushing: Promise<void> | null = null
@@ -181,7 +181,7 @@ export class EventBuffer {
     try {
       this.#writePending()
     } catch (error) {
-      void this.#hold(error, () => this.#writePending())
+      void this.#blockUntilDone(error, () => this.#writePending())
     }
     const open = this.#files.filter(({ descriptor }) => descriptor !== null)
     return this.#blocked ?? (open.length > 1 ? this.#flushing : null)
@@ -191,7 +191,7 @@ export class EventBuffer {
   dropOpenBlock(): void {
     this.#sequence = this.#wholeSequence
     // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
-    if (this.#pendingWhole === 0) this.#takesBack = true
+    if (this.#pendingWhole === 0) this.#mustTruncate = true
     const whole = Buffer.concat(this.#pending, this.#pendingBytes).subarray(0, this.#pendingWhole)
     this.#pending = whole.length === 0 ? [] : [whole]
     this.#pendingBytes = whole.length
@@ -264,13 +264,13 @@ export class EventBuffer {
   }
 
   #writePending(): void {
-    if (this.#takesBack) {
+    if (this.#mustTruncate) {
       const file = this.#openFile()
       if (file !== null) {
         ftruncateSync(file.descriptor!, file.wholeBytes)
         file.writtenBytes = file.wholeBytes
       }
-      this.#takesBack = false
+      this.#mustTruncate = false
     }
     if (this.#pendingBytes === 0) return
     const file = this.#openFile() ?? this.#createFile()
@@ -303,7 +303,7 @@ export class EventBuffer {
       const { wholeBytes } = file
       const descriptor = file.descriptor!
       await flush(descriptor).catch((error) =>
-        this.#hold(error, () => {
+        this.#blockUntilDone(error, () => {
           // What could not be flushed counts as flushed afterwards, unless it is written again.
           rewrite(descriptor, file.safeBytes, wholeBytes)
           return flush(descriptor)
@@ -320,7 +320,7 @@ export class EventBuffer {
   }
 
   /** Nothing is written until something that the disk has refused is done. */
-  #hold(error: unknown, again: () => void | Promise<void>): Promise<void> {
+  #blockUntilDone(error: unknown, again: () => void | Promise<void>): Promise<void> {
     const held = this.#untilDone(error, again).finally(() => {
       if (this.#blocked !== held) return
       this.#blocked = null

@@ -18,7 +18,7 @@ const SILENCE_MS = 10_000
 const CLOSE_TIMEOUT_MS = 2_000
 
 /** Connections that have not shaken hands yet; the oldest is closed for another one. */
-const MAX_SHAKING = 64
+const MAX_HANDSHAKES = 64
 
 /** Why a connection was closed by this side. */
 export const CONNECTION_FAULTS = [
@@ -80,7 +80,7 @@ type Connection = {
   socket: Socket
   peer: string
   /** When the last event came, or the handshake was done. */
-  heardAt: number
+  lastEventAt: number
   /** Closes it for a fault. */
   refuse(fault: ConnectionFault, message: string): void
   close(reason: string): void
@@ -95,16 +95,16 @@ type Connection = {
 export async function listenPair(options: PairOptions, listener: PairListener): Promise<PairSocket> {
   const { allowed, silenceMs = SILENCE_MS } = options
   let core: Connection | null = null
-  const shaking = new Set<Connection>()
+  const handshaking = new Set<Connection>()
   let paused = false
 
   /** While nothing is read from the core, its silence says nothing. */
-  const isSilent = ({ heardAt }: Connection) => !paused && performance.now() - heardAt >= silenceMs
+  const isSilent = ({ lastEventAt }: Connection) => !paused && performance.now() - lastEventAt >= silenceMs
 
   function accept(socket: Socket): void {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`
     socket.on('error', () => {})
-    const turnAway = (fault: ConnectionFault, message: string) => {
+    const turnDown = (fault: ConnectionFault, message: string) => {
       listener.onFault(fault, `${peer}: ${message}`)
       socket.destroy()
     }
@@ -113,34 +113,34 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       return
     }
     if (!allowed.allows(socket.remoteAddress)) {
-      turnAway('address not allowed', 'refused, not an address of --listen-from')
+      turnDown('address not allowed', 'refused, not an address of --listen-from')
       return
     }
     if (core !== null && !isSilent(core)) {
-      turnAway('second core', 'refused, another core is connected')
+      turnDown('second core', 'refused, another core is connected')
       return
     }
     const connection: Connection = {
       socket,
       peer,
-      heardAt: 0,
+      lastEventAt: 0,
       refuse: (fault, message) => {
         listener.onFault(fault, `${peer}: ${message}`)
         connection.close(message)
       },
       close: (reason) => {
         socket.destroy()
-        shaking.delete(connection)
+        handshaking.delete(connection)
         if (core !== connection) return
         core = null
         listener.onDisconnected(peer, reason)
       },
     }
-    const [oldest] = shaking
-    if (oldest !== undefined && shaking.size >= MAX_SHAKING) {
-      oldest.refuse('broken handshake', `no handshake before ${MAX_SHAKING} others dialled in`)
+    const [oldest] = handshaking
+    if (oldest !== undefined && handshaking.size >= MAX_HANDSHAKES) {
+      oldest.refuse('broken handshake', `no handshake before ${MAX_HANDSHAKES} others dialled in`)
     }
-    shaking.add(connection)
+    handshaking.add(connection)
     receive(socket, {
       onHandshake: () => {
         if (core !== null && !isSilent(core)) {
@@ -155,16 +155,16 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
           )
           silent.close('silent, and another core has dialled in')
         }
-        shaking.delete(connection)
-        connection.heardAt = performance.now()
+        handshaking.delete(connection)
+        connection.lastEventAt = performance.now()
         core = connection
         if (paused) socket.pause()
         listener.onConnected(peer)
-        for (const late of shaking) late.refuse('second core', 'refused, another core is connected')
+        for (const late of handshaking) late.refuse('second core', 'refused, another core is connected')
       },
       onMessage: (message) => {
         listener.onMessage(message)
-        connection.heardAt = performance.now()
+        connection.lastEventAt = performance.now()
       },
       onRead: listener.onRead,
       refuse: connection.refuse,
@@ -187,13 +187,13 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
     resume: () => {
       paused = false
       if (core === null) return
-      core.heardAt = performance.now()
+      core.lastEventAt = performance.now()
       core.socket.resume()
     },
     close: async () => {
       const closed = once(server, 'close')
       server.close()
-      for (const { socket } of shaking) socket.destroy()
+      for (const { socket } of handshaking) socket.destroy()
       if (core !== null) {
         const { socket } = core
         // The core takes this for the end, and ends too: what it has sent before is still read.
@@ -227,7 +227,7 @@ type Receiver = {
 
 /** Shakes hands and cuts what follows into messages: 8 bytes big-endian length, then the message. */
 function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Receiver): void {
-  let shaken = false
+  let isHandshakeDone = false
   let pending: Buffer[] = []
   let pendingBytes = 0
   let neededBytes = HANDSHAKE.length
@@ -242,12 +242,12 @@ function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Rec
     pendingBytes += chunk.length
     if (pendingBytes < neededBytes) return
     let bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
-    if (!shaken) {
+    if (!isHandshakeDone) {
       if (!bytes.subarray(0, HANDSHAKE.length).equals(HANDSHAKE)) {
         refuse('broken handshake', `not the handshake of PAIR version 0: ${bytes.toString('hex', 0, 8)}`)
         return
       }
-      shaken = true
+      isHandshakeDone = true
       clearTimeout(timer)
       bytes = bytes.subarray(HANDSHAKE.length)
       onHandshake()
