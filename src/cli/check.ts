@@ -7,6 +7,7 @@ import { createLogger } from '../log.ts'
 import { findStore } from '../store/open-store.ts'
 import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './options.ts'
 
@@ -71,12 +72,10 @@ function describe(
   compared: FilesComparison | null,
 ): string {
   const sum = (counts: Record<string, number>) =>
-    Object.values(counts)
-      .reduce((total, count) => total + count, 0)
-      .toLocaleString('en')
+    count(Object.values(counts).reduce((total, rows) => total + rows, 0))
   const lines = problems.reported.map(({ where, what }) => printable(`${where}: ${what}`))
   if (problems.count > problems.reported.length) {
-    lines.push(`and ${(problems.count - problems.reported.length).toLocaleString('en')} more`)
+    lines.push(`and ${count(problems.count - problems.reported.length)} more`)
   }
   lines.push(...notes.map((note) => printable(`note: ${note}`)))
   lines.push(`${name}: ${sum(rows)} rows checked`)
@@ -87,6 +86,6 @@ function describe(
   }
   if (problems.count === 0) lines.push('No problems found.')
   else if (problems.count === 1) lines.push('1 problem found.')
-  else lines.push(`${problems.count.toLocaleString('en')} problems found.`)
+  else lines.push(`${count(problems.count)} problems found.`)
   return lines.join('\n')
 }

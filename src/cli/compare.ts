@@ -16,6 +16,7 @@ import { resourceNamed } from '../resources/resources.ts'
 import { findStore } from '../store/open-store.ts'
 import { withOpen } from '../with-open.ts'
 import { EXIT } from './exit.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { type CommonOptions, jsonOption, logLevelOption } from './options.ts'
 
@@ -99,12 +100,12 @@ function describePart({
 }: ResourceComparison): string[] {
   const title = wordsOf(resourceNamed(resource))
   if (notCompared !== null) return [printable(`${title}: not compared: ${notCompared}`)]
-  const rest = notCovered === 0 ? '' : `, ${notCovered.toLocaleString('en')} not in what both cover`
+  const rest = notCovered === 0 ? '' : `, ${count(notCovered)} not in what both cover`
   const gone =
     lost === 0
       ? ''
-      : `, ${lost.toLocaleString('en')} that the data node lost (it keeps one point of a block, period and source)`
-  const head = `${title}: ${same.toLocaleString('en')} rows are the same${rest}${gone}`
+      : `, ${count(lost)} that the data node lost (it keeps one point of a block, period and source)`
+  const head = `${title}: ${count(same)} rows are the same${rest}${gone}`
   return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
 }
 

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { createLogger } from '../log.ts'
 import { copyStore } from '../store/copy-store.ts'
 import { findStore } from '../store/open-store.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { jsonOption, logLevelOption } from './options.ts'
 import { progressLines } from './progress.ts'
@@ -38,8 +39,7 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
         onNotice: (message) => log.warn(message),
         onProgress: progressLines(
           log,
-          ({ table, rows, written }) =>
-            `${table}: ${rows.toLocaleString('en')} rows compared, ${written.toLocaleString('en')} written`,
+          ({ table, rows, written }) => `${table}: ${count(rows)} rows compared, ${count(written)} written`,
         ),
       }),
   )
@@ -50,6 +50,6 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
   }
   console.log('Copied; both stores hold the same:')
   for (const { table, rows, sha256 } of digests) {
-    console.log(`  ${table}: ${rows.toLocaleString('en')} rows, sha256 ${sha256}`)
+    console.log(`  ${table}: ${count(rows)} rows, sha256 ${sha256}`)
   }
 }

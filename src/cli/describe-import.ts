@@ -1,7 +1,8 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ImportedResource, ImportReport } from '../import/import-report.ts'
-import { count, describeLacks, elapsed, rowWords } from './describe-report.ts'
+import { describeLacks, rowWords } from './describe-report.ts'
+import { count, elapsed } from './figures.ts'
 
 /** What an import has done, in lines for people. */
 export function describeImport(report: ImportReport): string {

@@ -1,19 +1,11 @@
 import { describeHeights } from '../domain/coverage.ts'
-import { describeDuration } from '../domain/duration.ts'
 import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
-import { formatBytes } from './progress.ts'
+import { count, elapsed, formatBytes } from './figures.ts'
 
 /** What rows are called to people: `fundingPeriods` are funding periods. */
 export const rowWords = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-
-/** A number of things, to people. */
-export const count = (value: number) => value.toLocaleString('en')
-
-/** How long something took, to people: to a tenth of a second below a minute. */
-export const elapsed = (seconds: number) =>
-  seconds < 60 ? `${seconds.toFixed(1)} s` : describeDuration(seconds)
 
 /** What an ingestion has done, in lines for people. */
 export function describeReport(report: IngestionReport): string {

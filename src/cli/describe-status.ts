@@ -8,7 +8,7 @@ import { RESOURCES } from '../resources/resources.ts'
 import type { ServiceStatus, StatusReport } from '../status/status.ts'
 import { describeCluster } from '../store/inspection.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
-import { formatBytes } from './progress.ts'
+import { count, formatBytes } from './figures.ts'
 import { table } from './table.ts'
 
 /** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
@@ -18,7 +18,6 @@ const SHOWN_GAPS = 20
 const IMPORTED_MEANS =
   'of these not all points, the order within a block, nor times below a microsecond are known; event files replace them'
 
-const count = (digits: string) => BigInt(digits).toLocaleString('en')
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
 /** How a store or service stands, as a table for people. */
@@ -78,7 +77,7 @@ function describeService({
   const { coreConnected, eventsReceived, bufferBytes, stopped, connectionFaults } = live
   const parts = [
     coreConnected ? 'core connected' : 'no core connected',
-    `${eventsReceived.toLocaleString('en')} events received`,
+    `${count(eventsReceived)} events received`,
     `${formatBytes(bufferBytes)} in the buffer`,
     ...(stopped ? ['stopped'] : []),
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
@@ -97,7 +96,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
     height === null ? 'nothing passed on' : `passed on up to block ${height}`,
     lagBytes === 0
       ? 'nothing waits'
-      : `${formatBytes(lagBytes)} wait: ${lagBlocks.toLocaleString('en')} blocks, ${describeDuration(lagSeconds)}`,
+      : `${formatBytes(lagBytes)} wait: ${count(lagBlocks)} blocks, ${describeDuration(lagSeconds)}`,
     ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
     // A service of version 0.2.0 says nothing of them.
     ...(missingBlocks
@@ -141,7 +140,7 @@ function describeRows(coverage: CoverageBody['coverage']): string[] {
     for (const found of [held ?? []].flat()) {
       const { marketId = '', count: number, firstTimestamp = null, lastTimestamp = null, atBlock } = found
       const last = atBlock === undefined ? time(lastTimestamp) : `block ${atBlock}`
-      rows.push([wordsOf(resource), marketId, count(number), time(firstTimestamp), last])
+      rows.push([wordsOf(resource), marketId, count(BigInt(number)), time(firstTimestamp), last])
     }
   }
   return table(rows, [2])

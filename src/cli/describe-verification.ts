@@ -3,6 +3,7 @@ import type { TwapMethod } from '../funding/market-verifier.ts'
 import type { Counts, UnknownReason } from '../verify/counts.ts'
 import type { FundingDifference, FundingReport, FundingUnknownReason } from '../verify/funding-tally.ts'
 import type { Difference, VerifyReport } from '../verify/tally.ts'
+import { count } from './figures.ts'
 import { table } from './table.ts'
 
 const METHOD_NAMES: Record<TwapMethod, string> = {
@@ -10,8 +11,8 @@ const METHOD_NAMES: Record<TwapMethod, string> = {
   'plain-formula': 'by the plain formula',
 }
 
-/** Why TWAPs are unknown, in words. */
-const REASONS: Record<UnknownReason, string> = {
+/** Why TWAPs, payments, rates and estimates are unknown, in words. */
+const REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
   'events missing': 'events before them are missing: the period was not seen from its beginning',
   imported:
     'cannot be proven: they are of imported blocks, or of a period that such blocks are part of; an import has neither all points nor their order',
@@ -22,12 +23,6 @@ const REASONS: Record<UnknownReason, string> = {
   'message refused':
     'the period ends before its last point, with the TWAP that the core sends after a message that it refused; such a message leaves no event (docs/twap.md)',
   'source unspecified': 'the point names no source',
-}
-
-const number = (value: number) => value.toLocaleString('en')
-
-/** Why payments, rates and estimates are unknown, in words, where it is for another reason than TWAPs are. */
-const FUNDING_REASONS: Record<Exclude<FundingUnknownReason, UnknownReason>, string> = {
   'parameters not known':
     "the market's funding parameters are not known: give files with its market event, or flags (--interest-rate, ...)",
   'parameters may have changed':
@@ -39,10 +34,10 @@ const FUNDING_REASONS: Record<Exclude<FundingUnknownReason, UnknownReason>, stri
 export function describeVerification(report: VerifyReport, method: TwapMethod): string {
   const row = (title: string, { agree, differ, unknown }: Counts) => [
     title,
-    ...[agree, differ, unknown].map(number),
+    ...[agree, differ, unknown].map(count),
   ]
   const lines = [
-    `TWAPs of ${number(report.markets)} markets, ${METHOD_NAMES[method]}`,
+    `TWAPs of ${count(report.markets)} markets, ${METHOD_NAMES[method]}`,
     '',
     ...table(
       [
@@ -55,16 +50,19 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
       [1, 2, 3],
     ),
   ]
-  const reasons = Object.entries(report.unknownReasons)
-  if (reasons.length > 0) lines.push('')
-  for (const [reason, times] of reasons) {
-    lines.push(`unknown: ${number(times)}, ${REASONS[reason as UnknownReason]}`)
-  }
+  lines.push(...describeUnknown(report.unknownReasons))
   for (const difference of report.differences) lines.push('', ...describeDifference(difference))
   const hidden = report.differenceCount - report.differences.length
-  if (hidden > 0) lines.push('', `and ${number(hidden)} periods and sources more that differ`)
+  if (hidden > 0) lines.push('', `and ${count(hidden)} periods and sources more that differ`)
   lines.push(...describeFunding(report.funding, row))
   return lines.join('\n')
+}
+
+function describeUnknown(reasons: Partial<Record<FundingUnknownReason, number>>): string[] {
+  const lines = Object.entries(reasons).map(
+    ([reason, times]) => `unknown: ${count(times)}, ${REASONS[reason as FundingUnknownReason]}`,
+  )
+  return lines.length === 0 ? [] : ['', ...lines]
 }
 
 /** Payments, rates and estimates; nothing where the input has none. */
@@ -78,16 +76,10 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
   if (rows.length === 0) return []
   const head = ['funding', 'agree', 'differ', 'unknown']
   const lines = ['', ...table([head, ...rows.map(([title, counts]) => row(title, counts))], [1, 2, 3])]
-  const reasons = Object.entries(report.unknownReasons)
-  if (reasons.length > 0) lines.push('')
-  for (const [reason, times] of reasons) {
-    lines.push(
-      `unknown: ${number(times)}, ${{ ...REASONS, ...FUNDING_REASONS }[reason as FundingUnknownReason]}`,
-    )
-  }
+  lines.push(...describeUnknown(report.unknownReasons))
   for (const difference of differences) lines.push('', ...describeFundingDifference(difference))
   const hidden = differenceCount - differences.length
-  if (hidden > 0) lines.push('', `and ${number(hidden)} periods more that differ in funding`)
+  if (hidden > 0) lines.push('', `and ${count(hidden)} periods more that differ in funding`)
   return lines
 }
 
@@ -99,7 +91,7 @@ function describeFundingDifference(difference: FundingDifference): string[] {
     ...values.map(
       ({ name, sent, expected }) => `  ${name}: sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}`,
     ),
-    ...(further > 0 ? [`  ${number(further)} more of the period differ`] : []),
+    ...(further > 0 ? [`  ${count(further)} more of the period differ`] : []),
   ]
 }
 
@@ -109,7 +101,7 @@ function describeDifference(difference: Difference): string[] {
   return [
     `market ${marketId}, funding period ${seq}, ${source}`,
     `  ${of} at ${formatTime(BigInt(timestamp))} (${timestamp}), block ${height}, event ${eventIndex}`,
-    `  sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}; ${number(agreedBefore)} agree before it, ${number(further)} more differ`,
+    `  sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}; ${count(agreedBefore)} agree before it, ${count(further)} more differ`,
     `  ${cause}`,
   ]
 }

@@ -5,6 +5,7 @@ import { findStore } from '../store/open-store.ts'
 import { StoreError } from '../store/store.ts'
 import { withOpen } from '../with-open.ts'
 import type { ExportCommandOptions } from './export-options.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { InvalidSettingError } from './options.ts'
 import { rowProgress } from './progress.ts'
@@ -39,7 +40,6 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   })
   if (result === null) return
   const { height, rows, written, unchanged } = result
-  const count = (value: number) => value.toLocaleString('en')
   console.log(
     `${folder}: as of block ${height}; ${count(written)} files written (${count(rows)} rows), ${count(unchanged)} left as they were.`,
   )

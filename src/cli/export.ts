@@ -22,6 +22,7 @@ import { withOpen } from '../with-open.ts'
 import { type GivenTime, parseTime } from './bound.ts'
 import { exportAll } from './export-all.ts'
 import type { ExportCommandOptions } from './export-options.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import { flagOption, InvalidSettingError, integerBetween, logLevelOption, storeOption } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
@@ -151,7 +152,7 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     ),
   )
   if (exported && out !== undefined) {
-    console.log(`${progress.rows.toLocaleString('en')} rows written to ${out}.`)
+    console.log(`${count(progress.rows)} rows written to ${out}.`)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Coverage } from '../domain/coverage.ts'
 import { describeDuration } from '../domain/duration.ts'
+import { count, formatBytes } from './figures.ts'
 
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5_000
@@ -25,7 +26,7 @@ export function progressLines<Given extends unknown[]>(log: Logger, describe: (.
 
 /** The same for rows, which are counted as they come. */
 export function rowProgress(log: Logger): { rows: number; add(count: number): void } {
-  const show = progressLines(log, (rows: number) => `${rows.toLocaleString('en')} rows`)
+  const show = progressLines(log, (rows: number) => `${count(rows)} rows`)
   return {
     rows: 0,
     add(count) {
@@ -108,7 +109,7 @@ function describeProgress(progress: Progress, seconds: number, noun: string): st
   const share = shareOf(progress)
   const parts = [
     bytesTotal === null ? formatBytes(bytesRead) : `${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`,
-    `${Math.round(records / seconds).toLocaleString('en')} ${noun}/s`,
+    `${count(Math.round(records / seconds))} ${noun}/s`,
   ]
   if (coverage !== null) {
     const time = new Date(Number(coverage.timestamp / 1_000_000n)).toISOString()
@@ -116,17 +117,4 @@ function describeProgress(progress: Progress, seconds: number, noun: string): st
   }
   if (share !== null && share > 0) parts.push(`${describeDuration((seconds * (1 - share)) / share)} left`)
   return parts.join(', ')
-}
-
-/** `12.3 MB` */
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  const units = ['kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = -1
-  do {
-    value /= 1000
-    unit++
-  } while (value >= 1000 && unit < units.length - 1)
-  return `${value.toFixed(1)} ${units[unit]}`
 }

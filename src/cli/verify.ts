@@ -16,6 +16,7 @@ import { verifyStore } from '../verify/verify-store.ts'
 import { describeVerification } from './describe-verification.ts'
 import { findInput } from './event-input.ts'
 import { EXIT } from './exit.ts'
+import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
 import {
   type CommonOptions,
@@ -167,7 +168,7 @@ async function verify(paths: string[], options: VerifyCommandOptions, command: C
 
 function describeProgress({ dataPoints, differenceCount, funding }: VerifyReport): string {
   const points = dataPoints.agree + dataPoints.differ + dataPoints.unknown
-  return `${points.toLocaleString('en')} data points so far, ${differenceCount + funding.differenceCount} differences`
+  return `${count(points)} data points so far, ${differenceCount + funding.differenceCount} differences`
 }
 
 /** A market or period that is not there is rather a slip than all right. */
