@@ -13,6 +13,7 @@ import {
   OTHER_MARKET,
   openLiveStore,
   pointAt,
+  serveLive,
   timeOf,
 } from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -93,9 +94,7 @@ for (const kind of STORE_KINDS) {
     }
 
     test('are one where they touch, none where they last no time, and without an end while in progress', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1), auction(1, false)])
-      const base = await serve(t, store)
+      const { live, base } = await serveLive(t, kind, [pointAt(1), auction(1, false)])
       const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
       assert.deepEqual(await intervals(), [{ start: at(1) }])
       // An extension names a start of its own.

@@ -9,6 +9,8 @@ import { assertFails, runLyra, runWell, startLyra, startService } from './fixtur
 import { SAMPLE } from './fixtures/shared.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
+type Wrong = [what: string, args: string[], message: RegExp, code: number, env?: Record<string, string>]
+
 describe('the command line', () => {
   test('--help names every command, and each command explains itself', async (t) => {
     const { stdout, code } = await runLyra(t, ['--help'])
@@ -46,24 +48,84 @@ describe('the command line', () => {
     assert.equal(stdout.includes('('), existsSync(join(import.meta.dirname, '../.git')))
   })
 
-  const wrong: [what: string, args: string[], env: Record<string, string>, message: RegExp, code: number][] =
+  const wrong: Wrong[] = [
+    ['an unknown command', ['fly'], /unknown command 'fly'/, 2],
+    ['an unknown flag', ['ingest', '--fast', 'x'], /unknown option '--fast'/, 2],
+    ['a missing argument', ['ingest'], /missing required argument 'path'/, 2],
+    ['a port that is none', ['serve', '--port', '70000'], /--port.*70000.*0 to 65535/, 2],
+    ['a port in the environment', ['serve'], /LYRA_PORT/, 2, { LYRA_PORT: 'x' }],
+    ['a flag in the environment', ['serve'], /LYRA_STRICT is "maybe"/, 2, { LYRA_STRICT: 'maybe' }],
+    ['a rate limit of 0', ['serve', '--rate-limit', '0'], /--rate-limit/, 2],
+    ['an origin that is none', ['serve', '--cors-origin', 'example.org'], /is not an origin/, 2],
+    ['an unknown log level', ['serve', '--log-level', 'loud'], /--log-level.*loud/, 2],
+    ['a missing file', ['ingest', 'no-such.evts'], /no-such\.evts: no such file/, 1],
+    ['a missing file to serve', ['serve', 'no-such.evts'], /no-such\.evts: no such file/, 1],
+    ['a store in no folder', ['serve', '--store', 'a/b/c.db'], /a\/b\/c\.db: .*cannot be opened/, 1],
+    ['a generator without blocks', ['generate'], /--blocks/, 2],
+    ['a generator out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
     [
-      ['an unknown command', ['fly'], {}, /unknown command 'fly'/, 2],
-      ['an unknown flag', ['ingest', '--fast', 'x'], {}, /unknown option '--fast'/, 2],
-      ['a missing argument', ['ingest'], {}, /missing required argument 'path'/, 2],
-      ['a port that is none', ['serve', '--port', '70000'], {}, /--port.*70000.*0 to 65535/, 2],
-      ['a port in the environment', ['serve'], { LYRA_PORT: 'x' }, /LYRA_PORT/, 2],
-      ['a flag in the environment', ['serve'], { LYRA_STRICT: 'maybe' }, /LYRA_STRICT is "maybe"/, 2],
-      ['a rate limit of 0', ['serve', '--rate-limit', '0'], {}, /--rate-limit/, 2],
-      ['an origin that is none', ['serve', '--cors-origin', 'example.org'], {}, /is not an origin/, 2],
-      ['an unknown log level', ['serve', '--log-level', 'loud'], {}, /--log-level.*loud/, 2],
-      ['a missing file', ['ingest', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
-      ['a missing file to serve', ['serve', 'no-such.evts'], {}, /no-such\.evts: no such file/, 1],
-      ['a store in no folder', ['serve', '--store', 'a/b/c.db'], {}, /a\/b\/c\.db: .*cannot be opened/, 1],
-      ['a generator without blocks', ['generate'], {}, /--blocks/, 2],
-      ['a generator out of range', ['generate', '--blocks', '0'], {}, /--blocks must be from 1/, 2],
-    ]
-  for (const [what, args, env, message, code] of wrong) {
+      'status of a store and a service',
+      ['status', '--store', 'a.db', '--url', 'http://127.0.0.1:1'],
+      /give either --store or --url, not both/,
+      2,
+    ],
+    [
+      'status of an address that is none',
+      ['status', '--url', '127.0.0.1:3008'],
+      /--url.*http:\/\/127\.0\.0\.1:3008/,
+      2,
+    ],
+    ['status of no service', ['status', '--url', 'http://127.0.0.1:9'], /:9: cannot be reached/, 1],
+    ['status of no store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    [
+      'verify of files and a store',
+      ['verify', 'a.evts', '--store', 'b.db'],
+      /give either event files or --store, not both/,
+      2,
+    ],
+    ['verify of a market that is none', ['verify', '--market', 'xyz'], /--market.*64 hex digits/, 2],
+    ['verify of a period that is none', ['verify', '--seq', '-1'], /--seq.*whole number/, 2],
+    ['verify by an unknown method', ['verify', '--method', 'guess'], /--method.*running-sum/, 2],
+    ['verify of a missing file', ['verify', 'no-such.evts'], /no-such\.evts: no such file/, 1],
+    ['verify of no store', ['verify', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    ...[
+      ['--interest-rate', 'ten'],
+      ['--clamp-lower-bound', ''],
+      ['--clamp-upper-bound', '0x1'],
+      ['--scaling-factor', '1e99999'],
+      ['--rate-lower-bound', '-'],
+      ['--rate-upper-bound', 'NaN'],
+    ].map(
+      ([flag, text]): Wrong => [
+        `${flag} "${text}"`,
+        ['verify', SAMPLE, flag!, text!],
+        new RegExp(`${flag}.*decimal number`),
+        2,
+      ],
+    ),
+    ['check of no store', ['check', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    ['check of a missing file', ['check', 'no-such.evts'], /no-such\.evts: no such file/, 1],
+    ['--forward without a core', ['serve', '--forward', '127.0.0.1:3015'], /it needs --listen/, 2],
+    [
+      '--forward to the address that the core dials',
+      ['serve', '--forward', '127.0.0.1:3015', '--listen', '127.0.0.1:3015'],
+      /--forward and --listen name the same address/,
+      2,
+    ],
+    [
+      '--listen-from of a malformed network',
+      ['serve', '--listen-from', '10.0.0.0/33'],
+      /10\.0\.0\.0\/33" is not an address or network/,
+      2,
+    ],
+    [
+      '--listen-from of a name',
+      ['serve', '--listen-from', 'core.example'],
+      /core\.example" is not an address/,
+      2,
+    ],
+  ]
+  for (const [what, args, message, code, env = {}] of wrong) {
     test(`${what} is reported in one line`, async (t) => {
       await assertFails(t, args, message, code, { cwd: temporaryFolder(t), env })
     })

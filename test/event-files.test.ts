@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { EventPathError, findEventFiles } from '../src/records/event-paths.ts'
 import { RecordFramer } from '../src/records/record-framer.ts'
 import { EventStreamError } from '../src/records/record-position.ts'
@@ -16,7 +16,7 @@ import { createRandom } from './fixtures/random.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { ingestWhole } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, temporaryFolder } from './fixtures/stores.ts'
 
 /** Blocks 2 to 5 with a checkpoint each. */
 const FILE = fileOf(...[2, 3, 4, 5].map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
@@ -119,31 +119,13 @@ for (const kind of ANY_STORE_KIND) {
       test(`a file ${what} is recognised by its content, whatever its name`, async (t) => {
         for (const name of ['a.evts', 'a.evts.gz', 'a.bevt', 'a.txt']) {
           const store = kind.create(t)
-          const path = join(temporaryFolder(t), name)
-          writeFileSync(path, bytes)
+          const path = fileWith(t, bytes, name)
           const { report } = await ingestWhole(store, path)
           assert.deepEqual(report.cutOff, [])
           assertSameDump(await dumpStore(store), await expectedDump(t), name)
         }
       })
     }
-
-    test('a gzip member that ends where a chunk of reading ends is followed by the next', async (t) => {
-      const expected = await expectedDump(t)
-      const CHUNK = 256 * 1024
-      for (const length of [CHUNK - 1, CHUNK, CHUNK + 1]) {
-        const store = kind.create(t)
-        const first = paddedGzip(FILE.subarray(0, half), length)
-        await ingestWell(t, store, Buffer.concat([first, gzipSync(FILE.subarray(half))]))
-        assertSameDump(await dumpStore(store), expected, `a member of ${length} bytes`)
-        const { failure } = await ingestBytes(
-          t,
-          kind.create(t),
-          Buffer.concat([first, Buffer.from('rubbish')]),
-        )
-        assert.match(failure!.message, /gzip/, `rubbish after a member of ${length} bytes`)
-      }
-    })
 
     test('a gzip stream cut short gives its good records, and the cut is reported', async (t) => {
       const expected = await expectedDump(t)
@@ -230,37 +212,6 @@ for (const kind of ANY_STORE_KIND) {
         assert.equal(report.cutOff.length, cutOff)
       }
       assertSameDump(await dumpStore(store), emptyDump(), 'after empty files')
-    })
-
-    test('a directory of buffer files is one stream in the order of the numbers in their names', async (t) => {
-      const folder = temporaryFolder(t)
-      // Cut in the middle of blocks, of records of blocks even: each record is whole in one file.
-      const recording = recordsBetween(FILE, [2, 4, 7, 8, 11])
-      const names = ['9-99', '100-199', '200-999', '1000-1199', '1200-9999', '10000-20000']
-      for (const [index, bytes] of recording.entries()) {
-        const gzip = index % 2 === 1
-        const name = `datanode-buffer-${names[index]}.bevt${gzip ? '.gz' : ''}`
-        writeFileSync(join(folder, name), gzip ? gzipSync(bytes) : bytes)
-      }
-      const store = kind.create(t)
-      const { report } = await ingestWhole(store, folder)
-      assertSameDump(await dumpStore(store), await expectedDump(t), 'buffer files')
-      assert.deepEqual(report.foreignFiles, [])
-    })
-
-    test('several files and directories are one stream in the order of their naming', async (t) => {
-      const folder = temporaryFolder(t)
-      const [first, second, third] = recordsBetween(FILE, [4, 7]) as [Buffer, Buffer, Buffer]
-      writeFileSync(join(folder, 'z.evts'), first)
-      mkdirSync(join(folder, 'buffer'))
-      writeFileSync(join(folder, 'buffer', 'some.EVT'), second)
-      writeFileSync(join(folder, 'a.evts'), third)
-      const store = kind.create(t)
-      await ingestWhole(
-        store,
-        ['z.evts', 'buffer', 'a.evts'].map((name) => join(folder, name)),
-      )
-      assertSameDump(await dumpStore(store), await expectedDump(t), 'three paths')
     })
 
     const streams: [
@@ -403,25 +354,3 @@ describe('paths of event files', () => {
     }
   })
 })
-
-/** The bytes of a file of records, cut after as many records as asked for. */
-function recordsBetween(bytes: Buffer, counts: readonly number[]): Buffer[] {
-  const offsets = [0]
-  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
-    offsets.push(at + 4 + bytes.readUInt32BE(at))
-  }
-  const cuts = [0, ...counts.map((count) => offsets[count]!), bytes.length]
-  return cuts.slice(1).map((cut, index) => bytes.subarray(cuts[index], cut))
-}
-
-/** A gzip member of a length, made longer by a comment in its header. */
-function paddedGzip(bytes: Buffer, length: number): Buffer {
-  const plain = gzipSync(bytes)
-  const comment = Buffer.alloc(length - plain.length - 1, 0x78)
-  const header = Buffer.from(plain.subarray(0, 10))
-  // FCOMMENT: text that ends with a zero byte stands between header and data.
-  header[3] = 16
-  const padded = Buffer.concat([header, comment, Buffer.from([0]), plain.subarray(10)])
-  if (!gunzipSync(padded).equals(bytes)) throw new Error('the padded gzip member is damaged')
-  return padded
-}

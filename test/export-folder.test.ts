@@ -14,7 +14,7 @@ import { coverageUpTo } from './fixtures/commit-events.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { createLiveStore, type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
-import { runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -369,9 +369,7 @@ describe('an export into a folder', () => {
       [['--out', 'x', '--format', 'csv'], /--format csv is not for all/],
       [['--out', 'x', '--decimal', '39'], /whole number from 0 to 38/],
     ] as [string[], RegExp][]) {
-      const { code, stderr } = await runLyra(t, ['export', 'all', '--store', store, ...args])
-      assert.equal(code, 2, stderr)
-      assert.match(stderr, message)
+      await assertFails(t, ['export', 'all', '--store', store, ...args], message, 2)
     }
     const csv = await runLyra(t, ['export', POINTS, '--store', store, '--decimal', '3', '--format', 'csv'])
     assert.deepEqual([csv.code, csv.stdout], [2, ''])

@@ -10,7 +10,7 @@ import { createBatch } from '../src/resources/batch.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { getPage, type PageAnswer, query, send, statusOf } from './fixtures/http.ts'
 import { createLiveStore, openLiveStore, pointAt } from './fixtures/live-store.ts'
-import { MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
+import { assertFails, MAIN, runLyra, runWell, startProgram } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
@@ -344,9 +344,7 @@ describe('an export', () => {
     await runWell(t, args)
     assert.deepEqual(readdirSync(folder), ['checkpoints.csv'])
     assert.ok(readFileSync(out, 'utf8').startsWith('atBlock,hash,blockHash,cursor\r\n'))
-    const again = await runLyra(t, args)
-    assert.equal(again.code, 1)
-    assert.match(again.stderr, /already exists/)
+    await assertFails(t, args, /already exists/, 1)
     await runWell(t, [...args, '--force'])
     for (const [wrong, message] of [
       [['export', 'nothing'], /It must be one of checkpoints, funding-period-data-points/],
@@ -359,14 +357,15 @@ describe('an export', () => {
       [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be restricted by market/],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a cursor/],
     ] as [string[], RegExp][]) {
-      const { code, stderr } = await runLyra(t, wrong)
-      assert.equal(code, 2, wrong.join(' '))
-      assert.match(stderr, message)
+      await assertFails(t, wrong, message, 2)
     }
     const nowhere = join(folder, 'none', 'a.csv')
-    const failed = await runLyra(t, ['export', 'checkpoints', '--store', store, '--out', nowhere])
-    assert.equal(failed.code, 1)
-    assert.match(failed.stderr, /cannot be written/)
+    await assertFails(
+      t,
+      ['export', 'checkpoints', '--store', store, '--out', nowhere],
+      /cannot be written/,
+      1,
+    )
     assert.ok(!existsSync(nowhere))
   })
 })

@@ -15,7 +15,6 @@ import { digestStore } from './fixtures/digest-store.ts'
 import { busEvent, frame, message } from './fixtures/event-stream.ts'
 import { metricsOf } from './fixtures/http.ts'
 import { blocksOf, heightIn, kill, readyOf, startLive, stop, untilHeight } from './fixtures/live.ts'
-import { runLyra } from './fixtures/program.ts'
 import { freePort, startReceiver, type TestReceiver } from './fixtures/receiver.ts'
 import { ingestWhole, SILENT } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
@@ -188,20 +187,6 @@ describe('a second Lyra that a first one forwards to', () => {
     await ingestWhole(plain, SAMPLE)
     assert.deepEqual(await digestStore(join(folder, 'second.db')), await digestStore(plain))
   })
-})
-
-test('--forward without a core, or to the address that the core dials, is wrong usage', async (t) => {
-  const wrong: [args: string[], message: RegExp][] = [
-    [[], /it needs --listen/],
-    [['--listen', '127.0.0.1:3015'], /--forward and --listen name the same address/],
-  ]
-  for (const [args, message] of wrong) {
-    const { code, stderr } = await runLyra(t, ['serve', '--forward', '127.0.0.1:3015', ...args], {
-      cwd: temporaryFolder(t),
-    })
-    assert.equal(code, 2)
-    assert.match(stderr, message)
-  }
 })
 
 describe('a receiver that events are forwarded to', () => {

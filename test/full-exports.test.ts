@@ -7,7 +7,7 @@ import type { Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { query, send, statusOf } from './fixtures/http.ts'
-import { createLiveStore, pointAt, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, pointAt, serveLive, timeOf } from './fixtures/live-store.ts'
 import { PageModel, targetOf } from './fixtures/page-model.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -162,9 +162,7 @@ describe('an export of all markets', () => {
   const kind = STORE_KINDS[0]!
 
   test('is refused where the request is wrong, by the table of errors', async (t) => {
-    const { store, live } = await createLiveStore(t, kind)
-    await live.commit(1, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
-    const base = await serve(t, store)
+    const { base } = await serveLive(t, kind, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
     const path = '/api/v2/export/funding-period-data-points'
     const own = (await send(base, `/api/v2/funding-periods/data-points/${idOf('b')}?format=ndjson`)).text
     const { cursor: ofPage } = JSON.parse(own) as Line
@@ -204,9 +202,11 @@ describe('an export of all markets', () => {
   })
 
   test('has an address by the client, whatever the filters', async (t) => {
-    const { store, live } = await createLiveStore(t, kind)
-    await live.commit(1, [pointAt(1), pointAt(2), pointAt(1, { marketId: idOf('b'), source: 1 })])
-    const base = await serve(t, store)
+    const { base } = await serveLive(t, kind, [
+      pointAt(1),
+      pointAt(2),
+      pointAt(1, { marketId: idOf('b'), source: 1 }),
+    ])
     const lyra = createLyraClient({ url: base })
     const lines = async (url: string) => linesOf(await (await fetch(url)).text())
     const all = await lines(lyra.exportUrl('fundingPeriodDataPoints'))

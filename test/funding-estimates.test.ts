@@ -8,7 +8,7 @@ import { readEstimate } from '../src/store/readings/market-data.ts'
 import { idOf, joinRecords, readRecording, recordsOf, type StreamRecord } from './fixtures/event-stream.ts'
 import { send, statusOf } from './fixtures/http.ts'
 import { ingestBytes } from './fixtures/ingest-bytes.ts'
-import { createLiveStore, LIVE_MARKET, timeOf } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
 import { sampled } from './fixtures/sampling.ts'
 import { serve } from './fixtures/service.ts'
 import { recorded } from './fixtures/shared.ts'
@@ -69,11 +69,8 @@ const dataWith = (figures: Partial<MarketFigures>): MarketEvent => ({
   figures: { ...FIGURES, ...figures },
 })
 
-const periodWith = (fields: Partial<FundingPeriodEvent>): MarketEvent => ({
-  ...{ kind: 'funding-period', marketId: LIVE_MARKET, seq: 4n, start: timeOf(1), end: null },
-  ...{ fundingPayment: null, fundingRate: null, internalTwap: null, externalTwap: null },
-  ...fields,
-})
+const periodWith = (fields: Partial<FundingPeriodEvent>) =>
+  periodEvent({ seq: 4n, start: timeOf(1), ...fields })
 
 const perpetualWith = (fields: Partial<NonNullable<MarketFigures['perpetual']>>) => ({
   perpetual: { ...FIGURES.perpetual!, ...fields },

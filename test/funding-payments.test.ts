@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLyraClient } from '../client/src/index.ts'
-import type { MarketEvent } from '../src/events/event.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET, OTHER_MARKET, timeOf } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  LIVE_MARKET,
+  OTHER_MARKET,
+  periodEvent,
+  serveLive,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { serve, serveFiles } from './fixtures/service.ts'
@@ -122,12 +128,11 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    const period = (seq: bigint, end: number | null, payment: string | null = null): MarketEvent => ({
-      ...{ kind: 'funding-period', marketId: LIVE_MARKET, seq, start: timeOf(Number(seq) * 10) },
-      end: end === null ? null : timeOf(end),
-      ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
-      ...{ internalTwap: null, externalTwap: null },
-    })
+    const period = (seq: bigint, end: number | null, payment: string | null = null) =>
+      periodEvent({
+        ...{ seq, start: timeOf(Number(seq) * 10), end: end === null ? null : timeOf(end) },
+        ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
+      })
 
     test('say what is missing, and from when on nothing is', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
@@ -156,9 +161,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('refuse what they cannot answer, by the table of errors', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [])
-      const base = await serve(t, store)
+      const { base } = await serveLive(t, kind)
       for (const [target, code] of [
         ['', 10003],
         ['abc', 10000],

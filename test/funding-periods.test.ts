@@ -2,26 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FundingPeriodEvent } from '../src/events/event.ts'
 import { getPage } from './fixtures/http.ts'
-import { openLiveStore } from './fixtures/live-store.ts'
+import { LIVE_MARKET, openLiveStore, periodEvent } from './fixtures/live-store.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
-const MARKET = 'a'.repeat(64)
-
-/** An event of a period that says nothing but when it began. */
-const period = (fields: Partial<FundingPeriodEvent>): FundingPeriodEvent => ({
-  kind: 'funding-period',
-  marketId: MARKET,
-  seq: 1n,
-  start: 100n,
-  end: null,
-  fundingPayment: null,
-  fundingRate: null,
-  internalTwap: null,
-  externalTwap: null,
-  ...fields,
-})
+const period = (fields: Partial<FundingPeriodEvent>) => periodEvent({ start: 100n, ...fields })
 
 /** Every order of some values. */
 function ordersOf<T>(values: readonly T[]): T[][] {
@@ -43,7 +29,11 @@ async function periodsInEveryOrder(
       const live = await openLiveStore(scope, store)
       for (const height of order) await live.commit(height, blocks[height]!)
       const base = await serve(scope, store)
-      const page = await getPage(base, `/api/v2/funding-periods/${MARKET}`, 'pagination.newestFirst=false')
+      const page = await getPage(
+        base,
+        `/api/v2/funding-periods/${LIVE_MARKET}`,
+        'pagination.newestFirst=false',
+      )
       check(page.edges.map(({ node }) => node))
     })
   }
@@ -60,7 +50,7 @@ for (const kind of STORE_KINDS) {
       await periodsInEveryOrder(kind, blocks, (nodes) =>
         assert.deepEqual(nodes, [
           {
-            ...{ marketId: MARKET, seq: '1', start: '100', end: '200' },
+            ...{ marketId: LIVE_MARKET, seq: '1', start: '100', end: '200' },
             ...{ fundingPayment: '-4', fundingRate: '-0.5', internalTwap: '6' },
           },
         ]),
@@ -73,7 +63,7 @@ for (const kind of STORE_KINDS) {
         9: [period({ start: 3n })],
       }
       await periodsInEveryOrder(kind, blocks, (nodes) =>
-        assert.deepEqual(nodes, [{ marketId: MARKET, seq: '1', start: '100' }]),
+        assert.deepEqual(nodes, [{ marketId: LIVE_MARKET, seq: '1', start: '100' }]),
       )
     })
 
@@ -86,7 +76,7 @@ for (const kind of STORE_KINDS) {
         ],
       }
       await periodsInEveryOrder(kind, blocks, (nodes) =>
-        assert.deepEqual(nodes, [{ marketId: MARKET, seq: '1', start: '7', internalTwap: '3' }]),
+        assert.deepEqual(nodes, [{ marketId: LIVE_MARKET, seq: '1', start: '7', internalTwap: '3' }]),
       )
     })
 

@@ -3,18 +3,16 @@ import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import type {
-  FundingPeriodDataPointEvent,
-  FundingPeriodEvent,
-  MarketDataEvent,
-  MarketEvent,
-} from '../src/events/event.ts'
-import { createMarketVerifier, type MarketVerifier } from '../src/funding/market-verifier.ts'
+import type { MarketDataEvent, MarketEvent } from '../src/events/event.ts'
 import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
 import { writeTo } from '../src/generate/write-to.ts'
+import { findEventFiles } from '../src/records/event-paths.ts'
+import { verifyFiles } from '../src/verify/verify-files.ts'
 import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
+import { SILENT } from './fixtures/service.ts'
+import { fileWith } from './fixtures/stores.ts'
 
 /** A field as it stands in a message: its number, and its value as a number, text or bytes. */
 type Field = { no: number; value: bigint | Uint8Array }
@@ -315,10 +313,10 @@ describe('the mix of a generated stream', () => {
 })
 
 describe('the markets of a generated stream', () => {
+  const OPTIONS = { blocks: 6_000, points: 3, events: 0, seed: 1 }
   const decoded: DecodedEvent[] = []
   before(async () => {
-    const options = { blocks: 6_000, points: 3, events: 0, seed: 1 }
-    for await (const each of decodedEvents(generateRecords(options))) decoded.push(each)
+    for await (const each of decodedEvents(generateRecords(OPTIONS))) decoded.push(each)
   })
   const ofKind = <K extends MarketEvent['kind']>(kind: K) =>
     decoded.map(({ event }) => event).filter((event) => event.kind === kind) as Extract<
@@ -327,30 +325,16 @@ describe('the markets of a generated stream', () => {
     >[]
 
   for (const method of ['plain-formula', 'running-sum'] as const) {
-    test(`have the TWAPs that the ${method} gives, in every point and period`, () => {
-      const verifiers = new Map<string, MarketVerifier>()
-      const judged = { 'data-point': 0, 'period-closed': 0, 'period-opened': 0 }
-      for (const { event, blockTime } of decoded) {
-        if (event.kind === 'checkpoint' || event.kind === 'liquidity-provision') continue
-        if (event.kind === 'market' || event.kind === 'asset') continue
-        const verifier = verifiers.get(event.marketId) ?? createMarketVerifier(method)
-        verifiers.set(event.marketId, verifier)
-        if (event.kind === 'market-data') {
-          verifier.marketDataSent(blockTime)
-          continue
-        }
-        const verdict = verifier.take(event)
-        if (verdict === null) {
-          assert.notEqual(event.kind, 'funding-period-data-point')
-          continue
-        }
-        judged[verdict.of]++
-        const twaps =
-          verdict.of === 'data-point' ? [verdict.twap] : [verdict.internalTwap, verdict.externalTwap]
-        for (const twap of twaps) assert.ok(twap.agrees, JSON.stringify(twap))
-      }
-      assert.equal(verifiers.size, 3)
-      assert.ok(judged['data-point'] > 17_000 && judged['period-closed'] > 40, JSON.stringify(judged))
+    test(`have the TWAPs that the ${method} gives, in every point and period`, async (t) => {
+      const path = fileWith(t, Buffer.concat([...generateRecords(OPTIONS)]))
+      const { report, failure } = await verifyFiles({
+        ...{ input: findEventFiles([path]), method, filter: { marketId: null, seq: null } },
+        ...{ log: SILENT, signal: new AbortController().signal },
+      })
+      assert.equal(failure, null)
+      assert.deepEqual([report.markets, report.differenceCount, report.unknownReasons], [3, 0, {}])
+      const { dataPoints, closingTwaps, openingTwaps } = report
+      assert.ok(dataPoints.agree > 17_000 && closingTwaps.agree > 40 && openingTwaps.agree > 40)
     })
   }
 
@@ -379,48 +363,6 @@ describe('the markets of a generated stream', () => {
     }
     assert.ok(straight > 0)
   })
-
-  test('send in each new period the points that it takes along: external first, from the latest to the oldest', () => {
-    const found = new Set<string>()
-    for (const [, events] of byMarket(decoded)) {
-      const periodic = events.filter(
-        (event): event is FundingPeriodEvent | FundingPeriodDataPointEvent =>
-          event.kind === 'funding-period' || event.kind === 'funding-period-data-point',
-      )
-      let points: FundingPeriodDataPointEvent[] = []
-      for (const [index, event] of periodic.entries()) {
-        if (event.kind === 'funding-period-data-point') points.push(event)
-        else if (event.end !== null) {
-          const carried = takenAlong(points, event.end)
-          const [opening, ...next] = periodic.slice(index + 1, index + 2 + carried.length)
-          assert.deepEqual(opening, { ...opening, seq: event.seq + 1n, start: event.end, end: null })
-          const seq = event.seq + 1n
-          assert.deepEqual(
-            next,
-            carried.map((point) => ({ ...point, seq, twap: point.price })),
-          )
-          found.add(carried.map(({ source }) => source).join())
-          points = []
-        }
-      }
-    }
-    assert.ok(found.has('1,2'))
-    assert.ok(
-      [...found].some((sources) => sources.startsWith('1,1')),
-      [...found].join(' '),
-    )
-  })
-
-  /** Of each source the points later than the cue and the last one that is not (docs/twap.md, "A new period"). */
-  function takenAlong(points: FundingPeriodDataPointEvent[], cue: bigint): FundingPeriodDataPointEvent[] {
-    return [1, 2].flatMap((source) => {
-      const latestFirst = points
-        .filter((point) => point.source === source)
-        .sort((a, b) => (a.timestamp > b.timestamp ? -1 : 1))
-      const first = latestFirst.findIndex(({ timestamp }) => timestamp <= cue)
-      return first === -1 ? latestFirst : latestFirst.slice(0, first + 1)
-    })
-  }
 
   test('have a payment and a rate in every period that closes with both TWAPs and a length', () => {
     let paid = 0

@@ -50,9 +50,12 @@ test('Members of every size give the same, however the source is cut, and a cut 
     const size = [0, 1, 100, 16_383, 16_384, 16_385, 60_000][random.integer(7)]!
     return Buffer.from(Array.from({ length: size }, () => random.integer(256)))
   })
-  const compressed = Buffer.concat(texts.map((text) => gzipSync(text)))
+  const members = texts.map((text) => gzipSync(text))
+  const compressed = Buffer.concat(members)
   const plain = Buffer.concat(texts)
-  for (const chunkBytes of [1_000, 17_000, 64 * 1024, compressed.length]) {
+  // Chunks that end where a member does, just before that, and just behind it, too.
+  const first = members[0]!.length
+  for (const chunkBytes of [first - 1, first, first + 1, 1_000, 17_000, 64 * 1024, compressed.length]) {
     const { bytes, isWhole } = await inflated(compressed, chunkBytes)
     assert.ok(isWhole && bytes.equals(plain), `chunks of ${chunkBytes}`)
   }

@@ -264,25 +264,6 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'archive and buffer')
     })
 
-    test('may be named in any order', async (t) => {
-      const folder = temporaryFolder(t)
-      const pieces = piecesOf(
-        SAMPLE,
-        beginsOf(SAMPLE, [200, 400, 600]).map((cut) => cut + 2),
-      )
-      const paths = pieces.map((piece, index) => {
-        const path = join(folder, `${index}.evts`)
-        writeFileSync(path, piece)
-        return path
-      })
-      const store = kind.create(t)
-      await ingestWhole(
-        store,
-        [2, 0, 3, 1].map((index) => paths[index]!),
-      )
-      assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'any order')
-    })
-
     test('that split a block between calls hold it back, and say so', async (t) => {
       const [first, second] = piecesOf(SAMPLE, [beginsOf(SAMPLE, [400])[0]! + 3])
       const store = kind.create(t)

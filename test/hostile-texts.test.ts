@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { printable } from '../src/domain/printable.ts'
@@ -12,7 +11,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { CHECKPOINTS, POINTS } from './fixtures/sample.ts'
 import { ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
-import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 /** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
@@ -35,8 +34,7 @@ for (const kind of ANY_STORE_KIND) {
   describe(`texts of events that are meant for a terminal or a spreadsheet (${kind.name})`, () => {
     test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
       const store = kind.create(t)
-      const path = join(temporaryFolder(t), 'some.evts')
-      writeFileSync(path, stream(HOSTILE, 'cafe'))
+      const path = fileWith(t, stream(HOSTILE, 'cafe'))
       await ingestWhole(store, path)
       const status = await runLyra(t, ['status', '--store', store])
       assert.ok(status.stdout.includes(ESCAPED), status.stdout)
@@ -55,8 +53,7 @@ for (const kind of ANY_STORE_KIND) {
     test('reach a terminal escaped from an export, a row a line, and a pipe as they are', async (t) => {
       if (process.platform !== 'linux') return skip(t, 'the terminal is made by script of util-linux')
       const store = kind.create(t)
-      const path = join(temporaryFolder(t), 'some.evts')
-      writeFileSync(path, stream('test-chain', HOSTILE))
+      const path = fileWith(t, stream('test-chain', HOSTILE))
       await ingestWhole(store, path)
       for (const [format, lines] of [
         ['csv', 2],
@@ -77,8 +74,7 @@ for (const kind of ANY_STORE_KIND) {
     test('that begin as a formula does are text in CSV, and as they are in ndjson', async (t) => {
       for (const hash of ['=1+1', '+1-x', '-1+x', '@sum(1)', '\tx', '\r=x']) {
         const store = kind.create(t)
-        const path = join(temporaryFolder(t), 'some.evts')
-        writeFileSync(path, stream('test-chain', hash))
+        const path = fileWith(t, stream('test-chain', hash))
         await ingestWhole(store, path)
         const base = await serve(t, store)
         const csv = (await send(base, `${CHECKPOINTS}?format=csv`)).text
@@ -169,8 +165,7 @@ for (const kind of STORE_KINDS) {
         contents.map(({ kind, body }, event) => busEvent({ id: `${height}-${event + 1}`, kind }, body)),
       )
     })
-    const path = join(temporaryFolder(t), 'some.evts')
-    writeFileSync(path, Buffer.concat(blocks))
+    const path = fileWith(t, Buffer.concat(blocks))
     const base = await serveFiles(t, kind, path)
     type Body = { checkpoints: { edges: { node: { hash: string; blockHash: string }; cursor: string }[] } }
     const pageOf = async (more: string) =>

@@ -12,7 +12,7 @@ import {
   segmentPaths,
   writeSegment,
 } from './fixtures/segments.ts'
-import { ANY_STORE_KIND, openStore, temporaryFolder } from './fixtures/stores.ts'
+import { ANY_STORE_KIND, fileWith, openStore, temporaryFolder } from './fixtures/stores.ts'
 
 const PATHS = segmentPaths('perps-calm-300')
 const [FIRST, SECOND, THIRD] = PATHS as [string, string, string]
@@ -149,8 +149,7 @@ const REFUSED: [
 ]
 
 function bytes(t: TestContext, content: Buffer): string {
-  const path = join(temporaryFolder(t), NAME)
-  writeFileSync(path, content)
+  const path = fileWith(t, content, NAME)
   return path
 }
 

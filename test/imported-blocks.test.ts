@@ -49,7 +49,14 @@ import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
 import { serve } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
-import { openStore, readFrom, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import {
+  fileWith,
+  openStore,
+  readFrom,
+  STORE_KINDS,
+  type StoreKind,
+  temporaryFolder,
+} from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
 type Made = { chainId: string; blocks: Block[] }
@@ -60,8 +67,7 @@ async function coverageOf(store: string): Promise<Coverage> {
 
 /** What differs between a store and the blocks of a file. */
 async function differencesOf(scope: TestContext, store: string, bytes: Buffer): Promise<unknown[]> {
-  const path = join(temporaryFolder(scope), 'whole.evts')
-  writeFileSync(path, bytes)
+  const path = fileWith(scope, bytes, 'whole.evts')
   const { told } = await checkWithFiles(store, path)
   return told.filter(({ what }) => !what.startsWith('nothing to compare'))
 }

@@ -6,7 +6,7 @@ import { InstrumentFileError, parseInstruments } from '../src/resources/instrume
 import { asset, fileOf, idOf, MARKET, perpetual } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
 import { ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
-import { runLyra, runWell } from './fixtures/program.ts'
+import { assertFails, runWell } from './fixtures/program.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -183,13 +183,19 @@ for (const kind of STORE_KINDS) {
       const events = join(temporaryFolder(t), 'some.evts')
       writeFileSync(events, fileOf({ height: 5 }))
       const bad = fileWith(t, [node(), node({ marketId: 'x' })])
-      const refused = await runLyra(t, ['ingest', '--store', store, '--instruments', bad, events])
-      assert.equal(refused.code, 1)
-      assert.match(refused.stderr, /instruments.json, node 2: marketId is "x"/)
+      await assertFails(
+        t,
+        ['ingest', '--store', store, '--instruments', bad, events],
+        /instruments.json, node 2: marketId is "x"/,
+        1,
+      )
       const good = fileWith(t, [node()])
-      const empty = await runLyra(t, ['ingest', '--store', store, '--instruments', good])
-      assert.equal(empty.code, 1)
-      assert.match(empty.stderr, /holds no block yet.*ingest event files first/)
+      await assertFails(
+        t,
+        ['ingest', '--store', store, '--instruments', good],
+        /holds no block yet.*ingest event files first/,
+        1,
+      )
       await runWell(t, ['ingest', '--store', store, '--instruments', good, events])
       assert.deepEqual(await nodesIn(t, store), [node()])
     })
@@ -197,7 +203,10 @@ for (const kind of STORE_KINDS) {
 }
 
 test('ingest without paths and without --instruments is wrong usage', async (t) => {
-  const { code, stderr } = await runLyra(t, ['ingest', '--store', STORE_KINDS[0]!.create(t)])
-  assert.equal(code, 2)
-  assert.match(stderr, /missing required argument 'path'/)
+  await assertFails(
+    t,
+    ['ingest', '--store', STORE_KINDS[0]!.create(t)],
+    /missing required argument 'path'/,
+    2,
+  )
 })

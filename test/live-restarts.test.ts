@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { freePort } from './fixtures/receiver.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
-import { readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const blocks = await blocksOf(SAMPLE)
@@ -113,8 +113,7 @@ describe('a core that goes on with its next event after a restart of Lyra', () =
           for (let height = from; height <= to; height++) assert.ok(unread.has(height), `block ${height}`)
         }
         if (how === 'killed') return
-        const file = join(temporaryFolder(t), 'sent.evts')
-        writeFileSync(file, frame(events.slice(0, core.sent)))
+        const file = fileWith(t, frame(events.slice(0, core.sent)), 'sent.evts')
         const plain = await storeOf(t, kind!, file)
         assert.deepEqual(await digestStore(store), await digestStore(plain))
       })

@@ -279,18 +279,6 @@ describe('the place of the core', () => {
     assert.equal(lines.length, 2, lines.join('\n'))
     assert.match(lines[1]!, /499 connections more closed in [\d a-z]+ for the same reason \(second core\)/)
   })
-
-  const wrong: [string, RegExp][] = [
-    ['10.0.0.0/33', /10\.0\.0\.0\/33" is not an address or network/],
-    ['core.example', /core\.example" is not an address/],
-  ]
-  for (const [value, message] of wrong) {
-    test(`--listen-from ${value} is reported in one line`, async (t) => {
-      const { code, stderr } = await runLyra(t, ['serve', '--listen-from', value])
-      assert.equal(code, 2)
-      assert.match(stderr, message)
-    })
-  }
 })
 
 test('a block that is taken back leaves nothing in the buffer, whatever was being written', async (t) => {

@@ -14,7 +14,14 @@ import type { Follower } from '../src/stream/follower.ts'
 import { Hub } from '../src/stream/hub.ts'
 import { createReadingTurns, type Lane } from '../src/stream/reading-turns.ts'
 import { send } from './fixtures/http.ts'
-import { checkpointAt, createLiveStore, LIVE_MARKET, pointAt, timeOf } from './fixtures/live-store.ts'
+import {
+  checkpointAt,
+  createLiveStore,
+  LIVE_MARKET,
+  pointAt,
+  serveLive,
+  timeOf,
+} from './fixtures/live-store.ts'
 import { startService } from './fixtures/program.ts'
 import { openSocket, requestText } from './fixtures/raw-http.ts'
 import { SILENT, serve } from './fixtures/service.ts'
@@ -58,6 +65,12 @@ async function listen(t: TestContext, base: string, target: string): Promise<{ t
   return heard
 }
 
+function openHub(t: TestContext, reader: Reader): Hub {
+  const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
+  t.after(() => hub.close())
+  return hub
+}
+
 const eventsIn = (text: string) => text.split('\nevent: ').length - 1
 
 for (const kind of STORE_KINDS) {
@@ -74,8 +87,7 @@ for (const kind of STORE_KINDS) {
           return reader.read(reading)
         },
       }
-      const hub = new Hub({ reader: counting, turns: createReadingTurns(1), onNotice: () => {} })
-      t.after(() => hub.close())
+      const hub = openHub(t, counting)
       const selection = { marketId: LIVE_MARKET }
       const listeners = Array.from({ length: 500 }, createListener)
       const joined = listeners.map((listener, index) => {
@@ -114,8 +126,7 @@ for (const kind of STORE_KINDS) {
           return found
         },
       }
-      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
-      t.after(() => hub.close())
+      const hub = openHub(t, reader)
       const listener = createListener()
       const joined = hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       await first.promise
@@ -140,8 +151,7 @@ for (const kind of STORE_KINDS) {
           return opened.read(reading)
         },
       }
-      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
-      t.after(() => hub.close())
+      const hub = openHub(t, reader)
       const listener = createListener()
       await hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       hub.committed()
@@ -161,9 +171,7 @@ for (const kind of STORE_KINDS) {
     })
 
     test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
-      const { store, live } = await createLiveStore(t, kind)
-      await live.commit(1, [pointAt(1)])
-      const base = await serve(t, store)
+      const { live, base } = await serveLive(t, kind, [pointAt(1)])
       const heard = await listen(t, base, POINT_STREAM)
       await until(() => heard.text.includes('id: '), 'the first id')
       const points = Array.from({ length: 20_000 }, (_, n) => ({
@@ -183,8 +191,7 @@ for (const kind of STORE_KINDS) {
         await live.commit(height, [{ ...checkpointAt(height), blockHash }])
       }
       const reader = await openReader(t, store)
-      const hub = new Hub({ reader, turns: createReadingTurns(1), onNotice: () => {} })
-      t.after(() => hub.close())
+      const hub = openHub(t, reader)
       const listener = createListener()
       const pieces: number[] = []
       const take = listener.send.bind(listener)

@@ -12,7 +12,13 @@ import { MarketSummaries } from '../src/store/readings/market-summaries.ts'
 import { decodedEvents } from './fixtures/decoded-events.ts'
 import { idOf, readRecording } from './fixtures/event-stream.ts'
 import { getPage, send } from './fixtures/http.ts'
-import { createLiveStore, openLiveStore, perpetualMarket, pointAt } from './fixtures/live-store.ts'
+import {
+  createLiveStore,
+  openLiveStore,
+  periodEvent,
+  perpetualMarket,
+  pointAt,
+} from './fixtures/live-store.ts'
 import { PageModel } from './fixtures/page-model.ts'
 import { testPages } from './fixtures/page-suites.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
@@ -99,11 +105,8 @@ async function withoutEstimate(base: string, { estimate, ...rest }: Node): Promi
   return rest
 }
 
-const opening = (marketId: string, height: number): MarketEvent => ({
-  ...{ kind: 'funding-period', marketId, seq: BigInt(1 + Math.floor(height / 50)) },
-  ...{ start: 1_700_000_000_000_000_000n, end: null, fundingPayment: null, fundingRate: null },
-  ...{ internalTwap: null, externalTwap: null },
-})
+const opening = (marketId: string, height: number) =>
+  periodEvent({ marketId, seq: BigInt(1 + Math.floor(height / 50)) })
 
 /** A store of some perpetual markets, each with a running period and its first points. */
 async function fillMarkets(t: TestContext, kind: (typeof STORE_KINDS)[number], count: number) {

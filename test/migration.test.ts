@@ -8,7 +8,7 @@ import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import type { TextCell } from '../src/store/tables.ts'
 import { fileOf } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
-import { runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
@@ -70,9 +70,7 @@ for (const kind of STORE_KINDS) {
       const before = await openStore(old).schemaVersion()
       const source = kind.create(t)
       await runWell(t, ['ingest', '--store', source, SAMPLE])
-      const { code, stderr } = await runLyra(t, ['copy', '--from', source, '--to', old])
-      assert.equal(code, 1)
-      assert.match(stderr, /run lyra migrate/)
+      await assertFails(t, ['copy', '--from', source, '--to', old], /run lyra migrate/, 1)
       assert.equal(await openStore(old).schemaVersion(), before)
     })
 
@@ -137,9 +135,12 @@ test('a migration that the disk may have no room for is refused, and changes not
   writeFileSync(store, bytes)
   await runSql(store, 'pragma wal_checkpoint(truncate)')
   assert.ok(disk.resize(bytes.length + 600 * 1024))
-  const { code, stderr } = await runLyra(t, ['migrate', '--store', store])
-  assert.equal(code, 1)
-  assert.match(stderr, /from version 7 to \d+ may take \d+ bytes of disk .* has \d+ free; nothing is changed/)
+  await assertFails(
+    t,
+    ['migrate', '--store', store],
+    /from version 7 to \d+ may take \d+ bytes of disk .* has \d+ free; nothing is changed/,
+    1,
+  )
   assert.equal(await openStore(store).schemaVersion(), 7)
   assert.ok(disk.resize(bytes.length + 64 * 1024 * 1024))
   await runWell(t, ['migrate', '--store', store])

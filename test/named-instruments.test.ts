@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { getPage, send } from './fixtures/http.ts'
-import { runLyra } from './fixtures/program.ts'
+import { assertFails, runLyra } from './fixtures/program.ts'
 import { assertMalformed } from './fixtures/refusals.ts'
 import { INSTRUMENTS, MARKET } from './fixtures/sample.ts'
 import { serveFiles, storeOf } from './fixtures/service.ts'
@@ -82,9 +82,7 @@ for (const kind of STORE_KINDS) {
         [['instruments', '--party', MARKET], /cannot be restricted by party .*allowed: --market/],
         [['instruments', '--market', 'xyz'], /is not 64 hex digits/],
       ] as [string[], RegExp][]) {
-        const { code, stderr } = await runLyra(t, ['export', ...args, '--store', store])
-        assert.equal(code, 2, args.join(' '))
-        assert.match(stderr, message)
+        await assertFails(t, ['export', ...args, '--store', store], message, 2)
       }
     })
   })

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Selection } from '../src/resources/resource.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
@@ -13,7 +11,7 @@ import { type ModelRow, RESOURCE_CASES, type ResourceCase } from './fixtures/res
 import { scaled } from './fixtures/sampling.ts'
 import { ingest, ingestWhole, serve, serveFiles } from './fixtures/service.ts'
 import { recorded, recordingPath, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
 const SIZES = [1, 2, 3, 7, 1000]
@@ -188,8 +186,7 @@ for (const kind of STORE_KINDS) {
       const records = recordsOf(readRecording(recording))
       const mentions = records.filter(({ bytes }) => bytes.includes(met)).map(({ height }) => height)
       const gap = new Set(mentions.filter((height) => height > 1 && height < 600))
-      const holey = join(temporaryFolder(t), 'holey.evts')
-      writeFileSync(holey, joinRecords(records.filter(({ height }) => !gap.has(height))))
+      const holey = fileWith(t, joinRecords(records.filter(({ height }) => !gap.has(height))), 'holey.evts')
       const { failure } = await ingest(second, holey, { allowGap: true })
       assert.equal(failure, null)
       await ingestWhole(second, recording)

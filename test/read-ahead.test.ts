@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type ReadProgress, readEventFile } from '../src/records/event-file.ts'
 import { CompressionError } from '../src/records/gunzip.ts'
 import { readAhead } from '../src/records/read-ahead.ts'
-import { temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, temporaryFolder } from './fixtures/stores.ts'
 
 /** More than is read ahead at a time, hard to compress and then easy. */
 const CONTENT = Buffer.concat([randomBytes(9_000_001), Buffer.alloc(12_000_000, 'block after block ')])
@@ -34,8 +33,7 @@ async function readAll(
 }
 
 function fileOf(t: TestContext, content: Buffer): string {
-  const path = join(temporaryFolder(t), 'large.evts')
-  writeFileSync(path, content)
+  const path = fileWith(t, content, 'large.evts')
   return path
 }
 

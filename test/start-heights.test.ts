@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { IngestionReport } from '../src/ingest/report.ts'
 import { assertSameDump, dumpStore, type StoreDump } from './fixtures/dump-store.ts'
@@ -21,7 +19,7 @@ import { restoreOldStore } from './fixtures/old-store.ts'
 import { runLyra, runWell } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { serve } from './fixtures/service.ts'
-import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
+import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 /** Eight blocks with rows of other resources in each, and instruments that change as they go on. */
 const BLOCKS: readonly MadeBlock[] = Array.from({ length: 8 }, (_, index): MadeBlock => {
@@ -209,8 +207,7 @@ for (const kind of STORE_KINDS) {
         { resource: 'instruments', from: '1', to: '3' },
         { resource: 'instruments', from: '5', to: '6' },
       ])
-      const path = join(temporaryFolder(t), 'all.evts')
-      writeFileSync(path, fileOf(...BLOCKS))
+      const path = fileWith(t, fileOf(...BLOCKS), 'all.evts')
       const ingested = await runLyra(t, ['ingest', '--store', store, path])
       assert.match(ingested.stdout, /5 of them given events that they lacked/)
       const { stdout: whole } = await runLyra(t, ['status', '--store', store])

@@ -8,7 +8,7 @@ import { statusOfStore } from '../src/status/status.ts'
 import { openReplicaReader } from '../src/store/replica-reader.ts'
 import { dial, eventsOf } from './fixtures/core.ts'
 import { dataPoint, fileOf, fundingPeriod, marketData } from './fixtures/event-stream.ts'
-import { addressOf, assertFails, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { addressOf, corePortOf, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
 import { HEIGHT, MARKET, TIMESTAMP } from './fixtures/sample.ts'
 import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
@@ -173,21 +173,4 @@ describe('lyra status', () => {
     const { stdout } = await runLyra(t, ['status', '--url', base])
     assert.match(stdout, /^live ingestion +core connected, 500 events received, .* in the buffer$/m)
   })
-
-  const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
-    [
-      'a store and a service',
-      ['--store', 'a.db', '--url', 'http://127.0.0.1:1'],
-      /give either --store or --url, not both/,
-      2,
-    ],
-    ['an address that is none', ['--url', '127.0.0.1:3008'], /--url.*http:\/\/127\.0\.0\.1:3008/, 2],
-    ['a service that does not answer', ['--url', 'http://127.0.0.1:9'], /:9: cannot be reached/, 1],
-    ['a store that is not there', ['--store', 'no-such.db'], /no-such\.db: no such file/, 1],
-  ]
-  for (const [what, args, message, code] of wrong) {
-    test(`${what}: one clear line`, async (t) => {
-      await assertFails(t, ['status', ...args], message, code, { cwd: temporaryFolder(t) })
-    })
-  }
 })

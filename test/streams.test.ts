@@ -16,6 +16,7 @@ import {
   OTHER_MARKET,
   openLiveStore,
   pointAt,
+  serveLive,
 } from './fixtures/live-store.ts'
 import { startService } from './fixtures/program.ts'
 import { createRandom } from './fixtures/random.ts'
@@ -354,9 +355,7 @@ describe('a stream', () => {
   const kind = STORE_KINDS[0]!
 
   test('is ended with a clear event where its client does not read, and others continue', async (t) => {
-    const { store, live } = await createLiveStore(t, kind)
-    await live.commit(1, [checkpointAt(1)])
-    const base = await serve(t, store)
+    const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
     const attentive = await listen(base, CHECKPOINT_STREAM)
     const { hostname, port } = new URL(base)
     const slow = connect({ host: hostname, port: Number(port) })

@@ -16,6 +16,7 @@ import { createPlainTwap } from '../src/funding/plain-formula.ts'
 import { carriedOver, type PricePoint, placementOf } from '../src/funding/point-list.ts'
 import { createRunningSum } from '../src/funding/running-sum.ts'
 import type { Period, SourceTwap } from '../src/funding/source-twap.ts'
+import { periodEvent } from './fixtures/live-store.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
@@ -203,26 +204,6 @@ describe('auctions', () => {
   })
 })
 
-describe('a new period', () => {
-  const rows: [points: number[], start: number, carried: number[]][] = [
-    [[], 100, []],
-    [[90], 100, [90]],
-    [[80, 90], 100, [90]],
-    [[90, 100], 100, [100]],
-    [[90, 101, 110], 100, [90, 101, 110]],
-    [[101, 110], 100, [101, 110]],
-  ]
-  for (const [points, start, carried] of rows) {
-    test(`of points at ${points.join(', ') || 'no time'} takes along ${carried.join(', ') || 'none'}`, () => {
-      const list = points.map((seconds) => point(seconds, 1))
-      assert.deepEqual(
-        carriedOver(list, s(start)).map(({ time }) => time),
-        carried.map(s),
-      )
-    })
-  }
-})
-
 describe('the running sum differs from the plain formula, as the core does', () => {
   test('when an auction ends before a point that was dated ahead of it', () => {
     const auctions = noAuctions()
@@ -346,20 +327,8 @@ test('the running sum equals the plain formula while auctions begin and end afte
 
 const MARKET = 'ab'.repeat(32)
 
-function sentPeriod(seq: number, start: number, more: Partial<FundingPeriodEvent> = {}): FundingPeriodEvent {
-  return {
-    kind: 'funding-period',
-    marketId: MARKET,
-    seq: BigInt(seq),
-    start: s(start),
-    end: null,
-    fundingPayment: null,
-    fundingRate: null,
-    internalTwap: null,
-    externalTwap: null,
-    ...more,
-  }
-}
+const sentPeriod = (seq: number, start: number, more: Partial<FundingPeriodEvent> = {}) =>
+  periodEvent({ marketId: MARKET, seq: BigInt(seq), start: s(start), ...more })
 
 function sentPoint(
   seq: number,
