@@ -12,7 +12,7 @@ RULES = re.compile(
     "cannot set both an after and a before cursor"
     "|is not for an export, which holds all rows"
     # A text of a cursor's characters that is not a cursor of ours.
-    r"|pagination\.(after|before) is not a cursor"
+    r"|(pagination\.)?(after|before) is not a cursor"
     "|after is not a cursor of the coverage"
     "|marketId or partyId or both must be provided"
     # Series: one of the two, and no more buckets than there may be.
