@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createLyraClient } from '../client/src/index.ts'
+import { createLyraClient, type FundingPayments } from '../client/src/index.ts'
 import { getJson, getPage, send } from './fixtures/http.ts'
 import {
   createLiveStore,
@@ -16,23 +16,10 @@ import { serve, serveFiles } from './fixtures/service.ts'
 import { recordingPath } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-type Payment = { seq: string; end: string; fundingRate: string; amount: string }
-type Payments = {
-  count: number
-  total: string
-  sumOfRates: string
-  averageRate: string | null
-  firstEnd: string | null
-  lastEnd: string | null
-  completeFrom: string | null
-  missing: string[]
-  payments: Payment[]
-  next: string | null
-}
 type Period = { seq: string; start: string; end?: string; fundingPayment?: string; fundingRate?: string }
 
 const paymentsOf = async (base: string, marketId: string, query = '') =>
-  (await getJson<{ fundingPayments: Payments }>(base, `/api/v2/funding-payments/${marketId}?${query}`))
+  (await getJson<{ fundingPayments: FundingPayments }>(base, `/api/v2/funding-payments/${marketId}?${query}`))
     .fundingPayments
 
 const PLACES = 40
@@ -109,10 +96,10 @@ for (const kind of STORE_KINDS) {
             }
             // In parts the payments are the same, and the totals are those of the whole range.
             const size = 1 + random.integer(7)
-            const parts: Payment[] = []
+            const parts: FundingPayments['payments'] = []
             let next: string | null = ''
             while (next !== null) {
-              const part: Payments = await paymentsOf(
+              const part: FundingPayments = await paymentsOf(
                 base,
                 marketId,
                 `${query}&first=${size}${next === '' ? '' : `&after=${next}`}`,

@@ -267,7 +267,9 @@ export type Coverage = {
   /** Times are those of the blocks that they came in. */
   checkpoints: {
     count: string
+    /** Unix nanoseconds. */
     firstTimestamp: string | null
+    /** Unix nanoseconds. */
     lastTimestamp: string | null
   }
   /** By market. */
@@ -301,6 +303,7 @@ export type Coverage = {
   next: string | null
   /** How far old rows have been pruned: by time, by height or by both; null if none have. */
   prunedBefore: {
+    /** Unix nanoseconds. */
     timestamp: string | null
     height: string | null
   } | null

@@ -1,7 +1,8 @@
 import { describeHeights } from '../domain/coverage.ts'
 import { formatTime } from '../domain/time.ts'
 import type { ImportedResource, ImportReport } from '../import/import-report.ts'
-import { describeLacks, rowWords } from './describe-report.ts'
+import { wordsOfName } from '../resources/resource.ts'
+import { describeLacks } from './describe-report.ts'
 import { count, elapsed } from './figures.ts'
 
 /** What an import has done, in lines for people. */
@@ -16,7 +17,7 @@ export function describeImport(report: ImportReport): string {
     if (!(name in report.first)) continue
     const first = report.first[name as ImportedResource]
     const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
-    lines.push(`  ${rowWords(name)}: ${count(rows)} rows written${since}`)
+    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written${since}`)
   }
   if (report.heldBlocks > 0)
     lines.push(`  ${count(report.heldBlocks)} blocks passed over that the store holds already`)

@@ -1,11 +1,9 @@
 import { describeHeights } from '../domain/coverage.ts'
 import type { IngestionReport } from '../ingest/report.ts'
 import { describeCutOff } from '../records/read-records.ts'
+import { wordsOfName } from '../resources/resource.ts'
 import { describeResourceGaps } from './describe-resource-gaps.ts'
 import { count, elapsed, formatBytes } from './figures.ts'
-
-/** What rows are called to people: `fundingPeriods` are funding periods. */
-export const rowWords = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** What an ingestion has done, in lines for people. */
 export function describeReport(report: IngestionReport): string {
@@ -15,7 +13,7 @@ export function describeReport(report: IngestionReport): string {
     report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
   ]
   for (const [name, rows] of Object.entries(report.rows)) {
-    lines.push(`  ${rowWords(name)}: ${count(rows)} rows written`)
+    lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written`)
   }
   const { passedOver } = report
   const notes: [number, string][] = [

@@ -134,9 +134,11 @@ function storageOf({ name, storage }: Description): Storage {
 }
 
 /** What a resource is called in a sentence: `funding period data points`. */
-export function wordsOf({ kebabName }: Resource): string {
-  return kebabName.replaceAll('-', ' ')
-}
+export const wordsOf = ({ name }: Resource): string => wordsOfName(name)
+
+/** The same of a name in camel case: that of a resource, or of rows in reports. */
+export const wordsOfName = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** The key of a row. */
 export function keyOf({ key }: Resource, row: Row): Key {

@@ -1,5 +1,6 @@
 import { earlierStartInSql, noBlockInSql, notBeforeInSql } from '../domain/place.ts'
 import { KEPT } from '../resources/kept.ts'
+import { wordsOfName } from '../resources/resource.ts'
 import {
   defineTable,
   integer,
@@ -80,13 +81,9 @@ export const PRUNED_TABLES: readonly PrunedTable[] = TABLES.filter((table): tabl
   return table.pruned !== null
 })
 
-/** What reports call some rows, in words: `funding period data points`. */
-export const wordsOfCounted = (counted: string): string =>
-  counted.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-
 /** The rows that are pruned, in words. */
 export const PRUNED_ROWS = new Intl.ListFormat('en').format(
-  PRUNED_TABLES.map(({ counted }) => wordsOfCounted(counted)),
+  PRUNED_TABLES.map(({ counted }) => wordsOfName(counted)),
 )
 
 const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))

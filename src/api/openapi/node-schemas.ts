@@ -19,6 +19,18 @@ const SCHEMAS = {
   texts: { type: 'array', items: TEXT },
 }
 
+/** The schema of a value by its form. */
+export const valueSchema = (form: keyof typeof SCHEMAS, description?: string): JsonSchema => ({
+  ...SCHEMAS[form],
+  ...(description === undefined ? {} : { description }),
+})
+
+/** The schema of what may be null. */
+export const orNull = ({ description, ...schema }: JsonSchema): JsonSchema => ({
+  ...(description === undefined ? {} : { description }),
+  oneOf: [{ type: 'null' }, schema],
+})
+
 /**
  * The schema of a JSON object that has no other fields.
  *

@@ -1,15 +1,14 @@
 import { type AuctionsQuery, readAuctions } from '../../store/readings/auctions.ts'
-import { closedObject } from '../openapi/node-schemas.ts'
+import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
-import { DATE_RANGE_PARAMETERS } from './parameters.ts'
+import { dateRangeOf, dateRangeParameters } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
-
-const time = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
 
 const BODY = closedObject({
   auctions: closedObject({
-    marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    completeFrom: time(
+    marketId: valueSchema('marketId'),
+    completeFrom: valueSchema(
+      'time',
       'Auctions that ended before this time may be missing, Unix nanoseconds: 0 unless the market has had a great many.',
     ),
     intervals: {
@@ -17,8 +16,11 @@ const BODY = closedObject({
       description: 'The auctions that overlap the range, oldest first; none touches the next.',
       items: closedObject(
         {
-          start: time('When the market entered the auction, Unix nanoseconds.'),
-          end: time('When it left it, Unix nanoseconds; left out while the auction is in progress.'),
+          start: valueSchema('time', 'When the market entered the auction, Unix nanoseconds.'),
+          end: valueSchema(
+            'time',
+            'When it left it, Unix nanoseconds; left out while the auction is in progress.',
+          ),
         },
         ['end'],
       ),
@@ -26,24 +28,14 @@ const BODY = closedObject({
   }),
 })
 
-const MEANINGS = [
-  'Auctions in progress at this time or after it, Unix nanoseconds.',
-  'Auctions that began before this time, Unix nanoseconds.',
-]
-const RANGE = DATE_RANGE_PARAMETERS.map((parameter, index) => ({
-  ...parameter,
-  description: MEANINGS[index]!,
-}))
-
 /** When a market was in auction. */
 export const auctionsQuestion: Question<AuctionsQuery> = {
   path: '/api/v2/auctions/:marketId',
-  parameters: RANGE,
-  check: (values, pathId) => ({
-    marketId: marketIdOfPath(pathId),
-    start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
-    end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
-  }),
+  parameters: dateRangeParameters(
+    'Auctions in progress at this time or after it, Unix nanoseconds.',
+    'Auctions that began before this time, Unix nanoseconds.',
+  ),
+  check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), ...dateRangeOf(values) }),
   make: async (query, { reader }) => {
     const found = await reader.read(() => readAuctions(query))
     if (found === null) return null

@@ -3,7 +3,7 @@ import { RESOURCES } from '../../resources/resources.ts'
 import { readHoldings } from '../../store/readings/holdings.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 import { invalidPagination } from '../http/errors.ts'
-import { closedObject } from '../openapi/node-schemas.ts'
+import { closedObject, orNull, valueSchema } from '../openapi/node-schemas.ts'
 import { COVERAGE_PATH, coverageBody } from './coverage-body.ts'
 import { decodeCoverageCursor } from './coverage-cursor.ts'
 import { checkedId } from './page-request.ts'
@@ -23,14 +23,13 @@ const PARAMETERS: readonly Parameter[] = [
   { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
 ]
 
-const COUNT = { type: 'string', pattern: '^[0-9]+$' }
+const COUNT = valueSchema('integer')
 const HEIGHT = COUNT
 const BLOCK_RANGE = { ...closedObject({ from: HEIGHT, to: HEIGHT }), title: 'BlockRange' }
-const MARKET_ID = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-const TIME = { type: 'string', pattern: '^-?[0-9]+$', description: 'Unix nanoseconds.' }
+const MARKET_ID = valueSchema('marketId')
+const TIME = valueSchema('time', 'Unix nanoseconds.')
 
 const listOf = (items: JsonSchema, description: string) => ({ type: 'array', description, items })
-const orNull = (schema: JsonSchema) => ({ oneOf: [{ type: 'null' }, schema] })
 
 /** What is said of a resource's rows. */
 const HELD: Record<CoverageForm, JsonSchema> = {

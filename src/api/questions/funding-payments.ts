@@ -1,23 +1,18 @@
 import { encodeCursor } from '../../resources/cursor.ts'
 import { fundingPeriods } from '../../resources/funding-periods/description.ts'
 import { type FundingPaymentsQuery, readFundingPayments } from '../../store/readings/funding-payments.ts'
-import { closedObject } from '../openapi/node-schemas.ts'
+import { closedObject, orNull, valueSchema } from '../openapi/node-schemas.ts'
 import { cursorOf, marketIdOfPath, pageSize } from './page-request.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
-import { DATE_RANGE_PARAMETERS, type Parameter } from './parameters.ts'
+import { dateRangeOf, dateRangeParameters, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
 const decimal = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', description })
-const time = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
-const orNull = ({ description, ...schema }: { type: string; pattern?: string; description: string }) => ({
-  description,
-  oneOf: [{ type: 'null' }, schema],
-})
-const seq = { type: 'string', pattern: '^[0-9]+$', description: 'Number of the period within its market.' }
+const seq = valueSchema('integer', 'Number of the period within its market.')
 
 const BODY = closedObject({
   fundingPayments: closedObject({
-    marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    marketId: valueSchema('marketId'),
     units: decimal('The size of the position as it was asked for.'),
     count: { type: 'integer', description: 'Paid periods that ended within the range.' },
     total: decimal('Sum of the amounts of the whole range.'),
@@ -25,10 +20,11 @@ const BODY = closedObject({
     averageRate: orNull(
       decimal('Sum of the rates divided by the count, to 16 places; null if none was paid.'),
     ),
-    firstEnd: orNull(time('End of the earliest paid period of the range, Unix nanoseconds.')),
-    lastEnd: orNull(time('End of the latest paid period of the range, Unix nanoseconds.')),
+    firstEnd: orNull(valueSchema('time', 'End of the earliest paid period of the range, Unix nanoseconds.')),
+    lastEnd: orNull(valueSchema('time', 'End of the latest paid period of the range, Unix nanoseconds.')),
     completeFrom: orNull(
-      time(
+      valueSchema(
+        'time',
         'Start of the earliest period from which all periods up to the latest are stored, Unix nanoseconds.',
       ),
     ),
@@ -43,7 +39,7 @@ const BODY = closedObject({
       description: 'One part of the payments of the range, newest first.',
       items: closedObject({
         seq,
-        end: time('When the period ended, Unix nanoseconds.'),
+        end: valueSchema('time', 'When the period ended, Unix nanoseconds.'),
         fundingRate: decimal('The funding rate of the period.'),
         amount: decimal(
           "How the position's balance changed, in the smallest unit of the settlement asset: negative if it paid.",
@@ -54,18 +50,16 @@ const BODY = closedObject({
   }),
 })
 
-const MEANINGS = [
-  'Periods that ended at this time or after it, Unix nanoseconds.',
-  'Periods that ended before this time, Unix nanoseconds.',
-]
-
 const PARAMETERS: readonly Parameter[] = [
   {
     name: 'after',
     type: PARAMETER_TYPES.cursor,
     description: 'Payments before this place: `next` of an earlier answer.',
   },
-  ...DATE_RANGE_PARAMETERS.map((parameter, index) => ({ ...parameter, description: MEANINGS[index]! })),
+  ...dateRangeParameters(
+    'Periods that ended at this time or after it, Unix nanoseconds.',
+    'Periods that ended before this time, Unix nanoseconds.',
+  ),
   { name: 'first', type: PARAMETER_TYPES.pageSize, description: 'Payments in one answer, at most.' },
   {
     name: 'units',
@@ -85,8 +79,7 @@ export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
     const key = after === undefined ? null : cursorOf(fundingPeriods, { marketId }, 'after', after)
     return {
       marketId,
-      from: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
-      to: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
+      ...dateRangeOf(values),
       units: (values.get('units') as string | undefined) ?? '1',
       limit,
       after: key === null ? null : { start: key[0] as bigint, seq: key[1] as bigint },

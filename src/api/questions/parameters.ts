@@ -51,6 +51,21 @@ export const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
+/** The same with meanings of their own. */
+export function dateRangeParameters(start: string, end: string): readonly Parameter[] {
+  const [first, last] = DATE_RANGE_PARAMETERS as [Parameter, Parameter]
+  return [
+    { ...first, description: start },
+    { ...last, description: end },
+  ]
+}
+
+/** The range of times that a request names; null for an end that it leaves open. */
+export function dateRangeOf(values: ParameterValues): { start: bigint | null; end: bigint | null } {
+  const timeOf = (name: string) => (values.get(`dateRange.${name}`) as bigint | undefined) ?? null
+  return { start: timeOf('startTimestamp'), end: timeOf('endTimestamp') }
+}
+
 export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
   marketId: { name: 'marketId', type: TYPES.marketId, description: 'Rows of this market.' },
   partyId: { name: 'partyId', type: TYPES.partyId, description: 'Rows of this party.' },

@@ -2,10 +2,10 @@ import type { Summary } from '../../domain/series.ts'
 import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 import { MAX_BUCKETS, readSeries, type Series, type SeriesQuery } from '../../store/readings/series.ts'
 import { invalidParameter } from '../http/errors.ts'
-import { closedObject } from '../openapi/node-schemas.ts'
+import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
 import { marketIdOfPath } from './page-request.ts'
 import { DEFAULT_BUCKETS, PARAMETER_TYPES } from './parameter-types.ts'
-import { DATE_RANGE_PARAMETERS, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
+import { DATE_RANGE_PARAMETERS, dateRangeOf, FILTER_PARAMETERS, type Parameter } from './parameters.ts'
 import { madeOf, type Question } from './question.ts'
 
 const PARAMETERS: readonly Parameter[] = [
@@ -25,33 +25,33 @@ const PARAMETERS: readonly Parameter[] = [
   FILTER_PARAMETERS.source,
 ]
 
-const digits = (description: string) => ({ type: 'string', pattern: '^-?[0-9]+$', description })
-
-const number = (description: string) => ({ type: 'string', description })
-
 const summary = (of: string) => ({
   title: 'SeriesSummary',
   ...closedObject({
-    first: number('Of the first point by time.'),
-    last: number('Of the last point by time.'),
-    minimum: number('The least; the first of equal ones.'),
-    maximum: number('The greatest; the first of equal ones.'),
+    first: valueSchema('number', 'Of the first point by time.'),
+    last: valueSchema('number', 'Of the last point by time.'),
+    minimum: valueSchema('number', 'The least; the first of equal ones.'),
+    maximum: valueSchema('number', 'The greatest; the first of equal ones.'),
   }),
   description: `${of}, as they were sent.`,
 })
 
 const BODY = closedObject({
   series: closedObject({
-    marketId: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    from: digits(
+    marketId: valueSchema('marketId'),
+    from: valueSchema(
+      'time',
       'Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points.',
     ),
-    to: digits('Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.'),
+    to: valueSchema(
+      'time',
+      'Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.',
+    ),
     interval: {
       oneOf: [{ type: 'string', enum: [''] }, PARAMETER_TYPES.interval.schema],
       description: 'The length of a bucket; empty where there are no points.',
     },
-    bucketNanoseconds: digits('The same in nanoseconds; 0 where there are no points.'),
+    bucketNanoseconds: valueSchema('signed', 'The same in nanoseconds; 0 where there are no points.'),
     sources: {
       type: 'array',
       description: 'The sources that have points in the range, in the order of their numbers.',
@@ -61,9 +61,16 @@ const BODY = closedObject({
           type: 'array',
           description: 'Those that have points, in the order of time.',
           items: closedObject({
-            start: digits('Where the bucket begins, Unix nanoseconds: a whole multiple of its length.'),
-            seq: digits('The latest funding period of its points, whose TWAPs the bucket has.'),
-            count: digits(
+            start: valueSchema(
+              'time',
+              'Where the bucket begins, Unix nanoseconds: a whole multiple of its length.',
+            ),
+            seq: valueSchema(
+              'signed',
+              'The latest funding period of its points, whose TWAPs the bucket has.',
+            ),
+            count: valueSchema(
+              'signed',
               'Its points. One that was carried over into a funding period counts again at its start.',
             ),
             price: summary('Prices of all points'),
@@ -89,8 +96,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
     const source = values.get('source') as bigint | undefined
     return {
       marketId: marketIdOfPath(pathId),
-      start: (values.get('dateRange.startTimestamp') as bigint | undefined) ?? null,
-      end: (values.get('dateRange.endTimestamp') as bigint | undefined) ?? null,
+      ...dateRangeOf(values),
       source: source === undefined || source === 0n ? null : source,
       by:
         interval === undefined

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataPointTable } from '../../resources/funding-period-data-points/table.ts'
+import { wordsOfName } from '../../resources/resource.ts'
 import { withOpen } from '../../with-open.ts'
 import { type SeriesRun, SOURCES } from '../readings/counted-points.ts'
 import type { Store } from '../store.ts'
-import { PRUNED_TABLES, type PrunedTable, wordsOfCounted } from '../tables.ts'
+import { PRUNED_TABLES, type PrunedTable } from '../tables.ts'
 import type { Steps } from '../writing/steps.ts'
 import { readClosing, readStarts, writeSeries } from '../writing/write-series.ts'
 import {
@@ -33,7 +34,7 @@ export type PruneReport = Record<string, number>
 /** `11 checkpoints, 749 funding period data points` */
 export function describePruned(report: PruneReport): string {
   return Object.entries(report)
-    .map(([name, rows]) => `${rows.toLocaleString('en')} ${wordsOfCounted(name)}`)
+    .map(([name, rows]) => `${rows.toLocaleString('en')} ${wordsOfName(name)}`)
     .join(', ')
 }
 

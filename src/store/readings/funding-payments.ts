@@ -15,9 +15,9 @@ import { readFreshness } from './freshness.ts'
 
 export type FundingPaymentsQuery = {
   marketId: string
-  /** On the ends of periods: from (inclusive) and to (exclusive), Unix nanoseconds. */
-  from: bigint | null
-  to: bigint | null
+  /** On the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves it open. */
+  start: bigint | null
+  end: bigint | null
   /** The size of the position, a decimal number; negative for a short one. */
   units: string
   /** So many payments, the newest first, of the periods before `after`. */
@@ -82,7 +82,7 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
   let count = 0
   let [firstEnd, lastEnd]: [bigint | null, bigint | null] = [null, null]
   let more = false
-  const [from, upTo] = [query.from ?? MIN_INT64, query.to === null ? MAX_INT64 : query.to - 1n]
+  const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
   let [lastStart, lastSeq] = [MAX_INT64, MAX_INT64]
   while (from <= upTo) {
     const rows = yield {

@@ -1,5 +1,4 @@
 import type { DataPointSource, FundingPeriodDataPoint } from 'lyra-client'
-import { useEffect, useState } from 'preact/hooks'
 import type { Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
@@ -13,6 +12,7 @@ import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { inUnit } from './periods-table.tsx'
+import { useRested } from './use-rested.ts'
 
 const ROWS = 25
 
@@ -21,8 +21,6 @@ const SOURCE_NAMES: Record<DataPointSource, string> = {
   SOURCE_INTERNAL: 'Internal',
   SOURCE_UNSPECIFIED: 'Unspecified',
 }
-
-const REST_MS = 250
 
 export type PointsTableProps = {
   marketId: string
@@ -101,16 +99,6 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
       )}
     </section>
   )
-}
-
-/** A range once it has not changed for a while: one that is dragged is not asked for all the way. */
-function useRested(range: Range): Range {
-  const [rested, setRested] = useState(range)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested({ from: range.from, to: range.to }), REST_MS)
-    return () => clearTimeout(timer)
-  }, [range.from, range.to])
-  return rested
 }
 
 function Rows({ points, unit }: { points: FundingPeriodDataPoint[]; unit: Unit | null }) {

@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
 import type { Unit } from '../figures/amount.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
@@ -6,9 +5,7 @@ import { Amount } from '../parts/amount.tsx'
 import type { Range } from '../series/series.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
-
-/** A range that changes quickly, as when it is dragged, is asked for once it rests, milliseconds. */
-const REST_MS = 200
+import { useRested } from './use-rested.ts'
 
 /** What the API takes as the size of a position. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
@@ -78,15 +75,4 @@ export function PositionPayments({ marketId, range, unit, version }: PositionPay
 function describeNone(hasAnswer: boolean, error: Error | null): string {
   if (hasAnswer) return 'no period that was paid ended in this range'
   return error === null ? '' : `unknown: ${error.message}`
-}
-
-/** The range once it has not changed for a moment. */
-function useRested({ from, to }: Range): Range {
-  const [rested, setRested] = useState({ from, to })
-  useEffect(() => {
-    if (rested.from === from && rested.to === to) return
-    const timer = setTimeout(() => setRested({ from, to }), REST_MS)
-    return () => clearTimeout(timer)
-  }, [from, to, rested])
-  return rested
 }
