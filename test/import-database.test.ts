@@ -173,11 +173,12 @@ for (const kind of STORE_KINDS) {
           ['checkpoints', 'no table checkpoints'],
           ['liquidityProviders', 'no column liquidity_provider_sla in its table current_market_data'],
           ['instruments', 'no table markets_current'],
+          ['instrumentTerms', 'no table markets_current'],
         ],
       )
       assert.deepEqual(
         report.resourceGaps.map(({ resource }) => resource),
-        ['checkpoints', 'instruments', 'liquidityProviders'],
+        ['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviders'],
       )
       assert.equal(
         report.leftOut['its block is not in the source'],

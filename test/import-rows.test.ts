@@ -88,9 +88,9 @@ for (const kind of STORE_KINDS) {
     })
 
     for (const [name, tables] of [
-      ['perps-calm', ['instruments', 'assets']],
+      ['perps-calm', ['instruments', 'instrument_terms', 'assets']],
       ['perps-calm-named', []],
-      ['synthetic', ['instruments', 'assets']],
+      ['synthetic', ['instruments', 'instrument_terms', 'assets']],
       ['smoke', []],
     ] as const) {
       test(`the database of ${name} gives the rows that the reference keeps`, async (t) => {
@@ -101,8 +101,11 @@ for (const kind of STORE_KINDS) {
         const store = kind.create(t)
         const { report } = await importWhole(store, await loadReferenceTables(t, server.url, path))
         const { from, to } = report.imported[0]!
-        const missing = tables.length > 0 ? [{ resource: 'instruments', from, to }] : []
-        assert.deepEqual(report.resourceGaps, missing)
+        const missing = tables.length > 0 ? ['instrumentTerms', 'instruments'] : []
+        assert.deepEqual(
+          report.resourceGaps,
+          missing.map((resource) => ({ resource, from, to })),
+        )
         assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
         await assertReplaced(t, kind, store, events)
       })

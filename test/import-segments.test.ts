@@ -298,7 +298,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(report.height, '300')
       assert.deepEqual(
         report.resourceGaps.map(({ resource }) => resource),
-        ['fundingPeriods', 'instruments', 'liquidityProviders', 'marketData'],
+        ['fundingPeriods', 'instrumentTerms', 'instruments', 'liquidityProviders', 'marketData'],
       )
       const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
       assert.equal(allowed.failure, null)
@@ -352,7 +352,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(failure, null)
       assert.ok(report.interrupted)
       assert.equal(report.height, '300')
-      assert.equal(report.resourceGaps.length, 4)
+      assert.equal(report.resourceGaps.length, 5)
       await importWhole(store, PATHS)
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
     })

@@ -17,6 +17,12 @@ const funding = {
   scalingFactor: null,
   lowerBound: null,
   upperBound: '1',
+  schedule: { initial: '1696500000000000000', every: '28800000000000' },
+}
+
+const sla = {
+  ...{ priceRange: '0.05', commitmentMinTimeFraction: '0.6' },
+  ...{ performanceHysteresisEpochs: '1', slaCompetitionFactor: '0.2' },
 }
 
 const node = (fields: object = {}) => ({
@@ -31,6 +37,7 @@ const node = (fields: object = {}) => ({
   tradingMode: 'TRADING_MODE_CONTINUOUS',
   settlementAsset: { id: 'VOTE', symbol: 'VT', name: 'Votes', decimals: '5' },
   funding,
+  sla,
   ...fields,
 })
 
@@ -64,6 +71,10 @@ describe('a file of instruments', () => {
     }
     assert.equal(parseInstruments(JSON.stringify(node()), 'f').markets.length, 1)
     assert.deepEqual(parseInstruments('[]', 'f'), { markets: [], assets: [] })
+    const { schedule: _, ...oldFunding } = funding
+    const ofOlderVersion = node({ funding: oldFunding, sla: undefined })
+    const [market] = parseInstruments(JSON.stringify([ofOlderVersion]), 'f').markets
+    assert.deepEqual([market!.schedule, market!.sla], [null, null])
   })
 
   const unknownAsset = { id: 'VOTE', symbol: null, name: null, decimals: null }
@@ -96,6 +107,16 @@ describe('a file of instruments', () => {
       'with a rate that is no text',
       [node({ funding: { ...funding, upperBound: 1 } })],
       /funding.upperBound is 1/,
+    ],
+    [
+      'with a schedule that never comes',
+      [node({ funding: { ...funding, schedule: { initial: null, every: '0' } } })],
+      /funding.schedule.every is "0", allowed is a whole number from 1 to/,
+    ],
+    [
+      'with epochs that are no number',
+      [node({ sla: { ...sla, performanceHysteresisEpochs: 'x' } })],
+      /sla.performanceHysteresisEpochs is "x"/,
     ],
     ['of an asset without an id', [node({ settlementAsset: { id: '' } })], /settlementAsset.id is ""/],
     [

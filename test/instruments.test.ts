@@ -97,7 +97,24 @@ function marketOf(body: Uint8Array): InstrumentEvent {
             upperBound: optionalText(of, 12),
           }
         : null,
+    schedule: product === 102 ? scheduleOf(of) : null,
+    sla: slaOf(nested(market, 18)),
   }
+}
+
+function scheduleOf(product: Map<number, bigint | Uint8Array>): InstrumentEvent['schedule'] {
+  const trigger = [7, 4, 1, 2, 2].reduce(nested, product)
+  if (!trigger.has(2)) return null
+  const initial = trigger.has(1) ? BigInt.asIntN(64, integer(trigger, 1)) * 1_000_000_000n : null
+  return { initial, every: integer(trigger, 2) * 1_000_000_000n }
+}
+
+function slaOf(fields: Map<number, bigint | Uint8Array>): InstrumentEvent['sla'] {
+  const sla = {
+    ...{ priceRange: text(fields, 1), commitmentMinTimeFraction: text(fields, 2) },
+    ...{ performanceHysteresisEpochs: integer(fields, 4), slaCompetitionFactor: text(fields, 5) },
+  }
+  return Object.values(sla).every((value) => ['', '0'].includes(String(value))) ? null : sla
 }
 
 /** An asset event's body by another decoder. */
@@ -191,6 +208,16 @@ describe('market and asset events of recordings', () => {
   })
 })
 
+type Trigger = { 1?: number | bigint | null; 2?: number | bigint }
+
+/** The `DataSourceSpec` of a settlement schedule. */
+const scheduleSpec = (triggers: readonly Trigger[]): Uint8Array => {
+  const times = Buffer.concat(triggers.map((trigger) => message({ 2: message(trigger) })))
+  return [2, 1, 4].reduce((inner: Uint8Array, field) => message({ [field]: inner }), times)
+}
+
+const SECONDS = fc.integer({ min: -1e9, max: 9e9 })
+
 describe('a market event', () => {
   const tradable = (instrument: Uint8Array) => message({ 1: MARKET, 2: message({ 1: instrument }), 9: 5 })
   const market = (body: Uint8Array, kind: number = EVENT_KIND.marketCreated) => decode({ kind, body })
@@ -207,12 +234,16 @@ describe('a market event', () => {
         fc.tuple(texts, texts),
         fc.tuple(numbers, fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))),
         fc.tuple(fc.integer({ min: 0, max: 10 }), fc.integer({ min: 0, max: 8 })),
+        fc.tuple(texts, texts, numbers, texts),
+        fc.option(fc.tuple(fc.option(SECONDS), fc.integer({ min: 1, max: 1e6 }))),
         (
           product,
           [one, two, four, five, six, ten, eleven, twelve],
           [code, name],
           [places, position],
           [state, mode],
+          [range, fraction, epochs, factor],
+          trigger,
         ) => {
           const of = message({
             1: one,
@@ -221,6 +252,7 @@ describe('a market event', () => {
             4: four,
             5: five,
             6: six,
+            7: trigger === null ? null : scheduleSpec([{ 1: trigger[0], 2: trigger[1] }]),
             10: ten,
             11: eleven,
             12: twelve,
@@ -234,6 +266,7 @@ describe('a market event', () => {
             8: mode,
             9: state,
             11: position,
+            18: message({ 1: range, 2: fraction, 4: epochs, 5: factor }),
             21: '1',
           })
           const { event, leftOut } = market(body)
@@ -264,6 +297,40 @@ describe('a market event', () => {
       [event.product, event.settlementAsset, event.quoteName, event.funding],
       ['PRODUCT_FUTURE', null, 'C', null],
     )
+  })
+
+  const schedules: [what: string, triggers: Trigger[], expected: InstrumentEvent['schedule']][] = [
+    ['one trigger', [{ 1: 5, 2: 28_800 }], { initial: 5_000_000_000n, every: 28_800_000_000_000n }],
+    ['a trigger without a first time', [{ 2: 1 }], { initial: null, every: 1_000_000_000n }],
+    ['a trigger that never comes again', [{ 1: 5 }], null],
+    ['a trigger that goes back in time', [{ 1: 5, 2: -1n }], null],
+    ['two triggers', [{ 1: 5, 2: 60 }, { 2: 60 }], null],
+    ['none', [], null],
+    ['a time beyond what nanoseconds can say', [{ 1: 2n ** 62n, 2: 60 }], null],
+    ['an interval beyond it', [{ 1: 5, 2: 2n ** 62n }], null],
+  ]
+  for (const [what, triggers, expected] of schedules) {
+    test(`has the schedule of ${what}`, () => {
+      const { event, leftOut } = decode(perpetual({}, { 7: scheduleSpec(triggers) }))
+      assert.deepEqual([(event as InstrumentEvent).schedule, leftOut], [expected, []])
+    })
+  }
+
+  test('of a future has no schedule, whatever stands in the field', () => {
+    const product = message({ 1: 'A', 7: scheduleSpec([{ 1: 5, 2: 60 }]) })
+    const { event } = market(tradable(message({ 100: product })))
+    assert.equal((event as InstrumentEvent).schedule, null)
+  })
+
+  test('has SLA parameters as they were sent, and none where all of them are zero', () => {
+    const ofSla = (sla: Uint8Array) =>
+      (market(message({ 1: MARKET, 9: 5, 18: sla })).event as InstrumentEvent).sla
+    assert.deepEqual(ofSla(message({ 1: '0.05', 2: 'much', 4: 3, 5: '' })), {
+      ...{ priceRange: '0.05', commitmentMinTimeFraction: 'much' },
+      ...{ performanceHysteresisEpochs: 3n, slaCompetitionFactor: '' },
+    })
+    assert.equal(ofSla(message({ 1: '0', 2: '', 4: 0, 5: '0.00' })), null)
+    assert.notEqual(ofSla(message({ 1: '1e-400' })), null)
   })
 
   test('keeps funding parameters that are not numbers', () => {
@@ -301,6 +368,16 @@ describe('a market event', () => {
       'with decimal places that no store keeps',
       { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 3: 2n ** 63n }) },
       'decimal places of 2^63 or more',
+    ],
+    [
+      'with epochs that no store keeps',
+      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 4: 2n ** 63n }) }) },
+      'epochs of 2^63 or more',
+    ],
+    [
+      'with an SLA parameter too long',
+      { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 5: '1'.repeat(257) }) }) },
+      'number of more than 256 characters',
     ],
     ['that is an asset as it should be', asset(), null],
     ['that is an asset without an id', asset({ assetId: null }), 'invalid asset ID'],

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { Client } from 'pg'
 import { parsePostgresAddress } from '../src/store/postgres/address.ts'
 import type { TextCell } from '../src/store/tables.ts'
-import { fileOf } from './fixtures/event-stream.ts'
+import { fileOf, message, perpetual } from './fixtures/event-stream.ts'
 import { restoreOldStore } from './fixtures/old-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
 import { runSql } from './fixtures/raw-sql.ts'
@@ -97,6 +97,32 @@ for (const kind of STORE_KINDS) {
       await openStore(made).migrate()
       assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, made))
     })
+
+    test('that has no schedules and SLA parameters says so, and has them once the files come again', async (t) => {
+      const events = [perpetual({}, { 7: YEARLY })]
+      const [file, later] = ['some.evts', 'later.evts'].map((name) => join(temporaryFolder(t), name))
+      writeFileSync(file!, fileOf({ height: 1 }, { height: 2, events }))
+      writeFileSync(later!, fileOf({ height: 3 }))
+      const old = kind.create(t)
+      await runWell(t, ['ingest', '--store', old, file!])
+      await withoutTerms(kind, old)
+
+      await runWell(t, ['migrate', '--store', old])
+      const lackOf = async () => {
+        const { stdout } = await runLyra(t, ['status', '--json', '--store', old])
+        return (JSON.parse(stdout).resourceGaps as { resource: string }[]).map(({ resource }) => resource)
+      }
+      const scheduleOf = async () => {
+        const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
+        return JSON.parse(stdout).funding.schedule
+      }
+      assert.deepEqual([await lackOf(), await scheduleOf()], [['instrumentTerms'], null])
+      await runWell(t, ['ingest', '--store', old, later!])
+      assert.deepEqual(await lackOf(), ['instrumentTerms'])
+      await runWell(t, ['ingest', '--store', old, file!])
+      assert.deepEqual(await lackOf(), [])
+      assert.deepEqual(await scheduleOf(), { initial: null, every: '31536000000000000' })
+    })
   })
 
   test(`a store of version 0.1.0 is refused, with what to do, and left as it is (${kind.name})`, async (t) => {
@@ -146,6 +172,21 @@ test('a migration that the disk may have no room for is refused, and changes not
   await runWell(t, ['migrate', '--store', store])
   assert.equal(await openStore(store).schemaVersion(), SQLITE.schemaVersion)
 })
+
+/** A `DataSourceSpec` with a trigger that comes every 365 days. */
+const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner }), message({ 2: 31_536_000 }))
+
+/** Makes of a store one from before schedules and SLA parameters were kept. */
+async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
+  await runSql(store, 'drop table instrument_terms')
+  const before = kind.schemaVersion - 1
+  await runSql(
+    store,
+    kind.name === 'sqlite'
+      ? `pragma user_version = ${before}`
+      : `update schema_version set version = ${before}`,
+  )
+}
 
 /** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
 async function schemaOf(kind: StoreKind, store: string): Promise<TextCell[][]> {

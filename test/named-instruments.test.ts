@@ -28,7 +28,9 @@ const instrument = (marketId: string, code: string, name: string, decimalPlaces:
     scalingFactor: null,
     lowerBound: null,
     upperBound: null,
+    schedule: null,
   },
+  sla: null,
 })
 
 /** What the recording's events say, by market id. */
@@ -75,7 +77,10 @@ for (const kind of STORE_KINDS) {
       ])
       assert.equal(exported.code, 0, exported.stderr)
       const [head, first] = exported.stdout.split('\r\n')
-      assert.match(head!, /,settlementAssetId,settlementAssetSymbol,.*,interestRate,.*,upperBound,cursor$/)
+      assert.match(
+        head!,
+        /,settlementAssetId,settlementAssetSymbol,.*,interestRate,.*,upperBound,scheduleInitial,.*,slaCompetitionFactor,cursor$/,
+      )
       assert.match(first!, /,BTC\/PERP,Bitcoin perpetual,.*,USD,US dollar \(test\),5,0\.1,-?/)
       for (const [args, message] of [
         [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be restricted by seq/],

@@ -11,10 +11,12 @@ import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
-/** The rows and flags of a page: the cursors of a later version may be written otherwise. */
-function withoutCursors(body: string): unknown {
-  return JSON.parse(body, (key, value) => (/cursor$/i.test(key) ? undefined : value))
+/** What both versions say: the cursors of a later one may be written otherwise, and instruments have more fields. */
+function knownPartOf(body: string): unknown {
+  return JSON.parse(body, (key, value) => (/cursor$|^schedule$|^sla$/i.test(key) ? undefined : value))
 }
+
+const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
 /** The first events that a stream sends after an id. */
 async function eventsAfter(base: string, target: string, id: string, count: number): Promise<ServerEvent[]> {
@@ -66,7 +68,7 @@ for (const kind of STORE_KINDS) {
         assert.equal(answer.headers['x-block-height'], height, target)
         assert.equal(answer.headers['x-block-timestamp'], timestamp, target)
         if (isSummary(target)) continue
-        assert.deepEqual(withoutCursors(answer.text), withoutCursors(body), target)
+        assert.deepEqual(knownPartOf(answer.text), knownPartOf(body), target)
       }
     })
 
@@ -91,8 +93,8 @@ for (const kind of STORE_KINDS) {
           if (expected.length === 0) continue
           const events = await eventsAfter(base, stream.target, rows[at]!.id!, expected.length)
           assert.deepEqual(
-            events.map(({ data }) => data).sort(),
-            expected.map(({ data }) => data).sort(),
+            events.map(({ data }) => knownPartOf(data)).sort(byText),
+            expected.map(({ data }) => knownPartOf(data!)).sort(byText),
             `${stream.target} after ${rows[at]!.id}`,
           )
         }
@@ -118,8 +120,8 @@ for (const kind of STORE_KINDS) {
         ...{ stream: [], instruments: [], assets: [] },
       })
       const [migrated, expected] = [await dump(old), await dump(made)]
-      // Nor did it keep the places of periods' starts, and neither version kept market data.
-      const unknown = { market_data: [], kept_from: [], funding_periods: [] }
+      // Nor did it keep the places of periods' starts, and neither version kept market data or instruments' terms.
+      const unknown = { market_data: [], instrument_terms: [], kept_from: [], funding_periods: [] }
       const startless = (rows: readonly string[]) =>
         rows.map((row) => JSON.stringify(JSON.parse(row).toSpliced(3, 2)))
       assert.deepEqual(startless(migrated.funding_periods!), startless(expected.funding_periods!))

@@ -119,10 +119,15 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(before.funding_period_data_points!.length, 3)
       await ingestWell(t, store, fileOf(...BLOCKS))
       const after = await dumpOf(store)
-      const { instruments, assets, markets } = await dumpOf(await storeWith(t, kind, BLOCKS))
+      const { instruments, instrument_terms, assets, markets } = await dumpOf(
+        await storeWith(t, kind, BLOCKS),
+      )
       assertSameDump(
         after,
-        { ...before, instruments: instruments!, assets: assets!, markets: markets!, kept_from: [] },
+        {
+          ...{ ...before, instruments: instruments!, instrument_terms: instrument_terms! },
+          ...{ assets: assets!, markets: markets!, kept_from: [] },
+        },
         'pruned',
       )
     })
@@ -226,10 +231,12 @@ for (const kind of STORE_KINDS) {
       await openStore(old).migrate()
       const { kept_from, stream } = await dumpStore(old)
       const last = BigInt((JSON.parse(stream![0]!) as string[])[3]!)
-      assert.deepEqual(kept_from, [
-        JSON.stringify(['marketData', '1', '10']),
-        JSON.stringify(['marketData', '20', `${last + 1n}`]),
-      ])
+      const ofOne = (name: string) =>
+        [
+          [name, '1', '10'],
+          [name, '20', `${last + 1n}`],
+        ].map((row) => JSON.stringify(row))
+      assert.deepEqual(kept_from, [...ofOne('instrumentTerms'), ...ofOne('marketData')])
     })
   })
 }

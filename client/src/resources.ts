@@ -95,6 +95,14 @@ export type SettlementAsset = {
   decimals: string | null
 }
 
+/** When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger. */
+export type FundingSchedule = {
+  /** The first due time, Unix nanoseconds; null if unset. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  initial: string | null
+  /** Nanoseconds between two. Digits. */
+  every: string
+}
+
 /** The parameters of funding, as sent; null but for perpetual markets. */
 export type FundingParameters = {
   /** Interest a year; empty counts as 0. */
@@ -109,6 +117,20 @@ export type FundingParameters = {
   lowerBound: string | null
   /** Highest rate. */
   upperBound: string | null
+  /** When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger. */
+  schedule: FundingSchedule | null
+}
+
+/** What the market asks of its liquidity providers; null if unset, or zero throughout. */
+export type SlaParameters = {
+  /** How far from the mid price orders count as liquidity, as a fraction of it. */
+  priceRange: string
+  /** The least fraction of an epoch that a provider must be on the book for. */
+  commitmentMinTimeFraction: string
+  /** Earlier epochs that count towards the fee penalty. Digits. */
+  performanceHysteresisEpochs: string
+  /** The greatest fraction of fees that the fee penalty takes. */
+  slaCompetitionFactor: string
 }
 
 /** What a market is called and trades, and how many decimals its integers have. */
@@ -135,6 +157,8 @@ export type Instrument = {
   settlementAsset: SettlementAsset | null
   /** The parameters of funding, as sent; null but for perpetual markets. */
   funding: FundingParameters | null
+  /** What the market asks of its liquidity providers; null if unset, or zero throughout. */
+  sla: SlaParameters | null
 }
 
 /** What the party's provision has a share of. */

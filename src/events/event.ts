@@ -131,6 +131,26 @@ export type InstrumentEvent = {
   settlementAsset: string | null
   /** The funding parameters of a perpetual market, as sent, be they numbers or not; null for other products. */
   funding: FundingParameters | null
+  /** When a perpetual market's funding payments are due; null where that does not follow from one trigger. */
+  schedule: FundingSchedule | null
+  /** What the market asks of its liquidity providers; null where it sets nothing but zeros. */
+  sla: SlaParameters | null
+}
+
+/** Payments are due at `initial` + n * `every`, n from 0 on. */
+export type FundingSchedule = {
+  /** Unix nanoseconds; null where the trigger has none. */
+  initial: bigint | null
+  /** Nanoseconds, above 0. */
+  every: bigint
+}
+
+/** `LiquiditySLAParameters`, the texts as sent. */
+export type SlaParameters = {
+  priceRange: string
+  commitmentMinTimeFraction: string
+  performanceHysteresisEpochs: bigint
+  slaCompetitionFactor: string
 }
 
 /** The parameters that a perpetual market's funding payments are made with (docs/funding.md), as texts. */

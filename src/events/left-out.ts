@@ -12,6 +12,7 @@ export const LEFT_OUT_REASONS = [
   'unknown asset status',
   'decimal places of 2^63 or more',
   'seq of 2^63 or more',
+  'epochs of 2^63 or more',
   'height of 2^63 or more',
   'price is not a decimal number',
   'twap is not a decimal number',

@@ -81,7 +81,7 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
     const parts = form.object.map((inner) => columnsOfField(inner, rowColumns))
     const columns = parts.flatMap((part) => part.columns)
     const named = (inner: string) =>
-      form.exportPrefix === undefined
+      form.exportPrefix === undefined || inner.startsWith(form.exportPrefix)
         ? inner
         : `${form.exportPrefix}${inner[0]!.toUpperCase()}${inner.slice(1)}`
     return {

@@ -11,6 +11,7 @@ import type {
   MarketDataEvent,
   PerpetualData,
   ProvisionStatus,
+  SlaParameters,
 } from '../events/event.ts'
 import type { LeftOutReason } from '../events/left-out.ts'
 import { MARKET_STATES, TRADING_MODES } from '../events/market-enums.ts'
@@ -18,7 +19,15 @@ import { faultOfCheckpoint } from '../resources/checkpoints/arrival.ts'
 import { faultOfDataPoint } from '../resources/funding-period-data-points/arrival.ts'
 import { SOURCES } from '../resources/funding-period-data-points/description.ts'
 import { faultOfFundingPeriod } from '../resources/funding-periods/arrival.ts'
-import { assetId, faultOfAsset, faultOfInstrument, noFunding } from '../resources/instruments/decode.ts'
+import {
+  assetId,
+  faultOfAsset,
+  faultOfInstrument,
+  noFunding,
+  type SentTrigger,
+  scheduleOf,
+  slaOf,
+} from '../resources/instruments/decode.ts'
 import { faultOfProvision } from '../resources/liquidity-providers/arrival.ts'
 import { keepElement, keptFigures, noFeeShare, noSla } from '../resources/market-data/decode.ts'
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
@@ -205,7 +214,7 @@ function perpetualOf(data: Record<string, unknown>): PerpetualData {
 }
 
 export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentEvent | null {
-  const [id, tradable, decimals, positionDecimals, tradingMode, state] = row
+  const [id, tradable, decimals, positionDecimals, tradingMode, state, sla] = row
   const json = tradable == null ? {} : objectOf(parsed(tradable))
   if (json === null) return unlessFault(null, 'invalid JSON', leaveOut)
   const instrument = objectOf(json.instrument) ?? {}
@@ -222,6 +231,8 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
     tradingMode: numberIn(TRADING_MODES, tradingMode),
     settlementAsset: null,
     funding: null,
+    schedule: null,
+    sla: slaOfJson(sla),
   }
   const [future, spot, perpetual] = [instrument.future, instrument.spot, instrument.perpetual].map(objectOf)
   const settled = future ?? perpetual
@@ -243,9 +254,38 @@ export function instrumentOf(row: SourceRow, leaveOut: LeftOutRows): InstrumentE
       lowerBound: textOrNull(perpetual.fundingRateLowerBound),
       upperBound: textOrNull(perpetual.fundingRateUpperBound),
     }
+    event.schedule = scheduleOf(triggersOf(perpetual.dataSourceSpecForSettlementSchedule))
   }
   if (event.settlementAsset !== null) event.settlementAsset = assetId(event.settlementAsset)
   return unlessFault(event, faultOfInstrument(event), leaveOut)
+}
+
+/** The triggers of a `DataSourceSpec` as JSON. */
+function triggersOf(spec: unknown): SentTrigger[] {
+  let value = spec
+  for (const name of ['data', 'internal', 'timeTrigger', 'triggers']) value = objectOf(value)?.[name]
+  if (!Array.isArray(value)) return []
+  return value.map((trigger) => {
+    const { initial, every } = objectOf(trigger) ?? {}
+    return { initial: initial === undefined ? null : secondsOf(initial), every: secondsOf(every) }
+  })
+}
+
+/** A count of seconds; 0 where the value is none. */
+function secondsOf(value: unknown): bigint {
+  return /^-?\d{1,19}$/.test(String(value)) ? BigInt(String(value)) : 0n
+}
+
+/** The column of SLA parameters, which releases before v0.73 do not have. */
+function slaOfJson(text: string | null | undefined): SlaParameters | null {
+  const sla = text == null ? null : objectOf(parsed(text))
+  if (sla === null) return null
+  return slaOf({
+    priceRange: textOf(sla.priceRange),
+    commitmentMinTimeFraction: textOf(sla.commitmentMinTimeFraction),
+    performanceHysteresisEpochs: naturalOf(String(sla.performanceHysteresisEpochs ?? 0)),
+    slaCompetitionFactor: textOf(sla.slaCompetitionFactor),
+  })
 }
 
 export function assetOf(row: SourceRow, leaveOut: LeftOutRows): AssetEvent | null {

@@ -15,7 +15,13 @@ import { writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
 /** Resources whose rows are current state, written after all blocks: until then blocks lack them. */
-const OF_STATE = ['fundingPeriods', 'liquidityProviders', 'marketData', 'instruments'] as const
+const OF_STATE = [
+  'fundingPeriods',
+  'liquidityProviders',
+  'marketData',
+  'instruments',
+  'instrumentTerms',
+] as const
 
 /** Those whose rows come with their blocks. */
 const OF_BLOCKS = [

@@ -63,7 +63,7 @@ export const STATE = {
     table: 'markets_current',
     columns: [
       ...['id', 'tradable_instrument', 'decimal_places', 'position_decimal_places'],
-      ...['trading_mode', 'state'],
+      ...['trading_mode', 'state', 'liquidity_sla_parameters'],
     ],
     ...inBlock,
     key: ['id'],
@@ -92,4 +92,5 @@ export const RESOURCE_TABLES: Record<Exclude<ResourceName, 'markets'>, readonly 
   liquidityProviders: [HISTORY.provisions, STATE.liveProvisions, STATE.marketData],
   marketData: [STATE.marketFigures],
   instruments: [STATE.markets, STATE.assets],
+  instrumentTerms: [STATE.markets],
 }

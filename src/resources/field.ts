@@ -52,7 +52,10 @@ export type NodeOf = { nodeOf: string }
 export type ObjectForm = {
   typeName: string
   object: readonly Field[]
-  /** What its fields' names begin with in exports, where each is a column: `id` is `settlementAssetId` there. */
+  /**
+   * What its fields' names begin with in exports, where each is a column: `id` is `settlementAssetId` there, and
+   * `slaCompetitionFactor` stays.
+   */
   exportPrefix?: string
 }
 

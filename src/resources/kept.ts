@@ -18,7 +18,7 @@ import { fundingPeriods } from './funding-periods/description.ts'
 import { fundingPeriodTable } from './funding-periods/table.ts'
 import { assetArrival, instrumentArrival } from './instruments/arrival.ts'
 import { instruments } from './instruments/description.ts'
-import { assetTable, instrumentTable } from './instruments/table.ts'
+import { assetTable, instrumentTable, instrumentTermTable } from './instruments/table.ts'
 import { provisionArrival } from './liquidity-providers/arrival.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
 import { providerListTable, providerTable, provisionTable } from './liquidity-providers/table.ts'
@@ -33,7 +33,7 @@ export type Kept = {
   name: string
   /** How its rows are served; null if others are made of them. */
   resource: Resource | null
-  /** The events that it is made from. */
+  /** The events that it is made from; one that makes several things stands at one of them, and names all (`lackedAs`). */
   arrivals: readonly Arrival[]
   /**
    * Where its rows stand, in the order in which they are written. Blocks that an older store holds lack what a later step of
@@ -71,6 +71,7 @@ export const KEPT: readonly Kept[] = [
     arrivals: [instrumentArrival, assetArrival],
     tables: [instrumentTable, assetTable],
   },
+  { name: 'instrumentTerms', resource: null, arrivals: [], tables: [instrumentTermTable] },
   { name: 'marketData', resource: null, arrivals: [marketDataArrival], tables: [marketDataTable] },
   {
     name: 'liquidityProviders',

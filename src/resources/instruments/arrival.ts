@@ -4,16 +4,17 @@ import { PRODUCTS } from '../../events/market-enums.ts'
 import type { Arrival } from '../arrival.ts'
 import { put } from '../batch.ts'
 import { decodeAsset, decodeInstrument } from './decode.ts'
-import { assetTable, instrumentTable } from './table.ts'
+import { assetTable, instrumentTable, instrumentTermTable } from './table.ts'
 
 export const instrumentArrival: Arrival<InstrumentEvent> = {
   kind: 'market',
   numbers: [EVENT_KIND.marketCreated, EVENT_KIND.marketUpdated],
-  lackedAs: ['instruments'],
+  lackedAs: ['instruments', 'instrumentTerms'],
   decode: (envelope, leaveOut) => decodeInstrument(bodyOf(envelope), leaveOut),
   /** A market's latest event describes it. */
   project: (batch, event, { height, index }) => {
-    const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset, funding } = event
+    const { marketId, code, name, product, quoteName, state, tradingMode, settlementAsset } = event
+    const { funding, schedule, sla } = event
     put(batch, instrumentTable, {
       market_id: marketId,
       code,
@@ -31,6 +32,17 @@ export const instrumentArrival: Arrival<InstrumentEvent> = {
       scaling_factor: funding?.scalingFactor ?? null,
       rate_lower_bound: funding?.lowerBound ?? null,
       rate_upper_bound: funding?.upperBound ?? null,
+      height,
+      event_index: index,
+    })
+    put(batch, instrumentTermTable, {
+      market_id: marketId,
+      schedule_initial: schedule?.initial ?? null,
+      schedule_every: schedule?.every ?? null,
+      sla_price_range: sla?.priceRange ?? null,
+      sla_min_time_fraction: sla?.commitmentMinTimeFraction ?? null,
+      sla_hysteresis_epochs: sla?.performanceHysteresisEpochs ?? null,
+      sla_competition_factor: sla?.slaCompetitionFactor ?? null,
       height,
       event_index: index,
     })

@@ -1,5 +1,12 @@
-import { MAX_INT64 } from '../../domain/integers.ts'
-import type { AssetEvent, FundingParameters, InstrumentEvent, Product } from '../../events/event.ts'
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import type {
+  AssetEvent,
+  FundingParameters,
+  FundingSchedule,
+  InstrumentEvent,
+  Product,
+  SlaParameters,
+} from '../../events/event.ts'
 import { MARKET_IDS } from '../../events/known-ids.ts'
 import {
   isKey,
@@ -14,6 +21,9 @@ import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 /** An asset's id where it is not a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/
 
+/** Nanoseconds. */
+const SECOND = 1_000_000_000n
+
 /** The highest number of each enum. */
 const LAST_STATE = 10
 const LAST_TRADING_MODE = 8
@@ -25,6 +35,12 @@ const PRODUCTS: ReadonlyMap<number, Product> = new Map([
   [bytesOf(101), 'PRODUCT_SPOT'],
   [bytesOf(102), 'PRODUCT_PERPETUAL'],
 ])
+
+/** From a `TradableInstrument` to its `Instrument`. */
+const TO_INSTRUMENT = [bytesOf(1)]
+
+/** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
+const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
 
 /** Decodes the reader's `Market`; null where it is left out. */
 export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): InstrumentEvent | null {
@@ -41,6 +57,8 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
     tradingMode: 0,
     settlementAsset: null,
     funding: null,
+    schedule: null,
+    sla: null,
   }
   const { end } = reader
   while (reader.at < end) {
@@ -48,13 +66,16 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
     if (tag === bytesOf(1)) {
       event.marketId = reader.id(MARKET_IDS) ?? ''
     } else if (tag === bytesOf(2)) {
-      decodeTradableInstrument(reader, event)
+      visitNested(reader, TO_INSTRUMENT, () => decodeFields(reader, event))
       reader.leave(end)
     } else if (tag === uint(3)) event.decimalPlaces = reader.uint64()
     else if (tag === uint(8)) event.tradingMode = reader.uint32()
     else if (tag === uint(9)) event.state = reader.uint32()
     else if (tag === uint(11)) event.positionDecimalPlaces = reader.int64()
-    else reader.skip(tag)
+    else if (tag === bytesOf(18)) {
+      event.sla = slaOf(decodeSla(reader))
+      reader.leave(end)
+    } else reader.skip(tag)
   }
   const fault = faultOfInstrument(event)
   if (fault !== null) {
@@ -65,12 +86,17 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
   return event
 }
 
-function decodeTradableInstrument(reader: WireReader, event: InstrumentEvent): void {
+/** Enters the reader's message, and calls `visit` at each message that stands in it at the end of a path of fields. */
+function visitNested(reader: WireReader, path: readonly number[], visit: () => void, depth = 0): void {
+  if (depth === path.length) {
+    visit()
+    return
+  }
   const end = reader.enter()
   while (reader.at < end) {
     const tag = reader.tag()
-    if (tag === bytesOf(1)) {
-      decodeFields(reader, event)
+    if (tag === path[depth]) {
+      visitNested(reader, path, visit, depth + 1)
       reader.leave(end)
     } else reader.skip(tag)
   }
@@ -90,6 +116,7 @@ function decodeFields(reader: WireReader, event: InstrumentEvent): void {
         event.settlementAsset = null
         event.quoteName = ''
         event.funding = product === 'PRODUCT_PERPETUAL' ? noFunding() : null
+        event.schedule = null
       }
       decodeProduct(reader, event)
       reader.leave(end)
@@ -100,6 +127,7 @@ function decodeFields(reader: WireReader, event: InstrumentEvent): void {
 function decodeProduct(reader: WireReader, event: InstrumentEvent): void {
   const end = reader.enter()
   const { product, funding } = event
+  const triggers: SentTrigger[] = []
   while (reader.at < end) {
     const tag = reader.tag()
     if (product === 'PRODUCT_SPOT') {
@@ -112,11 +140,64 @@ function decodeProduct(reader: WireReader, event: InstrumentEvent): void {
     else if (tag === bytesOf(4)) funding.interestRate = reader.text()
     else if (tag === bytesOf(5)) funding.clampLowerBound = reader.text()
     else if (tag === bytesOf(6)) funding.clampUpperBound = reader.text()
-    else if (tag === bytesOf(10)) funding.scalingFactor = reader.text()
+    else if (tag === bytesOf(7)) {
+      visitNested(reader, TO_TRIGGERS, () => triggers.push(decodeTrigger(reader)))
+      reader.leave(end)
+    } else if (tag === bytesOf(10)) funding.scalingFactor = reader.text()
     else if (tag === bytesOf(11)) funding.lowerBound = reader.text()
     else if (tag === bytesOf(12)) funding.upperBound = reader.text()
     else reader.skip(tag)
   }
+  if (triggers.length > 0) event.schedule = scheduleOf(triggers)
+}
+
+/** A time trigger as it is sent, in seconds. */
+export type SentTrigger = { initial: bigint | null; every: bigint }
+
+function decodeTrigger(reader: WireReader): SentTrigger {
+  const trigger: SentTrigger = { initial: null, every: 0n }
+  const end = reader.enter()
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === uint(1)) trigger.initial = reader.int64()
+    else if (tag === uint(2)) trigger.every = reader.int64()
+    else reader.skip(tag)
+  }
+  return trigger
+}
+
+/** The schedule of one trigger; null for several, or one whose times no payment has. */
+export function scheduleOf([trigger, ...others]: readonly SentTrigger[]): FundingSchedule | null {
+  if (trigger === undefined || others.length > 0) return null
+  const initial = trigger.initial === null ? null : trigger.initial * SECOND
+  const every = trigger.every * SECOND
+  const isTime = (value: bigint) => value >= MIN_INT64 && value <= MAX_INT64
+  return every > 0n && isTime(every) && isTime(initial ?? 0n) ? { initial, every } : null
+}
+
+function decodeSla(reader: WireReader): SlaParameters {
+  const sla: SlaParameters = {
+    priceRange: '',
+    commitmentMinTimeFraction: '',
+    performanceHysteresisEpochs: 0n,
+    slaCompetitionFactor: '',
+  }
+  const end = reader.enter()
+  while (reader.at < end) {
+    const tag = reader.tag()
+    if (tag === bytesOf(1)) sla.priceRange = reader.text()
+    else if (tag === bytesOf(2)) sla.commitmentMinTimeFraction = reader.text()
+    else if (tag === uint(4)) sla.performanceHysteresisEpochs = reader.uint64()
+    else if (tag === bytesOf(5)) sla.slaCompetitionFactor = reader.text()
+    else reader.skip(tag)
+  }
+  return sla
+}
+
+/** The parameters; null where all of them are zero or unset: markets from before SLAs are sent like that. */
+export function slaOf(sla: SlaParameters): SlaParameters | null {
+  const isUnset = (value: bigint | string) => value === 0n || /^[+-]?0*\.?0*$/.test(String(value))
+  return Object.values(sla).every(isUnset) ? null : sla
 }
 
 /** Decodes the reader's `Asset`; null where it is left out. */
@@ -158,8 +239,9 @@ export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null 
   if (event.state > LAST_STATE) return 'unknown market state'
   if (event.tradingMode > LAST_TRADING_MODE) return 'unknown trading mode'
   if (event.decimalPlaces > MAX_INT64) return 'decimal places of 2^63 or more'
-  for (const text of Object.values(event.funding ?? {})) {
-    if (text === null) continue
+  if ((event.sla?.performanceHysteresisEpochs ?? 0n) > MAX_INT64) return 'epochs of 2^63 or more'
+  for (const text of [...Object.values(event.funding ?? {}), ...Object.values(event.sla ?? {})]) {
+    if (typeof text !== 'string') continue
     if (text.length > MAX_NUMBER_LENGTH) return 'number of more than 256 characters'
     if (!isStorable(text)) return 'text that cannot be kept'
   }

@@ -28,10 +28,12 @@ export const instruments = defineResource({
     from: `select instruments.market_id, code, instruments.name, product, quote_name, decimal_places,
         position_decimal_places, state, trading_mode, settlement_asset, assets.symbol as asset_symbol,
         assets.name as asset_name, assets.decimals as asset_decimals, interest_rate, clamp_lower_bound,
-        clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound,
+        clamp_upper_bound, scaling_factor, rate_lower_bound, rate_upper_bound, schedule_initial, schedule_every,
+        sla_price_range, sla_min_time_fraction, sla_hysteresis_epochs, sla_competition_factor,
         ${later('height')}, ${later('event_index')}
-      from instruments left join assets on assets.asset_id = instruments.settlement_asset`,
-    madeOf: ['instruments', 'assets'],
+      from instruments left join assets on assets.asset_id = instruments.settlement_asset
+        left join instrument_terms on instrument_terms.market_id = instruments.market_id`,
+    madeOf: ['instruments', 'instrument_terms', 'assets'],
     columns: [
       { name: 'market_id', type: 'line' },
       { name: 'code', type: 'text' },
@@ -52,6 +54,12 @@ export const instruments = defineResource({
       { name: 'scaling_factor', type: 'text' },
       { name: 'rate_lower_bound', type: 'text' },
       { name: 'rate_upper_bound', type: 'text' },
+      { name: 'schedule_initial', type: 'int64' },
+      { name: 'schedule_every', type: 'int64' },
+      { name: 'sla_price_range', type: 'text' },
+      { name: 'sla_min_time_fraction', type: 'text' },
+      { name: 'sla_hysteresis_epochs', type: 'int64' },
+      { name: 'sla_competition_factor', type: 'text' },
     ],
     arrivals: 'all rows',
   },
@@ -165,6 +173,68 @@ export const instruments = defineResource({
             column: 'rate_upper_bound',
             form: 'text',
             ifNull: 'null',
+          },
+          {
+            name: 'schedule',
+            meaning:
+              'When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger.',
+            column: 'schedule_every',
+            ifNull: 'null',
+            form: {
+              typeName: 'FundingSchedule',
+              exportPrefix: 'schedule',
+              object: [
+                {
+                  name: 'initial',
+                  meaning: 'The first due time, Unix nanoseconds; null if unset.',
+                  column: 'schedule_initial',
+                  form: 'time',
+                  ifNull: 'null',
+                },
+                {
+                  name: 'every',
+                  meaning: 'Nanoseconds between two.',
+                  column: 'schedule_every',
+                  form: 'integer',
+                },
+              ],
+            },
+          },
+        ],
+      },
+    },
+    {
+      name: 'sla',
+      meaning: 'What the market asks of its liquidity providers; null if unset, or zero throughout.',
+      column: 'sla_price_range',
+      ifNull: 'null',
+      form: {
+        typeName: 'SlaParameters',
+        exportPrefix: 'sla',
+        object: [
+          {
+            name: 'priceRange',
+            meaning: 'How far from the mid price orders count as liquidity, as a fraction of it.',
+            column: 'sla_price_range',
+            form: 'text',
+          },
+          {
+            name: 'commitmentMinTimeFraction',
+            meaning: 'The least fraction of an epoch that a provider must be on the book for.',
+            column: 'sla_min_time_fraction',
+            form: 'text',
+          },
+          {
+            name: 'performanceHysteresisEpochs',
+            meaning: 'Earlier epochs that count towards the fee penalty.',
+            column: 'sla_hysteresis_epochs',
+            form: 'integer',
+          },
+          {
+            name: 'slaCompetitionFactor',
+            meaning: 'The greatest fraction of fees that the fee penalty takes.',
+            column: 'sla_competition_factor',
+            form: 'text',
           },
         ],
       },

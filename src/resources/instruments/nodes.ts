@@ -1,6 +1,12 @@
 import { MARKET_ID } from '../../domain/ids.ts'
 import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
-import type { AssetEvent, FundingParameters, InstrumentEvent } from '../../events/event.ts'
+import type {
+  AssetEvent,
+  FundingParameters,
+  FundingSchedule,
+  InstrumentEvent,
+  SlaParameters,
+} from '../../events/event.ts'
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { assetId, faultOfAsset, faultOfInstrument } from './decode.ts'
 
@@ -84,6 +90,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** What nodes of version 0.2 do not have. */
+const NOT_IN_OLDER = ['schedule', 'sla']
+
 /** The fields of a node, or of an object within it. */
 class NodeFields {
   readonly #node: Record<string, unknown>
@@ -110,8 +119,12 @@ class NodeFields {
     return typeof value === 'string' ? value : this.refuse(field, value, 'a text')
   }
 
+  isNull(field: string): boolean {
+    return this.#node[field] === null
+  }
+
   textOrNull(field: string): string | null {
-    return this.#node[field] === null ? null : this.text(field)
+    return this.isNull(field) ? null : this.text(field)
   }
 
   integer(field: string, least: bigint): bigint {
@@ -133,7 +146,7 @@ class NodeFields {
   /** The object in a field; null where there is null. */
   object(field: string): NodeFields | null {
     const value = this.#node[field]
-    if (value === null) return null
+    if (value === null || (value === undefined && NOT_IN_OLDER.includes(field))) return null
     if (!isObject(value)) this.refuse(field, value, 'an object, or null')
     return new NodeFields(value, this.#where, `${this.#prefix}${field}.`)
   }
@@ -155,6 +168,8 @@ function marketOf(fields: NodeFields): InstrumentEvent {
     tradingMode: fields.oneOf('tradingMode', TRADING_MODES),
     settlementAsset: assetIdOf(fields),
     funding: fundingOf(fields),
+    schedule: scheduleOf(fields),
+    sla: slaOf(fields),
   }
   if ((event.funding !== null) !== (event.product === 'PRODUCT_PERPETUAL')) {
     fields.refuse(
@@ -184,6 +199,28 @@ function fundingOf(fields: NodeFields): FundingParameters | null {
     scalingFactor: funding.textOrNull('scalingFactor'),
     lowerBound: funding.textOrNull('lowerBound'),
     upperBound: funding.textOrNull('upperBound'),
+  }
+}
+
+/** Null where the node, as those of older versions, has none. */
+function scheduleOf(fields: NodeFields): FundingSchedule | null {
+  const schedule = fields.object('funding')?.object('schedule') ?? null
+  if (schedule === null) return null
+  return {
+    initial: schedule.isNull('initial') ? null : schedule.integer('initial', MIN_INT64),
+    every: schedule.integer('every', 1n),
+  }
+}
+
+/** Null where the node, as those of older versions, has none. */
+function slaOf(fields: NodeFields): SlaParameters | null {
+  const sla = fields.object('sla')
+  if (sla === null) return null
+  return {
+    priceRange: sla.text('priceRange'),
+    commitmentMinTimeFraction: sla.text('commitmentMinTimeFraction'),
+    performanceHysteresisEpochs: sla.integer('performanceHysteresisEpochs', 0n),
+    slaCompetitionFactor: sla.text('slaCompetitionFactor'),
   }
 }
 

@@ -1,5 +1,5 @@
 import { MARKET_STATES, TRADING_MODES } from '../../events/market-enums.ts'
-import { defineTable, integer, marketId, orNull, place, small, text } from '../table.ts'
+import { defineTable, integer, marketId, natural, orNull, place, positive, small, text } from '../table.ts'
 
 export const instrumentTable = defineTable({
   name: 'instruments',
@@ -22,6 +22,25 @@ export const instrumentTable = defineTable({
     scaling_factor: orNull(text()),
     rate_lower_bound: orNull(text()),
     rate_upper_bound: orNull(text()),
+    ...place,
+  },
+  key: ['market_id'],
+  spread: 'everywhere',
+})
+
+/** What the same events say that stores of older versions have not kept. */
+export const instrumentTermTable = defineTable({
+  name: 'instrument_terms',
+  counted: null,
+  pruned: null,
+  columns: {
+    market_id: marketId(),
+    schedule_initial: orNull(integer()),
+    schedule_every: orNull(positive()),
+    sla_price_range: orNull(text()),
+    sla_min_time_fraction: orNull(text()),
+    sla_hysteresis_epochs: orNull(natural()),
+    sla_competition_factor: orNull(text()),
     ...place,
   },
   key: ['market_id'],

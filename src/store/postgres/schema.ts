@@ -277,5 +277,21 @@ export const SCHEMA: Schema = {
     except select market_id from markets
   ) as named;
     `,
+
+    `
+  -- When a market's funding payments are due, and what its liquidity providers have to keep to: beside its instrument, which
+  -- older versions kept without them.
+  create table instrument_terms (
+    market_id text collate "C" primary key,
+    schedule_initial bigint,
+    schedule_every bigint,
+    sla_price_range text,
+    sla_min_time_fraction text,
+    sla_hysteresis_epochs bigint,
+    sla_competition_factor text,
+    height bigint not null,
+    event_index integer not null
+  );
+    `,
   ],
 }

@@ -307,5 +307,21 @@ export const SCHEMA: Schema = {
     except select market_id from markets
   ) as named;
     `,
+
+    `
+  -- When a market's funding payments are due, and what its liquidity providers have to keep to: beside its instrument, which
+  -- older versions kept without them.
+  create table instrument_terms (
+    market_id text not null primary key,
+    schedule_initial integer,
+    schedule_every integer,
+    sla_price_range text,
+    sla_min_time_fraction text,
+    sla_hysteresis_epochs integer,
+    sla_competition_factor text,
+    height integer not null,
+    event_index integer not null
+  ) strict, without rowid;
+    `,
   ],
 }
