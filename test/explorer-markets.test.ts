@@ -174,7 +174,7 @@ describe("the explorer's markets", () => {
     const { page, faults } = await openPage(browser, base)
     await page.goto('/')
     await eventuallyIs(() => page.locator('table.markets tbody tr').count(), 40)
-    await page.getByText('Some prices are whole numbers as sent').waitFor()
+    await page.getByText('BTC/USDT-PERP', { exact: true }).waitFor()
     await page.locator('table.markets tbody tr').last().scrollIntoViewIfNeeded()
     await page.locator('table.markets tbody tr').last().locator('.sparkline svg').waitFor()
     await page.goto('/?view=providers')

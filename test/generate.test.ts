@@ -4,7 +4,6 @@ import { Writable } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import type { MarketDataEvent, MarketEvent } from '../src/events/event.ts'
-import { fundingRate } from '../src/generate/funding-events.ts'
 import { generateRecords } from '../src/generate/generate.ts'
 import { GenerateOptionError, type GenerateOptions, resolveOptions } from '../src/generate/options.ts'
 import { writeTo } from '../src/generate/write-to.ts'
@@ -76,6 +75,10 @@ const uintOf = ({ body }: RawEvent, no: number): bigint =>
 const textOf = ({ body }: RawEvent, no: number): string =>
   Buffer.from(fieldsOf(body).find((field) => field.no === no)!.value as Uint8Array).toString()
 
+const action = (body: Uint8Array) => fieldsOf(body).find(({ no }) => no === 2)!.value
+const nested = (message: Uint8Array, no: number) =>
+  fieldsOf(message).find((field) => field.no === no)!.value as Uint8Array
+
 /** Cuts events into blocks, from one BeginBlock to the next. */
 function blocksOf(events: RawEvent[]): RawEvent[][] {
   const blocks: RawEvent[][] = []
@@ -98,7 +101,7 @@ describe('the bytes of a generated stream', () => {
   test('are the same for the same options, on every machine', () => {
     assert.equal(digest(options), digest({ ...options }))
     // To be renewed when the generator is changed on purpose.
-    assert.equal(digest(options), 'af4883da868d7efe82ed56b215eb0515ffe76c5b60d9dbb5cf59ad959aa1b6c7')
+    assert.equal(digest(options), 'e79f3210bf638e2438d9829dac9441001eb1050bf7f232aa110faaa0a9196469')
   })
 
   test('differ from seed to seed in ids, hashes and prices', () => {
@@ -180,8 +183,12 @@ describe('the blocks of a generated stream', () => {
     for (const [kind, type] of [
       [101, 2],
       [111, 12],
+      [116, 17],
+      [117, 18],
       [121, 22],
       [124, 25],
+      [125, 26],
+      [131, 31],
       [135, 35],
       [148, 49],
       [149, 50],
@@ -235,6 +242,9 @@ describe('the blocks of a generated stream', () => {
   })
 })
 
+/** The kinds that Lyra reads. */
+const OWN = new Set([101, 111, 116, 117, 121, 124, 125, 131, 135, 148, 149, 159, 160])
+
 /**
  * Fields of the messages whose kinds Lyra passes over, by the published definitions (vega v0.79.0): `t` a text, `i` an
  * integer. The reference ends at one that it needs and that is not there.
@@ -249,17 +259,15 @@ const PUBLISHED: Record<number, string> = {
   120: '1t 2i 3t 4t 5t 6t 7i 8i',
   123: '1t 2t',
   129: '1t 2t 3t 4t',
-  131: '1i 2i 3i 4i',
   137: '1t 2t 3t',
   145: '1t 2t 3i 4i 5i 6t 7t',
   2001: '1t 2t',
 }
 
 test('events that Lyra passes over are whole messages by the published definitions', () => {
-  const own = new Set([101, 111, 121, 124, 135, 148, 149, 159, 160])
   const seen = new Set<number>()
   for (const { kind, body } of rawEvents({ blocks: 100, events: 200 })) {
-    if (own.has(kind)) continue
+    if (OWN.has(kind)) continue
     seen.add(kind)
     const fields = fieldsOf(body).map(({ no, value }) => `${no}${typeof value === 'bigint' ? 'i' : 't'}`)
     assert.equal(fields.join(' '), PUBLISHED[kind], `kind ${kind}`)
@@ -271,8 +279,7 @@ describe('the mix of a generated stream', () => {
   test('follows the options on average', () => {
     const blocks = 2_000
     const events = rawEvents({ blocks, markets: 20, points: 3.5, events: 20.5, parties: 0 })
-    const own = new Set([101, 111, 121, 124, 135, 148, 149, 159, 160])
-    const others = events.filter(({ kind }) => !own.has(kind)).length
+    const others = events.filter(({ kind }) => !OWN.has(kind)).length
     assert.ok(Math.abs(others / blocks - 20.5) < 0.02, `other kinds: ${others / blocks}`)
     const points = events.filter(({ kind, body }) => kind === 160 && !isCarriedOver(body)).length
     assert.ok(Math.abs(points / blocks - 3.5) < 0.05, `points: ${points / blocks}`)
@@ -325,7 +332,7 @@ describe('the markets of a generated stream', () => {
     >[]
 
   for (const method of ['plain-formula', 'running-sum'] as const) {
-    test(`have the TWAPs that the ${method} gives, in every point and period`, async (t) => {
+    test(`have the TWAPs, payments and estimates that the ${method} gives, in auctions too`, async (t) => {
       const path = fileWith(t, Buffer.concat([...generateRecords(OPTIONS)]))
       const { report, failure } = await verifyFiles({
         ...{ input: findEventFiles([path]), method, filter: { marketId: null, seq: null } },
@@ -333,19 +340,24 @@ describe('the markets of a generated stream', () => {
       })
       assert.equal(failure, null)
       assert.deepEqual([report.markets, report.differenceCount, report.unknownReasons], [3, 0, {}])
-      const { dataPoints, closingTwaps, openingTwaps } = report
+      const { dataPoints, closingTwaps, openingTwaps, funding } = report
       assert.ok(dataPoints.agree > 17_000 && closingTwaps.agree > 40 && openingTwaps.agree > 40)
+      assert.deepEqual([funding.differenceCount, funding.unknownReasons], [0, {}])
+      assert.ok(funding.paidPeriods.agree > 40 && funding.estimates.agree > 17_000)
     })
   }
 
   test('begin with an opening auction, and their first period at its end', () => {
     for (const [marketId, events] of byMarket(decoded)) {
-      const periods = events.filter(({ kind }) => kind !== 'market-data' && kind !== 'liquidity-provision')
-      const [enter, first, point, leave] = periods as MarketEvent[]
+      const periods = events.filter(
+        ({ kind }) => kind !== 'market' && kind !== 'market-data' && kind !== 'liquidity-provision',
+      )
+      const [enter, first, point, leave, external] = periods as MarketEvent[]
       assert.ok(enter?.kind === 'auction' && enter.openingAuction && !enter.leave, marketId)
       assert.ok(first?.kind === 'funding-period' && first.seq === 0n && first.end === null)
       assert.ok(point?.kind === 'funding-period-data-point' && point.timestamp === first.start)
       assert.ok(leave?.kind === 'auction' && leave.openingAuction && leave.leave)
+      assert.ok(external?.kind === 'funding-period-data-point' && external.source === 1)
     }
   })
 
@@ -367,10 +379,9 @@ describe('the markets of a generated stream', () => {
   test('have a payment and a rate in every period that closes with both TWAPs and a length', () => {
     let paid = 0
     for (const period of ofKind('funding-period')) {
-      const { end, start, internalTwap, externalTwap, fundingPayment, fundingRate: rate } = period
+      const { end, start, internalTwap, externalTwap, fundingPayment, fundingRate } = period
       const due = end !== null && end > start && internalTwap !== null && externalTwap !== null
-      assert.equal(fundingPayment, due ? String(BigInt(internalTwap) - BigInt(externalTwap)) : null)
-      assert.equal(rate !== null, due)
+      assert.equal(fundingPayment !== null && fundingRate !== null, due)
       if (due) paid++
     }
     assert.ok(paid > 20)
@@ -417,6 +428,81 @@ describe('the markets of a generated stream', () => {
     return compared
   }
 
+  test('have names, assets, terms and decimals, and the state that their auctions give them', () => {
+    const assets = new Map(ofKind('asset').map((asset) => [asset.assetId, asset]))
+    const instruments = ofKind('market')
+    const first = instruments.slice(0, 3)
+    assert.deepEqual(
+      first.map(({ code, name, state, tradingMode }) => [code, name, state, tradingMode]),
+      [
+        ['BTC/USDT-PERP', 'Bitcoin perpetual', 3, 3],
+        ['ETH/USDC-PERP', 'Ether perpetual', 3, 3],
+        ['SOL/DAI-PERP', 'Solana perpetual', 3, 3],
+      ],
+    )
+    assert.deepEqual(
+      first.map(({ settlementAsset }) => assets.get(settlementAsset!)!.symbol),
+      ['USDT', 'USDC', 'DAI'],
+    )
+    assert.deepEqual([...new Set(instruments.map(({ state }) => state))], [3, 5, 6])
+    for (const { marketId, price } of ofKind('funding-period-data-point')) {
+      const { settlementAsset, decimalPlaces } = first.find((market) => market.marketId === marketId)!
+      const { decimals } = assets.get(settlementAsset!)!
+      assert.equal(BigInt(price) % 10n ** (decimals - decimalPlaces), 0n)
+    }
+  })
+
+  test('end their periods when the schedule in their event says, or one block later', () => {
+    const raw = rawEvents({ ...OPTIONS, blocks: 3_000 })
+    const schedules = new Map<string, { initial: bigint; every: bigint }>()
+    const late = { none: 0, some: 0 }
+    for (const event of raw) {
+      if (event.kind === 116) {
+        let message = event.body
+        for (const no of [2, 1, 102, 7, 4, 1, 2, 2]) message = nested(message, no)
+        const [initial, every] = fieldsOf(message).map(({ value }) => value as bigint)
+        schedules.set(textOf(event, 1), { initial: initial!, every: every! })
+      } else if (event.kind === 159 && uintOf(event, 4) > 0n) {
+        const { initial, every } = schedules.get(textOf(event, 1))!
+        const seconds = (uintOf(event, 4) / 1_000_000_000n - initial) % every
+        assert.ok(seconds <= 1n, String(seconds))
+        late[seconds === 0n ? 'none' : 'some']++
+      }
+    }
+    assert.equal(schedules.size, 3)
+    assert.ok(late.none > 20 && late.none > 10 * late.some)
+  })
+
+  test('say in their events what a provider must do', () => {
+    const created = rawEvents({ blocks: 1 }).find(({ kind }) => kind === 116)!
+    const sla = fieldsOf(nested(created.body, 18)).map(
+      ({ no, value }) => `${no}=${typeof value === 'bigint' ? value : Buffer.from(value)}`,
+    )
+    assert.deepEqual(sla, ['1=0.05', '2=0.6', '4=1', '5=0.5'])
+  })
+
+  test('hear in the block in which an epoch ends of every provider, how it did', () => {
+    const blocks = blocksOf(rawEvents({ blocks: 1_000, markets: 8, points: 1, events: 0 }))
+    const epochs: string[] = []
+    let ended = 0
+    for (const events of blocks) {
+      const atEnd = events.findIndex(({ kind, body }) => kind === 131 && action(body) === 2n)
+      for (const event of events) {
+        if (event.kind === 131) epochs.push(`${action(event.body)} ${uintOf(event, 1)}`)
+      }
+      if (atEnd < 0) continue
+      ended++
+      const after = events.slice(atEnd).filter(({ kind }) => kind === 111)
+      assert.equal(new Set(after.map((event) => textOf(event, 12))).size, 8)
+      const slas = after.flatMap(({ body }) => fieldsOf(body).filter(({ no }) => no === 32))
+      assert.ok(slas.length > 10)
+      for (const { value } of slas)
+        assert.match(Buffer.from(nested(value as Uint8Array, 3)).toString(), /^0\.\d/)
+    }
+    assert.equal(ended, 3)
+    assert.deepEqual(epochs, ['1 0', '2 0', '1 1', '2 1', '1 2', '2 2', '1 3'])
+  })
+
   test('list only parties that have a provision on that market', () => {
     const provisions = new Set(
       ofKind('liquidity-provision').map(({ marketId, partyId }) => `${marketId} ${partyId}`),
@@ -433,21 +519,6 @@ function byMarket(decoded: DecodedEvent[]) {
     .filter((event) => event.kind !== 'checkpoint' && event.kind !== 'asset')
   return Map.groupBy(events, ({ marketId }) => marketId)
 }
-
-test('a funding rate has 16 decimals, rounded half away from zero, and no trailing zeros', () => {
-  const rows: [payment: bigint, externalTwap: bigint, rate: string][] = [
-    [-10_000_000_000_000n, 9_770_000_000_000_000n, '-0.0010235414534289'],
-    [70_000_000_000_000n, 9_750_000_000_000_000n, '0.0071794871794872'],
-    [1n, 2n, '0.5'],
-    [-1n, 2n, '-0.5'],
-    [3n, 1n, '3'],
-    [0n, 7n, '0'],
-    [1n, 2n * 10n ** 16n, '0.0000000000000001'],
-    [-1n, 10n ** 18n, '0'],
-    [5n, 0n, '0'],
-  ]
-  for (const [payment, externalTwap, rate] of rows) assert.equal(fundingRate(payment, externalTwap), rate)
-})
 
 describe('the options of the generator', () => {
   const refused: [options: GenerateOptions, says: RegExp][] = [
@@ -497,7 +568,7 @@ describe('the options of the generator', () => {
     const events = rawEvents({ blocks: 1, markets: 1, parties: 0, points: 0, events: 0, seed: 0 })
     assert.deepEqual(
       events.map(({ kind }) => kind),
-      [148, 101, 149, 148, 101, 121, 111, 149],
+      [148, 101, 149, 148, 101, 117, 117, 117, 121, 116, 131, 111, 149],
     )
   })
 })

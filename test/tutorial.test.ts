@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { FIRST_SECOND } from '../src/generate/clock.ts'
+import { generateBlocks } from '../src/generate/generate.ts'
 import { digestStore } from './fixtures/digest-store.ts'
 import { documentedPages } from './fixtures/documentation.ts'
 import { send, statusOf } from './fixtures/http.ts'
+import { ingestBytes } from './fixtures/ingest-bytes.ts'
 import { listen } from './fixtures/listen.ts'
 import { startLive, stop, untilHeight } from './fixtures/live.ts'
-import { addressOf, assertFails, corePortOf, runLyra, startLyra, startProgram } from './fixtures/program.ts'
+import { addressOf, assertFails, corePortOf, runLyra, startLyra } from './fixtures/program.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
@@ -50,6 +53,11 @@ describe('The tutorial', () => {
     assert.match(series.text, /"count":"1"/)
     points.cut()
 
+    await until(async () => {
+      const { text } = await send(base, `/api/v2/funding-estimates/${marketId}`)
+      return /"fundingEstimate":\{.*"fundingRate":"-?\d/.test(text)
+    }, 'an estimate')
+
     const shown = PAGE.blocks.find(({ text }) => text.startsWith('curl -sN'))!.text
     const target = /127\.0\.0\.1:3008([^"]+)/.exec(shown)![1]!.replace('MARKET', marketId)
     const periods = await listen(base, target)
@@ -75,7 +83,7 @@ describe('lyra generate --dial', () => {
   const OPTIONS = ['--blocks', '5', '--markets', '2', '--points', '2', '--seed', '9']
 
   for (const kind of ANY_STORE_KIND) {
-    test(`sends the blocks of the same file at their times (${kind.name})`, async (t) => {
+    test(`sends the blocks of the same file, dated now, at their times (${kind.name})`, async (t) => {
       const folder = temporaryFolder(t)
       const store = kind.create(t)
       const live = await startLive(t, store, join(folder, 'buffer'))
@@ -87,14 +95,18 @@ describe('lyra generate --dial', () => {
       // Five blocks are four intervals of 1 to 1.15 s.
       assert.ok(ms >= 4_000 && ms < 15_000, `${ms} ms`)
       await untilHeight(live, 5)
+      const { headers } = await fetch(`${live.base}/api/v2/coverage`)
+      const lastTime = BigInt(headers.get('x-block-timestamp')!)
+      const age = Date.now() - Number(lastTime / 1_000_000n)
+      assert.ok(age >= 0 && age < 15_000, `${age} ms`)
       await stop(live)
 
       const plain = kind.create(t)
-      const script = `lyra="$1"; shift; node "$lyra" generate ${OPTIONS.join(' ')} | node "$lyra" ingest --store "$1" -`
-      const main = join(import.meta.dirname, '../src/main.ts')
-      const ingested = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', script, 'bash', main, plain])
-        .outcome
-      assert.equal(ingested.code, 0, ingested.stderr)
+      const options = { blocks: 5, markets: 2, points: 2, seed: 9 }
+      const of2024 = [...generateBlocks(options)].at(-1)!.block.time
+      const startSecond = FIRST_SECOND + Number((lastTime - of2024) / 1_000_000_000n)
+      const records = [...generateBlocks(options, startSecond)].map((block) => block.records)
+      await ingestBytes(t, plain, Buffer.concat(records))
       assert.deepEqual(await digestStore(store), await digestStore(plain))
     })
   }

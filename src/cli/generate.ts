@@ -7,12 +7,12 @@ import { stopOnSignals } from './interrupt.ts'
 import { addressLike } from './options.ts'
 
 const NOTES = `
-The same arguments give the same bytes. Example:
+The same arguments give the same bytes. For example:
 
   lyra generate --blocks 10000 --markets 5 > events.evts
   lyra ingest --store trial.db events.evts
 
-With --dial it plays the core, for a service that was started with --listen and --max-behind 0:
+With --dial it plays the core, for a service that was started with --listen, and dates its blocks now:
 
   lyra generate --blocks 3600 --dial 127.0.0.1:3005`
 

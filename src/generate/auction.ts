@@ -2,15 +2,18 @@ import { enterAuction, leaveAuction } from '../funding/auctions.ts'
 import { nanoseconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
-import { latestPointTime, openFirstPeriod } from './funding.ts'
+import { latestPointTime, openFirstPeriod, takePoint } from './funding.ts'
+import { EXTERNAL } from './funding-events.ts'
 import type { Market, MarketAuction } from './market.ts'
+import { writeMarket } from './market-events.ts'
 
 /** `AuctionTrigger`: an opening auction, or one that price monitoring called for. */
 const TRIGGER_OPENING = 2
 const TRIGGER_PRICE = 3
 
-/** Puts a new market in its opening auction, which lasts 2 to 6 seconds. */
+/** Creates a market in its opening auction, which lasts 2 to 6 seconds. */
 export function enterOpeningAuction(context: Context, market: Market): void {
+  market.createdAt = context.block.time
   enter(context, market, true, context.random.between(2, 6))
 }
 
@@ -40,6 +43,7 @@ function enter(context: Context, market: Market, opening: boolean, seconds: numb
   market.auction = auction
   market.lastAuctionBoundary = second
   writeAuction(context, market, auction, false)
+  writeMarket(context, market, opening ? EVENT_TYPES.marketCreated : EVENT_TYPES.marketUpdated)
 }
 
 function leave(context: Context, market: Market, auction: MarketAuction): void {
@@ -50,6 +54,8 @@ function leave(context: Context, market: Market, auction: MarketAuction): void {
   if (auction.opening) openFirstPeriod(context, market)
   else leaveAuction(market.auctions, nanoseconds(second))
   writeAuction(context, market, { ...auction, end: time }, true)
+  writeMarket(context, market, EVENT_TYPES.marketUpdated)
+  if (auction.opening) takePoint(context, market, EXTERNAL, second, market.spotPrice)
   // Price monitoring may call for another auction at once; the two then count as one.
   if (context.random.onceIn(6)) enterMonitoringAuction(context, market)
 }

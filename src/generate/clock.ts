@@ -22,12 +22,12 @@ export type Block = {
 export type Clock = { next(): Block; again(): Block }
 
 /**
- * Creates the clock of a chain. Blocks are 1 to 1.15 s apart, so no two have the same second and a market
- * takes an internal point in every one.
+ * Creates the clock of a chain, whose block `start` is later than `startSecond` (Unix seconds) by 1 to 2.15 s.
+ * Blocks are 1 to 1.15 s apart, so no two have the same second and a market takes an internal point in every one.
  */
-export function createClock(start: number, random: Random): Clock {
+export function createClock(start: number, random: Random, startSecond: number): Clock {
   let height = start - 1
-  let second = FIRST_SECOND + start - 1
+  let second = startSecond
   let nanosecond = random.below(1_000_000_000)
 
   function block(): Block {

@@ -5,6 +5,10 @@ export type EventType = { kind: number; type: number }
 export const EVENT_TYPES = {
   timeUpdate: { kind: 101, type: 2 },
   marketData: { kind: 111, type: 12 },
+  marketCreated: { kind: 116, type: 17 },
+  marketUpdated: { kind: 125, type: 26 },
+  asset: { kind: 117, type: 18 },
+  epoch: { kind: 131, type: 31 },
   auction: { kind: 121, type: 22 },
   liquidityProvision: { kind: 124, type: 25 },
   checkpoint: { kind: 135, type: 35 },

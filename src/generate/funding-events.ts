@@ -1,4 +1,5 @@
-import { divide, ofInteger, textOfDecimal } from '../funding/decimal.ts'
+import { timeOutsideAuctions } from '../funding/auctions.ts'
+import { fundingPayment } from '../funding/payment.ts'
 import type { PricePoint } from '../funding/point-list.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
@@ -18,17 +19,19 @@ export type SentPoint = { seq: number; source: DataPointSource; point: PricePoin
 /** Writes a `FundingPeriod` event. A period that closes has payment and rate if it has both TWAPs and a length. */
 export function writePeriod(context: Context, market: Market, funding: Funding, twaps: PeriodTwaps): void {
   const { end, internalTwap, externalTwap } = twaps
+  const { start, auctions } = funding.period
   const { body } = context.out
   context.out.begin(EVENT_TYPES.fundingPeriod, context.transaction)
   body.content(1, market.id)
   body.uint(2, funding.seq)
-  body.int64(3, funding.period.start)
+  body.int64(3, start)
   if (end !== null) {
     body.int64(4, end)
-    if (end > funding.period.start && internalTwap !== null && externalTwap !== null) {
-      const payment = internalTwap - externalTwap
-      body.text(5, payment.toString())
-      body.text(6, fundingRate(payment, externalTwap))
+    if (end > start && internalTwap !== null && externalTwap !== null) {
+      const timeInAuctions = end - start - timeOutsideAuctions(auctions, start, end)
+      const paid = fundingPayment({ internalTwap, externalTwap, start, end, timeInAuctions }, market.terms)
+      body.text(5, paid.fundingPayment)
+      body.text(6, paid.fundingRate)
     }
   }
   if (internalTwap !== null) body.text(7, internalTwap.toString())
@@ -51,9 +54,4 @@ export function writeDataPoint(
   body.int64(6, point.time)
   body.text(7, twap.toString())
   context.out.end()
-}
-
-/** Payment by external TWAP as the core's decimal text. */
-export function fundingRate(payment: bigint, externalTwap: bigint): string {
-  return externalTwap === 0n ? '0' : textOfDecimal(divide(ofInteger(payment), ofInteger(externalTwap)))
 }

@@ -2,13 +2,10 @@ import { forgetClosedAuctions } from '../funding/auctions.ts'
 import { plainMean } from '../funding/plain-formula.ts'
 import { carriedOver, type PricePoint } from '../funding/point-list.ts'
 import { createRunningSum } from '../funding/running-sum.ts'
-import { nanoseconds } from './clock.ts'
+import { FIRST_SECOND, nanoseconds } from './clock.ts'
 import { type Context, nextTransaction } from './context.ts'
 import { type DataPointSource, EXTERNAL, INTERNAL, writeDataPoint, writePeriod } from './funding-events.ts'
 import { assetPrice, type Funding, type Market } from './market.ts'
-
-const LEAST_PERIOD_SECONDS = 240
-const MOST_PERIOD_SECONDS = 480
 
 /** Begins a market's first period, as leaving the opening auction does: the period, then the uncrossing price. */
 export function openFirstPeriod(context: Context, market: Market): void {
@@ -43,7 +40,7 @@ export function endDuePeriod(context: Context, market: Market): void {
   const { funding } = market
   if (funding === null || context.block.second < funding.nextCue) return
   nextTransaction(context)
-  const end = nanoseconds(cueSecond(context, market, funding))
+  const end = nanoseconds(cueSecond(context.block.second, market, funding))
   market.funding = cue(context, market, funding, end)
   // A second cue of the same second makes a period of zero length.
   if (context.random.onceIn(50)) market.funding = cue(context, market, market.funding, end)
@@ -57,16 +54,11 @@ export function latestPointTime({ internal, external }: Funding): bigint {
 }
 
 /**
- * The cue's time: mostly the block's own second, sometimes up to two seconds before. Not before a point or an
- * auction's begin or end, as the core's closing TWAP then is not the plain formula's (docs/twap.md).
+ * The cue's time: when it was due, which is the block's second or the one before. Not before an auction's begin or
+ * end, as the core's closing TWAP then is not the plain formula's (docs/twap.md).
  */
-function cueSecond({ block, random }: Context, market: Market, funding: Funding): number {
-  const late = block.second - random.below(3)
-  const mayBeLate =
-    nanoseconds(late) >= latestPointTime(funding) &&
-    nanoseconds(late) >= funding.period.start &&
-    late >= market.lastAuctionBoundary
-  return mayBeLate ? late : block.second
+function cueSecond(second: number, { lastAuctionBoundary }: Market, { nextCue }: Funding): number {
+  return nextCue >= lastAuctionBoundary ? nextCue : second
 }
 
 /** Closes a period at `end`, opens the next one and sends the points that it takes along (docs/twap.md, "A new period"). */
@@ -106,12 +98,13 @@ function sendCarriedOver(
 
 function createFunding(context: Context, market: Market, seq: number, start: bigint): Funding {
   const period = { start, auctions: market.auctions }
-  const length = context.random.between(LEAST_PERIOD_SECONDS, MOST_PERIOD_SECONDS)
+  const { paidEvery } = market.instrument
+  const paidPeriods = Math.floor((context.block.second - FIRST_SECOND) / paidEvery)
   return {
     seq,
     period,
     internal: createRunningSum(period),
     external: createRunningSum(period),
-    nextCue: context.block.second + length,
+    nextCue: FIRST_SECOND + (paidPeriods + 1) * paidEvery,
   }
 }

@@ -1,9 +1,12 @@
 import { enterOpeningAuction, runAuction } from './auction.ts'
 import { writeBegin, writeCheckpoint, writeEnd } from './block-frame.ts'
-import { type Block, createClock } from './clock.ts'
+import { type Block, createClock, FIRST_SECOND } from './clock.ts'
 import { type Context, createContext, nextTransaction } from './context.ts'
+import { createEpochs } from './epochs.ts'
 import { endDuePeriod } from './funding.ts'
+import { createAssets } from './instruments.ts'
 import { createMarket } from './market.ts'
+import { writeAsset } from './market-events.ts'
 import { type GenerateOptions, resolveOptions } from './options.ts'
 import { createOtherKindsFeed } from './other-kinds.ts'
 import { createPointFeed } from './points.ts'
@@ -39,25 +42,36 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
 /** A block with its records. */
 export type GeneratedBlock = { block: Block; records: Buffer }
 
-/** Generates the same records block by block. What comes before the first block is among its records. */
-export function generateBlocks(options: GenerateOptions): Generator<GeneratedBlock, void, undefined> {
-  const { out, blocks } = createGenerator(options)
+/**
+ * Generates the same records block by block. What comes before the first block is among its records. Blocks are later
+ * than `startSecond` (Unix seconds; default: as long after the beginning of 2024 as their height says).
+ */
+export function generateBlocks(
+  options: GenerateOptions,
+  startSecond?: number,
+): Generator<GeneratedBlock, void, undefined> {
+  const { out, blocks } = createGenerator(options, startSecond)
   return (function* () {
     for (const block of blocks) yield { block, records: Buffer.concat(out.takeAll()) }
   })()
 }
 
 /** Blocks as they are written, and the writer that holds their records until they are taken. */
-function createGenerator(options: GenerateOptions): {
+function createGenerator(
+  options: GenerateOptions,
+  startSecond?: number,
+): {
   out: RecordWriter
   blocks: Generator<Block, void, undefined>
 } {
   const { blocks, parties, points, events, seed, start, chain, ...rest } = resolveOptions(options)
   const random = createRandom(seed)
   const out = new RecordWriter(chain)
-  const clock = createClock(start, random)
-  const markets = Array.from({ length: rest.markets }, () => createMarket(random))
+  const clock = createClock(start, random, startSecond ?? FIRST_SECOND + start - 1)
+  const assets = createAssets(random)
+  const markets = Array.from({ length: rest.markets }, (_, number) => createMarket(number, assets, random))
   const providers = createProviders(markets, parties, random)
+  const epochs = createEpochs()
   const pointFeed = createPointFeed(markets, points)
   const otherKinds = createOtherKindsFeed(events, random)
   const marketDataPerBlock = Math.min(
@@ -90,11 +104,13 @@ function createGenerator(options: GenerateOptions): {
   function writeBlock(block: Block, first: boolean): void {
     const context = createContext(out, random, block)
     writeBegin(context)
+    if (first) for (const asset of assets) writeAsset(context, asset)
     for (const market of markets) {
       if (first) enterOpeningAuction(context, market)
       else runAuction(context, market)
     }
-    sendMarketData(context)
+    if (epochs.send(context)) providers.endEpoch(context)
+    else sendMarketData(context)
     nextTransaction(context)
     otherKinds.send(context)
     for (const market of markets) endDuePeriod(context, market)

@@ -1,13 +1,9 @@
+import { estimateFromTwaps } from '../funding/estimate.ts'
 import { nanoseconds } from './clock.ts'
 import type { Context } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
-import type { Funding, Market } from './market.ts'
+import { type Funding, type Market, tradingOf } from './market.ts'
 import type { ProviderLists } from './provider-lists.ts'
-
-/** `Market.TradingMode` and `Market.State` as they go together. */
-const CONTINUOUS = { mode: 1, state: 5 }
-const OPENING_AUCTION = { mode: 3, state: 3 }
-const MONITORING_AUCTION = { mode: 4, state: 6 }
 
 /** Writes a market's `MarketData`, its fields filled as those of a perpetual market are. */
 export function writeMarketData(context: Context, market: Market, lists: ProviderLists): void {
@@ -18,7 +14,7 @@ export function writeMarketData(context: Context, market: Market, lists: Provide
   const bid = String(markPrice - spread)
   const offer = String(markPrice + spread)
   const mark = String(markPrice)
-  const trading = auction === null ? CONTINUOUS : auction.opening ? OPENING_AUCTION : MONITORING_AUCTION
+  const { mode, state } = tradingOf(market)
   out.begin(EVENT_TYPES.marketData, null, lists.feeShares.length + lists.slas.length)
   body.text(1, mark)
   body.text(2, bid)
@@ -39,13 +35,13 @@ export function writeMarketData(context: Context, market: Market, lists: Provide
     body.int64(16, auction.start)
   }
   body.text(17, auction === null ? '0' : mark)
-  body.uint(19, trading.mode)
-  body.text(22, String(lists.supplied))
-  body.text(23, String(lists.supplied))
+  body.uint(19, mode)
+  body.text(22, lists.supplied)
+  body.text(23, lists.supplied)
   writePriceBounds(context, market)
   body.text(25, '0')
   body.raw(lists.feeShares)
-  body.uint(27, trading.state)
+  body.uint(27, state)
   body.int64(28, block.time + nanoseconds(1))
   body.text(29, mark)
   body.text(30, '0')
@@ -70,18 +66,22 @@ function writePriceBounds({ out: { body } }: Context, { markPrice }: Market): vo
   body.close(bounds)
 }
 
-/** `ProductData` of a perpetual: the period so far, with the means at the block's second. */
+/** `ProductData` of a perpetual: the period so far, as if it ended at the block's second. */
 function writeProductData({ out: { body }, block }: Context, market: Market, funding: Funding): void {
   const now = nanoseconds(block.second)
-  const internal = funding.internal.meanAt(now)
-  const external = funding.external.meanAt(now)
+  const { seq, period } = funding
+  const internalTwap = funding.internal.meanAt(now)
+  const externalTwap = funding.external.meanAt(now)
+  const running = { ...period, seq: BigInt(seq) }
+  const estimate = estimateFromTwaps(running, { internalTwap, externalTwap }, now, market.terms)
   const product = body.open(31)
   const perpetual = body.open(31)
-  if (internal !== null && external !== null) body.text(1, (internal - external).toString())
-  if (internal !== null) body.text(3, internal.toString())
-  if (external !== null) body.text(4, external.toString())
-  body.uint(5, funding.seq)
-  body.int64(6, funding.period.start)
+  body.text(1, estimate?.fundingPayment ?? '')
+  body.text(2, estimate?.fundingRate ?? '')
+  body.text(3, internalTwap?.toString() ?? '')
+  body.text(4, externalTwap?.toString() ?? '')
+  body.uint(5, seq)
+  body.int64(6, period.start)
   body.text(7, String(market.markPrice))
   body.int64(8, block.time + nanoseconds(1))
   body.uint(9, 3)

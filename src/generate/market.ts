@@ -1,5 +1,7 @@
 import { type Auctions, noAuctions } from '../funding/auctions.ts'
+import { type FundingTerms, fundingTerms } from '../funding/payment.ts'
 import type { Period, SourceTwap } from '../funding/source-twap.ts'
+import { type Asset, type Instrument, instrumentOf } from './instruments.ts'
 import type { Random } from './random.ts'
 
 /** A market's running funding period. */
@@ -28,8 +30,12 @@ export type Market = {
   /** Mark price and price of the underlying, in the market's own decimals. */
   markPrice: number
   spotPrice: number
+  instrument: Instrument
+  terms: FundingTerms
   /** What a price in the market's decimals lacks to one in the asset's. */
   zeros: string
+  /** The time of its first block, in Unix nanoseconds. */
+  createdAt: bigint
   /** The auction in progress, or null. */
   auction: MarketAuction | null
   /** When the next monitoring auction is due, and when the last auction began or ended, in Unix seconds. */
@@ -44,19 +50,35 @@ export type Market = {
 const LEAST_PRICE = 1_000
 const MOST_PRICE = 99_999_999
 
-export function createMarket(random: Random): Market {
-  const price = random.between(10 * LEAST_PRICE, MOST_PRICE / 10)
+/** `Market.TradingMode` and `Market.State` as they go together. */
+const CONTINUOUS = { mode: 1, state: 5 }
+const OPENING_AUCTION = { mode: 3, state: 3 }
+const MONITORING_AUCTION = { mode: 4, state: 6 }
+
+/** Creates the market of this number, from 0 on. */
+export function createMarket(number: number, assets: readonly Asset[], random: Random): Market {
+  const instrument = instrumentOf(number, assets)
+  const price = random.between(Math.ceil(instrument.price / 2), instrument.price * 2)
   return {
     id: Buffer.from(random.hex(), 'latin1'),
+    instrument,
+    terms: fundingTerms(instrument.funding)!,
+    createdAt: 0n,
     markPrice: price,
     spotPrice: price,
-    zeros: '0'.repeat(random.below(12)),
+    zeros: '0'.repeat(instrument.asset.decimals - instrument.decimals),
     auction: null,
     nextAuction: 0,
     lastAuctionBoundary: 0,
     auctions: noAuctions(),
     funding: null,
   }
+}
+
+/** The numbers of the market's trading mode and state. */
+export function tradingOf({ auction }: Market): { mode: number; state: number } {
+  if (auction === null) return CONTINUOUS
+  return auction.opening ? OPENING_AUCTION : MONITORING_AUCTION
 }
 
 /** Moves both prices by up to a thousandth, and the mark price a little towards the underlying's. */

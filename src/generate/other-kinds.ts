@@ -21,8 +21,7 @@ const FIRST_SECOND = 1_704_067_200
 
 const id: Make = (body, field, random) => body.text(field, random.hex())
 const amount: Make = (body, field, random) => body.text(field, String(random.between(1, 1_000_000_000)))
-const fraction: Make = (body, field, random) =>
-  body.text(field, `0.${String(random.between(0, 999_999)).padStart(6, '0')}`)
+const fraction: Make = (body, field, random) => body.text(field, random.fraction())
 const time: Make = (body, field, random) =>
   body.int64(field, BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n)
 
@@ -39,8 +38,6 @@ const OTHER_KINDS: readonly OtherKind[] = [
   { kind: 105, type: 6, share: 788, fields: [id, id, amount, id, id, 4] },
   // DelegationBalance: party, node, amount, epoch.
   { kind: 129, type: 29, share: 661, fields: [id, id, amount, '7'] },
-  // EpochEvent: number, action (start), start, expiry.
-  { kind: 131, type: 31, share: 561, fields: [7, 1, time, time] },
   // MarginLevels: four levels, party, market, asset, time, margin of orders, mode (cross), factor.
   { kind: 108, type: 9, share: 318, fields: [amount, amount, amount, amount, id, id, id, time, '0', 1, '0'] },
   // Order: id, market, party, side, price, size, remaining, time in force, type, created, status, reference, version.

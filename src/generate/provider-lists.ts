@@ -1,5 +1,5 @@
 import { ByteWriter } from '../events/byte-writer.ts'
-import { isListed, type Provision } from './provisions.ts'
+import { assetAmount, isListed, type Provision } from './provisions.ts'
 import type { Random } from './random.ts'
 
 /** Room for one element of either list. */
@@ -14,12 +14,13 @@ export type ProviderLists = {
   provisions: readonly Provision[]
   feeShares: Uint8Array
   slas: Uint8Array
-  supplied: number
+  /** In the asset's decimals. */
+  supplied: string
 }
 
 export function createProviderLists(provisions: Provision[]): ProviderLists {
   provisions.sort((a, b) => Buffer.compare(a.party, b.party))
-  return { provisions, feeShares: Buffer.alloc(0), slas: Buffer.alloc(0), supplied: 0 }
+  return { provisions, feeShares: Buffer.alloc(0), slas: Buffer.alloc(0), supplied: '0' }
 }
 
 /** Empties both lists, as they are for a market of which the core has no provider. */
@@ -31,9 +32,10 @@ export function emptyLists(lists: ProviderLists): void {
 /** Fills both lists anew: a party's rows differ from market to market, and some party has no SLA yet. */
 export function refreshLists(lists: ProviderLists, random: Random): void {
   const listed = lists.provisions.filter(isListed)
-  lists.supplied = listed.reduce((sum, { commitment }) => sum + commitment, 0)
+  const supplied = listed.reduce((sum, { commitment }) => sum + commitment, 0)
+  lists.supplied = listed.length === 0 ? '0' : assetAmount(listed[0]!, supplied)
   const feeShares = new ByteWriter(listed.length * ELEMENT_BYTES)
-  for (const provision of listed) writeFeeShare(feeShares, provision, lists.supplied, random)
+  for (const provision of listed) writeFeeShare(feeShares, provision, supplied, random)
   lists.feeShares = Buffer.from(feeShares.take(0))
   const slas = new ByteWriter(listed.length * ELEMENT_BYTES)
   for (const provision of listed.toReversed()) {
@@ -47,34 +49,24 @@ function writeFeeShare(out: ByteWriter, provision: Provision, supplied: number, 
   const start = out.open(FEE_SHARE)
   out.content(1, party)
   out.text(2, (commitment / supplied).toFixed(16))
-  out.text(3, String(supplied))
-  out.text(4, fraction(random))
-  out.text(5, `${commitment + random.below(1_000_000)}.${digits(random)}${digits(random)}`)
+  out.text(3, assetAmount(provision, supplied))
+  out.text(4, random.fraction())
+  out.text(5, `${assetAmount(provision, commitment + random.below(commitment))}.${random.digits(16)}`)
   out.close(start)
 }
 
-function writeSla(out: ByteWriter, { party, commitment }: Provision, random: Random): void {
+function writeSla(out: ByteWriter, provision: Provision, random: Random): void {
+  const { party, commitment, lastEpoch } = provision
+  const volume = () => assetAmount(provision, commitment + random.below(commitment))
   const start = out.open(SLA)
   out.content(1, party)
-  out.text(2, fraction(random))
-  out.text(3, fraction(random))
-  out.text(4, fraction(random))
-  out.text(5, fraction(random))
-  for (let i = random.below(4); i > 0; i--) out.text(6, fraction(random))
-  out.text(7, String(commitment))
-  out.text(8, String(commitment + random.below(commitment)))
-  out.text(9, String(commitment + random.below(commitment)))
+  out.text(2, random.fraction())
+  out.text(3, lastEpoch.timeOnBook)
+  out.text(4, lastEpoch.feePenalty)
+  out.text(5, lastEpoch.bondPenalty)
+  for (let i = random.below(4); i > 0; i--) out.text(6, random.fraction())
+  out.text(7, assetAmount(provision, commitment))
+  out.text(8, volume())
+  out.text(9, volume())
   out.close(start)
-}
-
-/** A share from 0 to 1 with up to 16 decimals, often exactly 0 or 1. */
-function fraction(random: Random): string {
-  const choice = random.below(4)
-  if (choice === 0) return '0'
-  if (choice === 1) return '1'
-  return `0.${digits(random)}${digits(random)}`
-}
-
-function digits(random: Random): string {
-  return String(random.below(100_000_000)).padStart(8, '0')
 }

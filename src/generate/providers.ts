@@ -2,7 +2,13 @@ import type { Context } from './context.ts'
 import type { Market } from './market.ts'
 import { writeMarketData } from './market-data.ts'
 import { createProviderLists, emptyLists, type ProviderLists, refreshLists } from './provider-lists.ts'
-import { announceProvision, changeProvision, createProvision, type Provision } from './provisions.ts'
+import {
+  announceProvision,
+  changeProvision,
+  createProvision,
+  endEpoch,
+  type Provision,
+} from './provisions.ts'
 import type { Random } from './random.ts'
 
 const ANNOUNCED_PER_BLOCK = 50
@@ -17,6 +23,8 @@ const EMPTY_ONCE_IN = 40
 export type Providers = {
   /** Sends the provisions that begin or change in this block. */
   sendProvisions(context: Context): void
+  /** Says how each provider did in the epoch that ends, and sends the market data of all markets. */
+  endEpoch(context: Context): void
   /** Sends the market data of one market. */
   sendMarketData(context: Context, market: Market): void
 }
@@ -28,7 +36,7 @@ export function createProviders(markets: readonly Market[], parties: number, ran
   for (let i = 0; i < parties; i++) {
     const party = Buffer.from(random.hex(), 'latin1')
     for (const market of marketsOf(markets, i)) {
-      const provision = createProvision(random, party, market.id, `lp-${i}`)
+      const provision = createProvision(random, party, market, `lp-${i}`)
       provisions.push(provision)
       ofMarkets.get(market)!.push(provision)
     }
@@ -48,6 +56,14 @@ export function createProviders(markets: readonly Market[], parties: number, ran
     }
   }
 
+  function endEpochOfAll(context: Context): void {
+    for (const provision of provisions) endEpoch(provision, context.random)
+    for (const [market, lists] of listsOf) {
+      refreshLists(lists, context.random)
+      writeMarketData(context, market, lists)
+    }
+  }
+
   function sendMarketData(context: Context, market: Market): void {
     const lists = listsOf.get(market)!
     if (context.block.height >= (refreshAt.get(market) ?? 0)) {
@@ -59,7 +75,7 @@ export function createProviders(markets: readonly Market[], parties: number, ran
     writeMarketData(context, market, lists)
   }
 
-  return { sendProvisions, sendMarketData }
+  return { sendProvisions, endEpoch: endEpochOfAll, sendMarketData }
 }
 
 function marketsOf(markets: readonly Market[], party: number): Set<Market> {

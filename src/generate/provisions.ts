@@ -1,5 +1,6 @@
 import { type Context, nextTransaction } from './context.ts'
 import { EVENT_TYPES } from './event-types.ts'
+import type { Market } from './market.ts'
 import type { Random } from './random.ts'
 
 /** `LiquidityProvision.Status`. */
@@ -14,33 +15,36 @@ const PENDING = 6
 export type Provision = {
   id: Uint8Array
   party: Uint8Array
-  marketId: Uint8Array
+  market: Market
   reference: string
-  /** Commitment in the asset's decimals. */
+  /** Whole units of the asset. */
   commitment: number
   fee: string
   /** Unix nanoseconds. */
   createdAt: bigint
   version: number
   status: number
+  /** How it did in the epoch that ended last. */
+  lastEpoch: { timeOnBook: string; feePenalty: string; bondPenalty: string }
 }
 
 export function createProvision(
   random: Random,
   party: Uint8Array,
-  marketId: Uint8Array,
+  market: Market,
   reference: string,
 ): Provision {
   return {
     id: Buffer.from(random.hex(), 'latin1'),
     party,
-    marketId,
+    market,
     reference,
     commitment: randomCommitment(random),
     fee: `0.${String(random.between(1, 500)).padStart(4, '0')}`,
     createdAt: 0n,
     version: 1,
     status: ACTIVE,
+    lastEpoch: { timeOnBook: '0', feePenalty: '0', bondPenalty: '0' },
   }
 }
 
@@ -77,8 +81,23 @@ export function changeProvision(context: Context, provision: Provision): void {
   writeProvision(context, provision)
 }
 
+/** Says how the provider did in the epoch that ends: three in four times well enough to pay no penalty. */
+export function endEpoch(provision: Provision, random: Random): void {
+  const isEnough = !random.onceIn(4)
+  provision.lastEpoch = {
+    timeOnBook: `0.${isEnough ? random.between(6, 9) : random.below(6)}${random.digits(8)}`,
+    feePenalty: isEnough ? '0' : random.fraction(),
+    bondPenalty: isEnough ? '0' : `0.0${random.digits(8)}`,
+  }
+}
+
+/** Whole units of the market's asset in the asset's decimals, as the core sends amounts. */
+export function assetAmount({ market }: Provision, units: number): string {
+  return units + '0'.repeat(market.instrument.asset.decimals)
+}
+
 function randomCommitment(random: Random): number {
-  return random.between(1, 50_000) * 1_000_000
+  return random.between(1, 50_000)
 }
 
 function writeProvision(context: Context, provision: Provision): void {
@@ -88,8 +107,8 @@ function writeProvision(context: Context, provision: Provision): void {
   body.content(2, provision.party)
   body.int64(3, provision.createdAt)
   body.int64(4, context.block.time)
-  body.content(5, provision.marketId)
-  body.text(6, String(provision.commitment))
+  body.content(5, provision.market.id)
+  body.text(6, assetAmount(provision, provision.commitment))
   body.text(7, provision.fee)
   body.uint(10, provision.version)
   body.uint(11, provision.status)

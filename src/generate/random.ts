@@ -12,6 +12,10 @@ export type Random = {
   between(least: number, most: number): number
   /** True once in `times` on average. */
   onceIn(times: number): boolean
+  /** So many random decimal digits, a multiple of 8. */
+  digits(count: number): string
+  /** A share from 0 to 1 with up to 16 decimals, often exactly 0 or 1. */
+  fraction(): string
   /** Fills 64 bytes with random hex digits. */
   fillHex(target: Uint8Array, upperCase?: boolean): void
   /** 64 random hex digits, lower case. */
@@ -46,11 +50,21 @@ export function createRandom(seed: number): Random {
     }
   }
 
+  const digits = (count: number): string =>
+    count === 0 ? '' : String(below(100_000_000)).padStart(8, '0') + digits(count - 8)
+
+  function fraction(): string {
+    const choice = below(4)
+    return choice < 2 ? String(choice) : `0.${digits(16)}`
+  }
+
   const scratch = Buffer.alloc(HEX_LENGTH)
   return {
     below,
     between: (least, most) => least + below(most - least + 1),
     onceIn: (times) => below(times) === 0,
+    digits,
+    fraction,
     fillHex,
     hex() {
       fillHex(scratch)

@@ -6,12 +6,15 @@ import { DialError } from './dial-error.ts'
 import { generateBlocks } from './generate.ts'
 import type { GenerateOptions } from './options.ts'
 
+/** The first block is later than the time that is given for it by less than this. */
+const MOST_AHEAD_SECONDS = 3
+
 /** How long the receiver may take to read what was sent last. */
 const END_TIMEOUT_MS = 5_000
 
 /**
- * Dials an address as a core does, and sends a generated stream there at its own pace: each block as long after the
- * first one as their times are apart. Ends early when `signal` is aborted.
+ * Dials an address as a core does, and sends a generated stream there, dated now, at its own pace: each block as long
+ * after the first one as their times are apart. Ends early when `signal` is aborted.
  *
  * @throws {GenerateOptionError} for an option that is out of its range
  * @throws {DialError} where nothing listens there, or the connection is closed
@@ -21,7 +24,7 @@ export async function sendTo(
   options: GenerateOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const blocks = generateBlocks(options)
+  const blocks = generateBlocks(options, Math.floor(Date.now() / 1000) - MOST_AHEAD_SECONDS)
   try {
     const connection = await dialPair(host, port, signal)
     const startedAt = performance.now()

@@ -1,0 +1,47 @@
+import { nanoseconds } from './clock.ts'
+import type { Context } from './context.ts'
+import { EVENT_TYPES } from './event-types.ts'
+
+const EPOCH_SECONDS = 300
+
+/** `EpochEvent.Action`. */
+const START = 1
+const END = 2
+
+/** What the core sends as an end that has not come yet: Go's zero time as Unix nanoseconds. */
+const NO_TIME = -6_795_364_578_871_345_152n
+
+/** The epochs of the network. */
+export type Epochs = {
+  /** Begins the first one, and ends one and begins the next where that is due. True where one has ended. */
+  send(context: Context): boolean
+}
+
+/** Creates the network's epochs, of five minutes each, from 0 on. */
+export function createEpochs(): Epochs {
+  let sequence = -1
+  let start = 0n
+
+  function send(context: Context): boolean {
+    const { time } = context.block
+    const isRunning = sequence >= 0
+    if (isRunning && time < start + nanoseconds(EPOCH_SECONDS)) return false
+    if (isRunning) write(context, END, time)
+    sequence++
+    start = time
+    write(context, START, NO_TIME)
+    return isRunning
+  }
+
+  function write({ out }: Context, action: number, end: bigint): void {
+    out.begin(EVENT_TYPES.epoch, null)
+    out.body.uint(1, sequence)
+    out.body.uint(2, action)
+    out.body.int64(3, start)
+    out.body.int64(4, start + nanoseconds(EPOCH_SECONDS))
+    out.body.int64(5, end)
+    out.end()
+  }
+
+  return { send }
+}
