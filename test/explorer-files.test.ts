@@ -1,35 +1,51 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readStaticFiles } from '../src/api/http/static-files.ts'
 import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-/** All that the explorer loads together, gzipped. */
-const MAX_EXPLORER_BYTES = 150_000
+/** All scripts of the explorer together, gzipped. */
+const MAX_SCRIPT_BYTES = 100_000
 
 /** Paths of what a page loads. */
 function assetsOf(page: Answer): string[] {
   return [...page.text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
 }
 
+/** Sizes of all scripts that the explorer loads, at once or with one of its views, gzipped, by path. */
+async function explorerScripts(base: string): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>()
+  const waiting = assetsOf(await send(base, '/')).filter((path) => path.endsWith('.js'))
+  for (const path of waiting) {
+    if (sizes.has(path)) continue
+    const answer = await send(base, path, { headers: { 'accept-encoding': 'gzip' } })
+    assert.equal(answer.status, 200, path)
+    sizes.set(path, answer.body.length)
+    const text = gunzipSync(answer.body).toString()
+    waiting.push(
+      ...[...text.matchAll(/["'`](?:\.\/|assets\/)([\w-]+\.js)["'`]/g)].map(([, name]) => `/assets/${name}`),
+    )
+  }
+  return sizes
+}
+
 describe('the pages that the service serves', () => {
-  test('are smaller than 150 KB in all for the explorer, and name no other host', async (t) => {
+  test('have at most 100 KB of scripts for the explorer, a file for each view, and name no other host', async (t) => {
     const base = await serve(t, STORE_KINDS[0]!.create(t))
     const page = await send(base, '/')
     assert.equal(page.status, 200)
-    const assets = assetsOf(page)
-    assert.ok(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css')))
-    let bytes = gzipSync(page.body).length
-    for (const path of assets) {
-      const answer = await send(base, path, { headers: { 'accept-encoding': 'gzip' } })
-      assert.equal(answer.status, 200, path)
-      bytes += answer.body.length
-    }
-    t.diagnostic(`the explorer has ${bytes} bytes`)
-    assert.ok(bytes < MAX_EXPLORER_BYTES, `${bytes} bytes`)
+    assert.ok(assetsOf(page).some((path) => path.endsWith('.css')))
     assert.doesNotMatch(page.text, /https?:\/\//)
+    const scripts = await explorerScripts(base)
+    for (const view of ['markets', 'funding', 'providers', 'checkpoints', 'node']) {
+      const path = [...scripts.keys()].find((name) => name.startsWith(`/assets/${view}-view-`))
+      assert.ok(path !== undefined && !page.text.includes(path), view)
+    }
+    const bytes = [...scripts.values()].reduce((sum, size) => sum + size, 0)
+    t.diagnostic(`the explorer has ${bytes} bytes of scripts`)
+    assert.ok(bytes <= MAX_SCRIPT_BYTES, `${bytes} bytes`)
   })
 
   test('come compressed as the client takes it, and are asked for once only', async (t) => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
-import { cellsOf, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
-import { getPage } from './fixtures/http.ts'
+import { cellsOf, FUNDING, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
+import { getPage, send } from './fixtures/http.ts'
 import { CHECKPOINTS, HEIGHT } from './fixtures/sample.ts'
 
 const RECORDING = 'perps-calm-named'
@@ -53,6 +53,11 @@ describe('the explorer', () => {
     for (const path of ['/', '/?view=funding', '/?view=providers', '/?view=checkpoints', '/?view=node']) {
       const { page, close, faults } = await openPage(browser, base)
       const asked = watchRequests(page)
+      const scripts: string[] = []
+      page.on('request', (request) => {
+        const { pathname } = new URL(request.url())
+        if (pathname.endsWith('.js')) scripts.push(pathname)
+      })
       let bytes = 0
       page.on('response', async (response) => {
         const sizes = await response
@@ -65,18 +70,68 @@ describe('the explorer', () => {
       await page.waitForSelector('.request')
       await eventuallyIs(() => page.locator('.skeleton').count(), 0)
       await page.waitForLoadState('load')
+      let scriptBytes = 0
+      for (const script of scripts.splice(0)) {
+        scriptBytes += (await send(base, script, { headers: { 'accept-encoding': 'gzip' } })).body.length
+      }
       const paint = await page.evaluate<number>(
         "performance.getEntriesByType('paint').find(({ name }) => name === 'first-contentful-paint').startTime",
       )
       t.diagnostic(
-        `${path}: ${asked.length} API requests, ${bytes} bytes, first paint ${Math.round(paint)} ms`,
+        `${path}: ${asked.length} API requests, ${bytes} bytes, ${scriptBytes} of scripts, first paint ${Math.round(paint)} ms`,
       )
       assert.ok(asked.length <= 14, asked.join('\n'))
       assert.ok(bytes < 200_000, `${path}: ${bytes} bytes`)
+      assert.ok(scriptBytes > 10_000 && scriptBytes <= 75_000, `${path}: ${scriptBytes} bytes of scripts`)
       // Below half a second on a machine that does nothing else; here several tests run at once.
       assert.ok(paint < 2_000, `${path}: ${paint} ms`)
       assert.deepEqual(faults, [])
       await close()
     }
+  })
+
+  test('asks for what the first view shows before the code of the view is there', async ({
+    browser,
+    openRecording,
+  }) => {
+    const { base } = await openRecording(RECORDING)
+    const cases: [path: string, needs: string, shown: string][] = [
+      ['/', '/api/v2/market-summaries', 'table.markets'],
+      ['/?view=funding', '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
+      [FUNDING, '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
+    ]
+    for (const [path, needs, shown] of cases) {
+      const { page, close, faults } = await openPage(browser, base)
+      const asked = watchRequests(page)
+      // On a slow network the code takes long: here until the data have been asked for.
+      const wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(needs))
+      await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
+        await wanted
+        await route.continue()
+      })
+      await page.goto(path)
+      await page.waitForSelector(shown)
+      const before = asked.filter((name) => name.startsWith(needs))
+      assert.equal(new Set(before).size, before.length, `asked for twice: ${before}`)
+      assert.deepEqual(faults, [])
+      await close()
+    }
+  })
+
+  test('says so if the code of a view cannot be loaded, and loads the page again', async ({
+    browser,
+    openRecording,
+  }) => {
+    const { base } = await openRecording(RECORDING)
+    const { page } = await openPage(browser, base)
+    const views = /\/assets\/\w+-view-.*\.js/
+    // As after an upgrade, when the files have other names.
+    await page.route(views, (route) => route.fulfill({ status: 404 }))
+    await page.goto('/')
+    const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    await page.unroute(views)
+    await again.click()
+    await page.waitForSelector('table.markets')
   })
 })

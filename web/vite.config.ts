@@ -15,6 +15,23 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       input: { explorer: here('index.html'), reference: here('reference.html') },
+      output: {
+        codeSplitting: {
+          // Few files: what each view alone needs, what charts need, what all views need, and what both pages do.
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'charts', test: /uPlot\.esm|\/src\/charts\// },
+            {
+              name: 'base',
+              test: /preact|\/src\/theme|src\/domain|preload-helper|styles\/(tokens|base|controls|layout)/,
+            },
+            {
+              name: 'shared',
+              test: /\/client\/|\/src\/(figures|parts|periods|series|service)\/|\/(location|view-range|requests|summary|now-figures|reading)\.tsx?/,
+            },
+          ],
+        },
+      },
     },
   },
 })

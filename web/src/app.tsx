@@ -1,10 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { CheckpointsView } from './checkpoints/checkpoints-view.tsx'
-import { FundingView } from './funding/funding-view.tsx'
 import { type View, view } from './location.ts'
-import { MarketsView } from './markets/markets-view.tsx'
-import { NodeView } from './node/node-view.tsx'
-import { ProvidersView } from './providers/providers-view.tsx'
+import { type Lazy, lazy } from './parts/lazy.tsx'
 import { ConnectionBanner } from './shell/connection-banner.tsx'
 import { Header } from './shell/header.tsx'
 
@@ -16,12 +12,27 @@ const TITLES: Record<View, string> = {
   node: 'Node',
 }
 
-const CONTENTS: Record<View, () => preact.JSX.Element | null> = {
-  markets: MarketsView,
-  funding: FundingView,
-  providers: ProvidersView,
-  checkpoints: CheckpointsView,
-  node: NodeView,
+/** Each view is a file of its own. */
+const CONTENTS: Record<View, Lazy<object>> = {
+  markets: lazy('markets', async () => (await import('./markets/markets-view.tsx')).MarketsView),
+  funding: lazy('funding', async () => (await import('./funding/funding-view.tsx')).FundingView),
+  providers: lazy('providers', async () => (await import('./providers/providers-view.tsx')).ProvidersView),
+  checkpoints: lazy(
+    'checkpoints',
+    async () => (await import('./checkpoints/checkpoints-view.tsx')).CheckpointsView,
+  ),
+  node: lazy('the node', async () => (await import('./node/node-view.tsx')).NodeView),
+}
+
+/** When the other views are loaded too, so that they are there at once, and while the service is away. */
+const LOAD_OTHERS_MS = 4_000
+
+/** Loads the view that the address names, and the others after it. */
+export function loadViews(): void {
+  CONTENTS[view.peek()].load()
+  setTimeout(() => {
+    for (const { load } of Object.values(CONTENTS)) load()
+  }, LOAD_OTHERS_MS)
 }
 
 export function App() {

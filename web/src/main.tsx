@@ -1,5 +1,6 @@
 import { render } from 'preact'
-import { App } from './app.tsx'
+import { App, loadViews } from './app.tsx'
+import { askForFirstView } from './first-requests.ts'
 import { copyExactly } from './service/copy-exactly.ts'
 import { watchCoverage } from './service/coverage.ts'
 import { watchInstruments } from './service/instruments.ts'
@@ -11,7 +12,9 @@ import './styles/layout.css'
 import './styles/tables.css'
 import './styles/views.css'
 
+loadViews()
 watchCoverage()
+askForFirstView()
 watchInstruments()
 copyExactly()
 render(<App />, document.getElementById('app')!)

@@ -1,19 +1,19 @@
-import { goTo, param } from '../location.ts'
+import { goTo } from '../location.ts'
 import { Link } from '../parts/link.tsx'
 import { MarketBar } from '../parts/market-bar.tsx'
-import { beforeCoverage, Empty } from '../parts/states.tsx'
+import { beforeCoverage, Empty, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
 import { FundingMarket } from './funding-market.tsx'
-import { heldRange } from './use-funding.ts'
+import { fundingMarket, heldRange } from './requests.ts'
 
 /** A market's funding: rates, prices and TWAPs over time. */
 export function FundingView() {
   const coverage = latestCoverage()
   const markets = knownMarkets('funding')
-  const marketId = param('market')?.toLowerCase() ?? markets[0] ?? null
+  const marketId = fundingMarket()
   // Of a service with more than 1,000 markets the coverage names the first ones only.
   const isLeftOut =
     coverage !== null && coverage.next !== null && marketId !== null && MARKET_ID.test(marketId)
@@ -24,6 +24,13 @@ export function FundingView() {
   )
   const before = beforeCoverage('funding')
   if (before !== null || coverage === null) return before
+  if (marketId === null && markets.length > 0) {
+    return (
+      <section class="panel">
+        <Skeleton what="markets" tall />
+      </section>
+    )
+  }
   if (marketId === null) {
     return (
       <Empty title="No funding yet">

@@ -1,4 +1,4 @@
-import type { Coverage, FundingEstimate } from 'lyra-client'
+import type { FundingEstimate } from 'lyra-client'
 import { useEffect, useState } from 'preact/hooks'
 import { askPeriods, type Periods } from '../periods/period.ts'
 import { type Auction, readAuctions } from '../series/auctions.ts'
@@ -6,18 +6,15 @@ import { type Range, readSeries, type Series } from '../series/series.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
+import { bucketsWanted, FIRST_PERIODS, widened } from './requests.ts'
 
 /** A range that changes quickly, as when it is dragged, is asked for once it rests. */
 const REST_MS = 120
 
-/** Buckets of a chart: half as many again as are seen, since a quarter of the range is loaded on either side too. */
-const BUCKETS = 1_500
-
 /** How many times as long as the shown range the loaded one may be: beyond, its buckets are seen. */
 const COARSEST = 3n
 
-/** Periods that are asked for at first; a range of more gets as many as a page has. */
-const FIRST_PERIODS = 1_000
+/** Periods that are asked for where the range has more than the first ones: as many as a page has. */
 const MOST_PERIODS = 5_000
 
 /** What a chart of funding is drawn from: four requests. */
@@ -41,7 +38,8 @@ export function useFunding(held: { marketId: string }, range: Range, version: st
   const height = coverage === null ? '' : lastHeight(coverage)
   const series = useQuery(
     `${marketId} ${loaded.from} ${loaded.to} ${version}`,
-    async (signal) => readSeries(await lyra.series(marketId, { ...loaded, buckets: BUCKETS, signal })),
+    async (signal) =>
+      readSeries(await lyra.series(marketId, { ...loaded, buckets: bucketsWanted(), signal })),
     { keep: true },
   )
   const counted = coverage?.fundingPeriods.find((entry) => entry.marketId === marketId)
@@ -75,7 +73,7 @@ export function useFunding(held: { marketId: string }, range: Range, version: st
   }
 }
 
-/** The range that is loaded: the shown one with a quarter of its length on either side, kept while the shown one moves in it. */
+/** The range that is loaded, kept while the shown one moves in it. */
 function useWindow(shown: Range): Range {
   const [loaded, setLoaded] = useState(() => widened(shown))
   const length = shown.to - shown.from
@@ -89,11 +87,6 @@ function useWindow(shown: Range): Range {
   return loaded
 }
 
-function widened({ from, to }: Range): Range {
-  const quarter = (to - from) / 4n
-  return { from: from - quarter, to: to + quarter }
-}
-
 /** Periods of a range and the newest ones, each once. */
 function merge(older: Periods | null, newest: Periods | null): Periods | null {
   if (older === null || newest === null) return newest
@@ -101,18 +94,5 @@ function merge(older: Periods | null, newest: Periods | null): Periods | null {
   return {
     list: [...older.list.filter(({ seq }) => first === undefined || seq < first.seq), ...newest.list],
     more: older.more,
-  }
-}
-
-/** Where a market's data are: from its first point or period to its last. */
-export function heldRange(coverage: Coverage, marketId: string): Range | null {
-  const found = [coverage.fundingPeriodDataPoints, coverage.fundingPeriods].flatMap(
-    (list) => list.find((entry) => entry.marketId === marketId) ?? [],
-  )
-  if (found.length === 0) return null
-  const times = (name: 'firstTimestamp' | 'lastTimestamp') => found.map((entry) => BigInt(entry[name]))
-  return {
-    from: times('firstTimestamp').reduce((least, time) => (time < least ? time : least)),
-    to: times('lastTimestamp').reduce((most, time) => (time > most ? time : most)),
   }
 }

@@ -17,9 +17,6 @@ import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
 import { createCompareChart, DASHES } from './compare-chart.ts'
 
-/** Markets that are compared at most: more lines cannot be distinguished. */
-export const MOST_COMPARED = 6
-
 /** Periods of each market that are compared at most. */
 const PERIODS = 1_000
 

@@ -12,10 +12,10 @@ import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
-import { MOST_COMPARED } from './compare.tsx'
 import { Sparkline } from './sparkline.tsx'
 import {
   currentRate,
+  MOST_COMPARED,
   paidLength,
   pricePremiumOf,
   SORTS,

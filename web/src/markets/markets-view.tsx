@@ -1,14 +1,16 @@
 import { unitOf } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { CopyLink, Request } from '../parts/request.tsx'
 import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
-import { Compare, MOST_COMPARED } from './compare.tsx'
 import { MarketsTable } from './markets-table.tsx'
 import { summariesCsv } from './summaries-csv.ts'
-import { askSummaries, SUMMARIES_URL } from './summary.ts'
+import { askSummaries, MOST_COMPARED, SUMMARIES_URL } from './summary.ts'
+
+const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Compare)
 
 /** Every market at a glance, and the rates of several in one chart. */
 export function MarketsView() {

@@ -8,6 +8,9 @@ import { lyra } from '../service/lyra.ts'
 const PAGE_ROWS = 1_000
 const MAX_PAGES = 5
 
+/** Markets that are compared at most: more lines cannot be distinguished. */
+export const MOST_COMPARED = 6
+
 /** The address of the first page of summaries. */
 export const SUMMARIES_URL = `${location.origin}/api/v2/market-summaries?pagination.first=${PAGE_ROWS}`
 

@@ -1,4 +1,5 @@
 import { batch, effect, signal } from '@preact/signals'
+import { takeEarly } from './early.ts'
 
 /** Whether the service answers: not known yet, yes, or not since a time (milliseconds). */
 export type ConnectionState = { state: 'unknown' } | { state: 'up' } | { state: 'down'; since: number }
@@ -17,7 +18,7 @@ export const recoveries = signal(0)
 /** `fetch`, which also notes whether the service answers at all. */
 export const watchedFetch: typeof fetch = async (input, init) => {
   try {
-    const response = await fetch(input, init)
+    const response = await ((typeof input === 'string' ? takeEarly(input) : null) ?? fetch(input, init))
     noteAnswer()
     return response
   } catch (error) {

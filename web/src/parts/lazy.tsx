@@ -1,0 +1,45 @@
+import { signal } from '@preact/signals'
+import type { FunctionComponent } from 'preact'
+import { Failure, Skeleton } from './states.tsx'
+
+/** A component whose code is a file of its own, which is loaded when it is shown, or before by `load`. */
+export type Lazy<Props> = FunctionComponent<Props> & { load: () => void }
+
+/**
+ * @param what what is loaded, in words
+ * @param ask imports the component
+ */
+export function lazy<Props extends object>(
+  what: string,
+  ask: () => Promise<FunctionComponent<Props>>,
+): Lazy<Props> {
+  const state = signal<{ Content: FunctionComponent<Props> } | Error | null>(null)
+  let asked = false
+  const load = () => {
+    if (asked) return
+    asked = true
+    ask().then(
+      (Content) => {
+        state.value = { Content }
+      },
+      (error: Error) => {
+        state.value = error
+      },
+    )
+  }
+  const Shown: FunctionComponent<Props> = (props) => {
+    load()
+    const known = state.value
+    if (known === null) {
+      return (
+        <section class="panel">
+          <Skeleton what={what} tall />
+        </section>
+      )
+    }
+    // Another version of the service has files of other names: the page itself must be loaded again.
+    if (known instanceof Error) return <Failure error={known} onRetry={() => location.reload()} />
+    return <known.Content {...props} />
+  }
+  return Object.assign(Shown, { load })
+}
