@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PAGE_INFO } from '../src/api/openapi/openapi.ts'
 import { exportPath, streamPath } from '../src/api/paths.ts'
 import type { Parameter } from '../src/api/questions/parameters.ts'
 import type { JsonSchema, Question } from '../src/api/questions/question.ts'
@@ -15,10 +16,8 @@ import {
   type StoredField,
   type ValueForm,
 } from '../src/resources/field.ts'
-import { fundingEstimate } from '../src/resources/funding-estimates.ts'
-import { marketData } from '../src/resources/market-data/description.ts'
 import type { FilterName, Resource } from '../src/resources/resource.ts'
-import { LISTS, RESOURCES } from '../src/resources/resources.ts'
+import { LISTS, NODE_PARTS, RESOURCES } from '../src/resources/resources.ts'
 
 const ROOT = dirname(import.meta.dirname)
 
@@ -56,8 +55,9 @@ const FILTERS: Record<FilterName, FilterText> = {
 /** The client's file of types and paths, as it is to be. */
 export function clientTypes(): string {
   const types = new Map<string, string>()
-  for (const { nodeName, meaning, fields } of [...RESOURCES, fundingEstimate, marketData, ...OTHERS])
+  for (const { nodeName, meaning, fields } of [...RESOURCES, ...NODE_PARTS, ...OTHERS])
     addObject(types, nodeName, meaning, fields)
+  schemaType(types, { ...PAGE_INFO, title: 'PageInfo' })
   const reports = QUESTIONS.flatMap((question) => reportOf(types, question))
   const parts = [
     HEAD,
@@ -193,7 +193,7 @@ function schemaText(types: Map<string, string>, schema: JsonSchema): string {
   const lines = Object.entries(schema.properties).map(([name, property]) => {
     const meaning = property.description === undefined ? '' : comment(property.description)
     const isOptional = schema.required?.includes(name) === false
-    return `${meaning}${name}${isOptional ? '?' : ''}: ${schemaType(types, property)}`
+    return `${meaning}'${name}'${isOptional ? '?' : ''}: ${schemaType(types, property)}`
   })
   return `{\n${lines.join('\n')}\n}`
 }
@@ -214,7 +214,7 @@ function addObject(
     const ifNull = 'ifNull' in field ? field.ifNull : undefined
     const type = `${typeOf(types, field)}${ifNull === 'null' ? ' | null' : ''}`
     const text = note === undefined ? field.meaning : `${field.meaning} ${note}`
-    return `${comment(text)}${field.name}${ifNull === 'left out' ? '?' : ''}: ${type}`
+    return `${comment(text)}'${field.name}'${ifNull === 'left out' ? '?' : ''}: ${type}`
   })
   types.set(typeName, `${comment(meaning)}export type ${typeName} = {\n${lines.join('\n')}\n}\n`)
 }

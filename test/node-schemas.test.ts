@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { NODE_SCHEMAS } from '../src/api/openapi/node-schemas.ts'
-import { fundingEstimate } from '../src/resources/funding-estimates.ts'
-import { marketData } from '../src/resources/market-data/description.ts'
-import { LISTS } from '../src/resources/resources.ts'
+import { LISTS, NODE_PARTS } from '../src/resources/resources.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: false })
@@ -23,7 +21,7 @@ describe('The schema of a node', () => {
   test('is there for every list and the estimate, with a meaning for every field', () => {
     assert.deepEqual(
       Object.keys(NODE_SCHEMAS),
-      [...LISTS, fundingEstimate, marketData].map(({ nodeName }) => nodeName),
+      [...LISTS, ...NODE_PARTS].map(({ nodeName }) => nodeName),
     )
     for (const [name, schema] of Object.entries(NODE_SCHEMAS)) {
       const fields = [...fieldsWithin(schema, name)]

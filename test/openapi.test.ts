@@ -331,6 +331,8 @@ for (const kind of ANY_STORE_KIND) {
             const allowed = validate(value)
             // That a cursor is one of ours, a pattern cannot say.
             if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue
+            // Nor that a range has too many buckets.
+            if (allowed && path === '/api/v2/funding-rates' && /^dateRange/.test(parameter.name)) continue
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`

@@ -1,7 +1,7 @@
 export { createLyraClient, type LyraClient, type Rows } from './client.ts'
 export type { ConnectionOptions } from './connection.ts'
 export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'
-export type { Page, PageInfo, PageRow, WalkOptions } from './pages.ts'
+export type { Page, PageRow, WalkOptions } from './pages.ts'
 export type * from './requests.ts'
 export type * from './resources.ts'
 export type * from './service.ts'

@@ -1,17 +1,9 @@
 import type { Connection } from './connection.ts'
 import { type PageOptions, pageTarget } from './requests.ts'
-import type { Filters, ListName, Nodes } from './resources.ts'
+import type { Filters, ListName, Nodes, PageInfo } from './resources.ts'
 
 /** A row with the cursor of its place in the order. */
 export type PageRow<Node> = { node: Node; cursor: string }
-
-export type PageInfo = {
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-  /** Cursors of the first row and the last; empty on an empty page. */
-  startCursor: string
-  endCursor: string
-}
 
 /** A page, of one snapshot. */
 export type Page<Node> = {

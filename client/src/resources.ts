@@ -243,6 +243,16 @@ export type MarketData = {
   tradingMode: TradingMode
 }
 
+/** Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 places. Null unless the store holds the periods of the whole window. */
+export type RateAverages = {
+  /** Over the last 24 hours. */
+  '24h': string | null
+  /** Over the last 7 days. */
+  '7d': string | null
+  /** Over the last 30 days. */
+  '30d': string | null
+}
+
 /** A market that any row names: the nodes of the other operations, null where there is none. */
 export type MarketSummary = {
   /** The market. */
@@ -261,8 +271,19 @@ export type MarketSummary = {
   lastInternalPoint: FundingPeriodDataPoint | null
   /** Its latest market data; null if the store holds none. The state and mode of `instrument` are older. */
   marketData: MarketData | null
+  /** Its average funding rates per 8 hours. */
+  averages: RateAverages
   /** How many liquidity providers it has. Digits. */
   providers: string
+}
+
+export type PageInfo = {
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+  /** Cursor of the first edge; empty on an empty page. */
+  startCursor: string
+  /** Cursor of the last edge; empty on an empty page. */
+  endCursor: string
 }
 
 export type BlockRange = {
@@ -395,6 +416,52 @@ export type FundingPaymentsOptions = {
   first?: number | undefined
   /** The size of the position in whole units; negative for a short one. */
   units?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** Sums of funding rates of the markets, by day or by 8 hours. */
+export type FundingRates = {
+  edges: {
+    node: {
+      /** The market. */
+      marketId: string
+      interval: '8h' | '1d'
+      /** Those in which periods with a payment ended, in the order of time. */
+      buckets: {
+        /** Where the bucket begins, Unix nanoseconds: a multiple of its length. */
+        start: string
+        /** Paid periods that ended in it. */
+        count: number
+        /** Sum of their funding rates. */
+        sumOfRates: string
+      }[]
+    }
+    /** Opaque; for pagination.after and pagination.before. */
+    cursor: string
+  }[]
+  pageInfo: PageInfo
+}
+
+/** The options of `fundingRates`. */
+export type FundingRatesOptions = {
+  /** Periods that ended before this time, Unix nanoseconds; by default up to the last block. */
+  to?: Time | undefined
+  /** Periods that ended at this time or after it, Unix nanoseconds; by default 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets. */
+  from?: Time | undefined
+  /** The length of a bucket. */
+  interval?: '8h' | '1d' | undefined
+  /** Rows of this market. */
+  marketId?: string | undefined
+  /** Paging forward: the cursor of the last row of the page before. Not together with `pagination.before`. */
+  after?: string | undefined
+  /** Paging backward: the cursor of the first row of the page that follows. Ignored beside `pagination.first`. */
+  before?: string | undefined
+  /** Number of rows that sort after the row of `pagination.after`, or from the start on. */
+  first?: number | undefined
+  /** Number of rows that sort before the row of `pagination.before`, or up to the end. Passed over beside `pagination.first`. */
+  last?: number | undefined
+  /** Whether the newest rows come first. `1`, `t`, `0`, `f` and the like are taken, too. */
+  newestFirst?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -652,6 +719,8 @@ export type Reports = {
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
   /** Get what a position received or paid on a market over a range of times. */
   fundingPayments(marketId: string, options?: FundingPaymentsOptions): Promise<FundingPayments>
+  /** Sums of funding rates of the markets, by day or by 8 hours. */
+  fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
   /** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
   /** When a market was in auction. */
@@ -670,6 +739,20 @@ export const REPORTS: Record<keyof Reports, { path: string; options: Readonly<Re
       after: 'after',
       first: 'first',
       units: 'units',
+    },
+  },
+  fundingRates: {
+    path: '/api/v2/funding-rates',
+    options: {
+      to: 'dateRange.endTimestamp',
+      from: 'dateRange.startTimestamp',
+      interval: 'interval',
+      marketId: 'marketId',
+      after: 'pagination.after',
+      before: 'pagination.before',
+      first: 'pagination.first',
+      last: 'pagination.last',
+      newestFirst: 'pagination.newestFirst',
     },
   },
   series: {

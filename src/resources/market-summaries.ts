@@ -3,6 +3,7 @@ import { fundingPeriodDataPoints } from './funding-period-data-points/descriptio
 import { fundingPeriods } from './funding-periods/description.ts'
 import { instruments } from './instruments/description.ts'
 import { marketData } from './market-data/description.ts'
+import { rateAverages } from './rate-averages.ts'
 import { defineResource, type KeyColumn } from './resource.ts'
 import { textCursor } from './text-cursor.ts'
 
@@ -37,6 +38,7 @@ export const marketSummaries = defineResource({
       { name: 'last_external_point', type: 'json' },
       { name: 'last_internal_point', type: 'json' },
       { name: 'market_data', type: 'json' },
+      { name: 'averages', type: 'json' },
       { name: 'providers', type: 'int64' },
     ],
     arrivals: 'all rows',
@@ -92,6 +94,12 @@ export const marketSummaries = defineResource({
       column: 'market_data',
       form: { nodeOf: marketData.nodeName },
       ifNull: 'null',
+    },
+    {
+      name: 'averages',
+      meaning: 'Its average funding rates per 8 hours.',
+      column: 'averages',
+      form: { nodeOf: rateAverages.nodeName },
     },
     {
       name: 'providers',

@@ -1,11 +1,17 @@
+import { fundingEstimate } from './funding-estimates.ts'
 import { KEPT } from './kept.ts'
+import { marketData } from './market-data/description.ts'
 import { marketSummaries } from './market-summaries.ts'
+import { rateAverages } from './rate-averages.ts'
 import type { Resource, ResourceName } from './resource.ts'
 
 /** Everything that is served, by name. */
 export const RESOURCES: readonly Resource[] = KEPT.flatMap(({ resource }) => resource ?? []).sort((a, b) =>
   a.name < b.name ? -1 : 1,
 )
+
+/** The nodes that others are made of, which have no list of their own. */
+export const NODE_PARTS = [fundingEstimate, marketData, rateAverages]
 
 /** Everything that has pages: the resources, and the lists that are made of their nodes. */
 export const LISTS: readonly Resource[] = [...RESOURCES, marketSummaries]

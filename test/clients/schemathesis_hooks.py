@@ -18,6 +18,7 @@ RULES = re.compile(
     # Series: one of the two, and no more buckets than there may be.
     "|allowed is one of the two"
     "|allowed is one of which the range touches at most"
+    "|the range touches more than 400 buckets"
     # Digits beyond 64 bits.
     r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ is "[+-]?[0-9]{19,}'
 )

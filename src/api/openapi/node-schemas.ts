@@ -1,7 +1,5 @@
 import { type Field, isNodeOf, isObject, isStored, namesOf, type StoredField } from '../../resources/field.ts'
-import { fundingEstimate } from '../../resources/funding-estimates.ts'
-import { marketData } from '../../resources/market-data/description.ts'
-import { LISTS } from '../../resources/resources.ts'
+import { LISTS, NODE_PARTS } from '../../resources/resources.ts'
 import type { JsonSchema } from '../questions/question.ts'
 
 const TEXT = { type: 'string' }
@@ -45,7 +43,7 @@ export const closedObject = (properties: Record<string, JsonSchema>, optional: r
 
 /** JSON schemas of nodes, by the name of the node's type. */
 export const NODE_SCHEMAS: Readonly<Record<string, object>> = Object.fromEntries(
-  [...LISTS, fundingEstimate, marketData].map(({ nodeName, meaning, fields }) => [
+  [...LISTS, ...NODE_PARTS].map(({ nodeName, meaning, fields }) => [
     nodeName,
     { ...objectSchema(fields), description: meaning },
   ]),

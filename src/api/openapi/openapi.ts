@@ -51,7 +51,7 @@ export function openApiDocument(version: string): object {
   }
 }
 
-const PAGE_INFO = closedObject({
+export const PAGE_INFO = closedObject({
   hasNextPage: { type: 'boolean' },
   hasPreviousPage: { type: 'boolean' },
   startCursor: { type: 'string', description: 'Cursor of the first edge; empty on an empty page.' },

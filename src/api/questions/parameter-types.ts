@@ -32,6 +32,13 @@ const EXPORT_FORMATS = ['ndjson', 'csv']
 const MAX_BUCKETS = 2_000n
 export const DEFAULT_BUCKETS = 500n
 
+/** The intervals of funding rates, and how long the range of one is where the request says nothing, in nanoseconds. */
+const DAY = 86_400_000_000_000n
+export const RATE_INTERVALS: ReadonlyMap<string, bigint> = new Map([
+  ['8h', 7n * DAY],
+  ['1d', 30n * DAY],
+])
+
 /** What a parameter's value is once it is read. */
 export type ParameterValue = string | bigint | boolean
 
@@ -116,6 +123,7 @@ export const PARAMETER_TYPES = {
     // Programs and forms make it true or false; the other spellings are those that the reference takes.
     schema: { type: 'boolean', default: true },
   },
+  rateInterval: oneOf(new Map([...RATE_INTERVALS.keys()].map((name) => [name, name])), '1d'),
   source: oneOf(SOURCE_NUMBERS, SOURCES[0]),
   exportFormat: {
     parse: (text) => EXPORT_FORMATS.find((name) => name === text),

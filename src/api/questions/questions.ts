@@ -3,6 +3,7 @@ import { auctionsQuestion } from './auctions.ts'
 import { coverageQuestion } from './coverage.ts'
 import { fundingEstimateQuestion } from './funding-estimate.ts'
 import { fundingPaymentsQuestion } from './funding-payments.ts'
+import { fundingRatesQuestion } from './funding-rates.ts'
 import { marketSummariesQuestion } from './market-summaries.ts'
 import { pageQuestion } from './page.ts'
 import type { Question } from './question.ts'
@@ -15,6 +16,7 @@ export const QUESTIONS: readonly Question[] = [
   coverageQuestion,
   fundingEstimateQuestion,
   fundingPaymentsQuestion,
+  fundingRatesQuestion,
   seriesQuestion,
   auctionsQuestion,
 ]

@@ -11,6 +11,7 @@ import {
 } from '../../funding/decimal.ts'
 import type { StoreVersion } from '../changes.ts'
 import type { Position, Reading } from '../pages/page.ts'
+import { readEndedPeriods } from './ended-periods.ts'
 import { readFreshness } from './freshness.ts'
 
 export type FundingPaymentsQuery = {
@@ -47,18 +48,8 @@ export type FundingPayments = {
   more: boolean
 }
 
-/** Periods that are read at a time. */
-const CHUNK_ROWS = 5_000
-
 /** Missing periods that are named, at most. */
 const MAX_MISSING = 1_000
-
-/** Periods that have ended, newest first: a period ends after it starts. */
-const READ_ENDED = `
-  select cast(start_timestamp as text), cast(seq as text), cast(end_timestamp as text), funding_payment, funding_rate
-  from funding_periods
-  where market_id = $1 and (start_timestamp, seq) < ($2, $3) and end_timestamp >= $4 and end_timestamp <= $5
-  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit ${CHUNK_ROWS}`
 
 /** The latest period that does not follow one that is stored with an end. */
 const READ_COMPLETE_FROM = `
@@ -83,33 +74,21 @@ export function* readFundingPayments(query: FundingPaymentsQuery): Reading<Fundi
   let [firstEnd, lastEnd]: [bigint | null, bigint | null] = [null, null]
   let more = false
   const [from, upTo] = [query.start ?? MIN_INT64, query.end === null ? MAX_INT64 : query.end - 1n]
-  let [lastStart, lastSeq] = [MAX_INT64, MAX_INT64]
-  while (from <= upTo) {
-    const rows = yield {
-      text: READ_ENDED,
-      values: [marketId, lastStart, lastSeq, from, upTo],
-    }
-    for (const [startText, seqText, endText, paymentText, rateText] of rows) {
-      const [start, seq, end] = [BigInt(startText!), BigInt(seqText!), BigInt(endText!)]
-      ;[lastStart, lastSeq] = [start, seq]
-      missing.add(seq)
-      const payment = paymentText === null ? null : parseDecimal(String(paymentText))
-      // A period of no length has an end but no payment.
-      if (payment === null) continue
-      const rate = parseDecimal(String(rateText ?? '0')) ?? ZERO
-      const amount = multiply(multiply(payment, units), MINUS_ONE)
-      total = add(total, amount)
-      sumOfRates = add(sumOfRates, rate)
-      count++
-      firstEnd = end
-      lastEnd ??= end
-      const isAsked = after === null || start < after.start || (start === after.start && seq < after.seq)
-      if (!isAsked) continue
-      if (payments.length === limit) more = true
-      else payments.push({ start, seq, end, fundingRate: textOfDecimal(rate), amount: textOfDecimal(amount) })
-    }
-    if (rows.length < CHUNK_ROWS) break
-  }
+  yield* readEndedPeriods(marketId, from, upTo, ({ start, seq, end, paid }) => {
+    missing.add(seq)
+    if (paid === null) return
+    const amount = multiply(multiply(paid.payment, units), MINUS_ONE)
+    total = add(total, amount)
+    sumOfRates = add(sumOfRates, paid.rate)
+    count++
+    firstEnd = end
+    lastEnd ??= end
+    const isAsked = after === null || start < after.start || (start === after.start && seq < after.seq)
+    if (!isAsked) return
+    if (payments.length === limit) more = true
+    else
+      payments.push({ start, seq, end, fundingRate: textOfDecimal(paid.rate), amount: textOfDecimal(amount) })
+  })
   return {
     ...{ position, version, count, firstEnd, lastEnd, payments, more },
     total: textOfDecimal(total),

@@ -52,6 +52,11 @@ export function latestPeriods(rows: readonly Row[]): Map<string, LatestPeriods> 
   return markets
 }
 
+/** What identifies a period of a market, of a row of {@link LatestPeriods}. */
+export function keyOfPeriod(row: Row): { start: bigint; seq: bigint } {
+  return { start: BigInt(row[START_COLUMN]!), seq: BigInt(row[SEQ_COLUMN]!) }
+}
+
 /** The node of a market's data: mark price in the market's decimals, open interest in its position decimals. */
 export function marketDataNode([, timestamp, markPrice, openInterest, state, mode]: Row): object {
   return {

@@ -9,6 +9,8 @@ import type { Freshness, Page, PageQuery, Reading } from '../pages/page.ts'
 import { columnList, pageStatement } from '../pages/scan-sql.ts'
 import { readFreshness } from './freshness.ts'
 import { estimateNode, latestPeriods, marketDataNode, READ_MARKET_DATA, READ_PERIODS } from './market-data.ts'
+import { readMarketPage } from './market-pages.ts'
+import { type RateAverages, readRateAverages } from './rate-averages.ts'
 
 const POINT_COLUMNS = fundingPeriodDataPoints.storage.columns.map(({ name }) => name).join(', ')
 
@@ -41,8 +43,12 @@ const PARTS = new Set<ResourceName>(
 /** Rows that are kept, at most: the summary of a market takes about 2 kB. */
 const MAX_KEPT = 10_000
 
-/** The summaries of markets as of a commit. */
-type Kept = { version: StoreVersion; rows: ReadonlyMap<string, Row> }
+/** The summaries of markets as of a commit, and the averages in them, by market. */
+type Kept = {
+  version: StoreVersion
+  rows: ReadonlyMap<string, Row>
+  averages: ReadonlyMap<string, RateAverages>
+}
 
 /** Reads pages of market summaries. Summaries are kept: a page costs what has changed since the one before it. */
 export class MarketSummaries {
@@ -55,54 +61,38 @@ export class MarketSummaries {
     const { position, version } = state
     const none = { rows: [], edges: null, more: false, hasRowsAtOrBefore: false, position, version }
     if (position === null) return none
-    const ids = yield* marketsOf(query)
-    const shown = ids.slice(0, query.limit)
-    const hasRowsAtOrBefore = yield* isAnyAtOrBefore(query)
-    const rows = unchangedRows(kept, state)
-    const runs = staleRuns(shown, rows)
-    if (runs.length > 0) yield* readRows(runs, rows)
-    const page = shown.map((marketId) => rows.get(marketId)!)
+    const { ids, more, hasRowsAtOrBefore } = yield* readMarketPage(query)
+    const { rows, averages } = unchangedParts(kept, state, BigInt(position.timestamp))
+    const runs = staleRuns(ids, rows)
+    if (runs.length > 0) yield* readRows(runs, rows, averages, BigInt(position.timestamp))
+    const page = ids.map((marketId) => rows.get(marketId)!)
     // A reading of an older snapshot may end after one of a newer one.
-    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, rows }
-    return { ...none, rows: page, more: ids.length > shown.length, hasRowsAtOrBefore }
+    if (this.#kept === kept && rows.size <= MAX_KEPT) this.#kept = { version, rows, averages }
+    return { ...none, rows: page, more, hasRowsAtOrBefore }
   }
 }
 
-/** The rows that still hold, in a map of their own. */
-function unchangedRows(kept: Kept | null, { changed }: Freshness): Map<string, Row> {
-  if (kept === null || changed === null) return new Map()
-  const rows = new Map(kept.rows)
+/** The rows and averages that still hold, in maps of their own. */
+function unchangedParts(
+  kept: Kept | null,
+  { changed }: Freshness,
+  at: bigint,
+): { rows: Map<string, Row>; averages: Map<string, RateAverages> } {
+  const none = { rows: new Map(), averages: new Map() }
+  if (kept === null || changed === null) return none
+  const [rows, averages] = [new Map(kept.rows), new Map(kept.averages)]
   for (const { resource, scope } of changed) {
     if (!PARTS.has(resource)) continue
-    if (scope === null) return new Map()
+    if (scope === null) return none
     rows.delete(scope)
+    if (resource === fundingPeriods.name) averages.delete(scope)
   }
-  return rows
-}
-
-/** The markets of a page in the direction of reading, and one more if more follow. */
-function* marketsOf({ selection: { marketId }, descending, cursor, limit }: PageQuery): Reading<string[]> {
-  // A cursor is of the one market that is asked for: nothing follows it.
-  if (marketId !== undefined && cursor !== null) return []
-  const start = marketId ?? (cursor?.[0] as string | undefined)
-  const operator = marketId !== undefined ? '=' : descending ? '<' : '>'
-  const rows: Row[] = yield {
-    text: `select market_id from markets ${start === undefined ? '' : `where market_id ${operator} $2`}
-      order by market_id ${descending ? 'desc' : 'asc'} limit $1`,
-    values: [BigInt(limit + 1), ...(start === undefined ? [] : [start])],
+  for (const [marketId, { until }] of averages) {
+    if (until > at) continue
+    averages.delete(marketId)
+    rows.delete(marketId)
   }
-  return rows.map(([id]) => String(id))
-}
-
-/** Whether a market stands at or before the cursor, in the direction of reading. */
-function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Reading<boolean> {
-  if (cursor === null) return false
-  const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='
-  const rows: Row[] = yield {
-    text: `select 1 from markets where market_id ${operator} $1 limit 1`,
-    values: [cursor[0] as string],
-  }
-  return rows.length > 0
+  return { rows, averages }
 }
 
 /** Markets that follow each other in the order of their ids. */
@@ -124,7 +114,12 @@ function staleRuns(ids: readonly string[], rows: ReadonlyMap<string, Row>): Run[
 }
 
 /** Adds the rows of the markets of some runs, which are all there are between the first and the last of a run. */
-function* readRows(runs: readonly Run[], rows: Map<string, Row>): Reading<void> {
+function* readRows(
+  runs: readonly Run[],
+  rows: Map<string, Row>,
+  averages: Map<string, RateAverages>,
+  at: bigint,
+): Reading<void> {
   const ends = runs.map((run) => [run[0], run.at(-1)!].sort() as [string, string])
   const ids = runs.flat().map((id): [string] => [id])
   const byMarket = (found: Row[]) =>
@@ -152,12 +147,15 @@ function* readRows(runs: readonly Run[], rows: Map<string, Row>): Reading<void> 
       return row === undefined ? null : fundingPeriodDataPoints.node(row.slice(1), { marketId })
     }
     const dataRow = data.get(marketId)
+    const average = averages.get(marketId) ?? (yield* readRateAverages(marketId, running, at))
+    averages.set(marketId, average)
     rows.set(marketId, [
       marketId,
       instrument === undefined ? null : instruments.node(instrument, {}),
       ...[periodNode(running), periodNode(paid), jsonOrNull(estimateNode(dataRow, running))],
       ...[pointNode(1), pointNode(2)],
       jsonOrNull(dataRow === undefined ? null : marketDataNode(dataRow)),
+      JSON.stringify(average.node),
       providers.get(marketId) ?? '0',
     ])
   }

@@ -1,0 +1,104 @@
+import { INTERVALS } from '../../domain/intervals.ts'
+import { marketSummaries } from '../../resources/market-summaries.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { textCursor } from '../../resources/text-cursor.ts'
+import {
+  type FundingRatesQuery,
+  MAX_RATE_BUCKETS,
+  readFundingRates,
+} from '../../store/readings/funding-rates.ts'
+import { closedObject, valueSchema } from '../openapi/node-schemas.ts'
+import { pageBody } from './page-body.ts'
+import { pageRequest } from './page-request.ts'
+import { PARAMETER_TYPES, RATE_INTERVALS } from './parameter-types.ts'
+import { dateRangeOf, dateRangeParameters, parametersOf } from './parameters.ts'
+import { madeOf, type Question } from './question.ts'
+
+/** The markets in pages: those of their summaries, with cursors of their own, and rows of a market and its node. */
+const LIST: Resource = {
+  ...marketSummaries,
+  name: 'fundingRates',
+  cursor: textCursor('r', marketSummaries.key),
+  node: ([, node]) => String(node),
+}
+
+const BODY = closedObject({
+  fundingRates: closedObject({
+    edges: {
+      type: 'array',
+      items: closedObject({
+        node: closedObject({
+          marketId: valueSchema('marketId', 'The market.'),
+          interval: PARAMETER_TYPES.rateInterval.schema,
+          buckets: {
+            type: 'array',
+            description: 'Those in which periods with a payment ended, in the order of time.',
+            items: closedObject({
+              start: valueSchema(
+                'time',
+                'Where the bucket begins, Unix nanoseconds: a multiple of its length.',
+              ),
+              count: { type: 'integer', description: 'Paid periods that ended in it.' },
+              sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
+            }),
+          },
+        }),
+        cursor: { type: 'string', description: 'Opaque; for pagination.after and pagination.before.' },
+      }),
+    },
+    pageInfo: { $ref: '#/components/schemas/PageInfo' },
+  }),
+})
+
+/** What is asked: a {@link FundingRatesQuery} without the resource of its page, which cannot be sent between threads. */
+type Asked = Omit<FundingRatesQuery, 'page'> & {
+  page: Omit<FundingRatesQuery['page'], 'resource'>
+  backward: boolean
+}
+
+/** Funding rates of all markets over time, to be compared. */
+export const fundingRatesQuestion: Question<Asked> = {
+  path: '/api/v2/funding-rates',
+  parameters: [
+    ...parametersOf(LIST),
+    ...dateRangeParameters(
+      'Periods that ended at this time or after it, Unix nanoseconds; by default 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets.',
+      'Periods that ended before this time, Unix nanoseconds; by default up to the last block.',
+    ),
+    { name: 'interval', type: PARAMETER_TYPES.rateInterval, description: 'The length of a bucket.' },
+  ].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  check: (values, pathId) => {
+    const { query, backward } = pageRequest(LIST, pathId, values)
+    const { resource: _, ...page } = query
+    const name = (values.get('interval') as string | undefined) ?? '1d'
+    return {
+      ...{ page, backward, ...dateRangeOf(values) },
+      interval: INTERVALS.find((interval) => interval.name === name)!,
+      usualLength: RATE_INTERVALS.get(name)!,
+    }
+  },
+  make: async (asked, { reader }) => {
+    const { page, backward, interval } = asked
+    const found = await reader.read(() => readFundingRates({ ...asked, page: { ...page, resource: LIST } }))
+    if (found === null) return null
+    const { position, version, markets, isTooLong } = found
+    if (isTooLong) {
+      const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}, allowed are ${MAX_RATE_BUCKETS}: ask for a shorter range, or a longer interval`
+      return { ...madeOf({}, position, null), refusal }
+    }
+    const rows = markets.map(({ marketId, buckets }) => {
+      const shown = buckets.map(({ start, ...sums }) => ({ start: start.toString(), ...sums }))
+      return [marketId, JSON.stringify({ marketId, interval: interval.name, buckets: shown })]
+    })
+    const request = { query: { ...page, resource: LIST }, backward }
+    return madeOf(pageBody(request, { ...found, rows, edges: null }), position, version)
+  },
+  lane: () => 'report',
+  keptUntil: () => 'the next commit',
+  marketOf: ({ page }) => page.selection.marketId,
+  description: {
+    operationId: 'getFundingRates',
+    summary: 'Sums of funding rates of the markets, by day or by 8 hours',
+    body: BODY,
+  },
+}

@@ -1,0 +1,24 @@
+import type { Field } from './field.ts'
+
+const DAY = 86_400_000_000_000n
+
+/** The windows that rates are averaged over: their names, and lengths in nanoseconds. */
+export const AVERAGE_WINDOWS: readonly { name: string; length: bigint }[] = [
+  { name: '24h', length: DAY },
+  { name: '7d', length: 7n * DAY },
+  { name: '30d', length: 30n * DAY },
+]
+
+/** Average funding rates of a market. */
+export const rateAverages: { nodeName: string; meaning: string; fields: readonly Field[] } = {
+  nodeName: 'RateAverages',
+  meaning:
+    'Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 places. Null unless the store holds the periods of the whole window.',
+  fields: AVERAGE_WINDOWS.map(({ name }) => ({
+    name,
+    meaning: `Over the last ${name.replace('h', ' hours').replace('d', ' days')}.`,
+    column: name,
+    form: 'text',
+    ifNull: 'null',
+  })),
+}

@@ -1,0 +1,47 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { type Decimal, parseDecimal, ZERO } from '../../funding/decimal.ts'
+import type { Reading } from '../pages/page.ts'
+
+/** A period that has ended; times are Unix nanoseconds. */
+export type EndedPeriod = {
+  start: bigint
+  seq: bigint
+  end: bigint
+  /** Null for a period of no length, which has an end but neither a payment nor a rate. */
+  paid: { payment: Decimal; rate: Decimal } | null
+}
+
+/** Periods that are read at a time. */
+const CHUNK_ROWS = 5_000
+
+/** The periods of a market follow each other: the first that can have ended at `from` is the last that began before it. */
+const READ_ENDED = `
+  select cast(start_timestamp as text), cast(seq as text), cast(end_timestamp as text), funding_payment, funding_rate
+  from funding_periods
+  where market_id = $1 and (start_timestamp, seq) < ($2, $3) and end_timestamp >= $4 and end_timestamp <= $5
+    and start_timestamp >= coalesce(
+      (select max(start_timestamp) from funding_periods where market_id = $1 and start_timestamp < $4), $4)
+  order by funding_periods.start_timestamp desc, funding_periods.seq desc limit ${CHUNK_ROWS}`
+
+/** Visits the periods of a market that ended between two times, both included, newest first. */
+export function* readEndedPeriods(
+  marketId: string,
+  from: bigint,
+  upTo: bigint,
+  visit: (period: EndedPeriod) => void,
+): Reading<void> {
+  let [lastStart, lastSeq] = [upTo, MAX_INT64]
+  while (from <= upTo) {
+    const rows = yield { text: READ_ENDED, values: [marketId, lastStart, lastSeq, from, upTo] }
+    for (const [start, seq, end, payment, rate] of rows) {
+      ;[lastStart, lastSeq] = [BigInt(start!), BigInt(seq!)]
+      visit({ start: lastStart, seq: lastSeq, end: BigInt(end!), paid: paidOf(payment, rate) })
+    }
+    if (rows.length < CHUNK_ROWS) break
+  }
+}
+
+function paidOf(payment: unknown, rate: unknown): EndedPeriod['paid'] {
+  const amount = payment === null ? null : parseDecimal(String(payment))
+  return amount === null ? null : { payment: amount, rate: parseDecimal(String(rate ?? '0')) ?? ZERO }
+}

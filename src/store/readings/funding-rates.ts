@@ -1,0 +1,76 @@
+import { MAX_INT64, MIN_INT64 } from '../../domain/integers.ts'
+import type { Interval } from '../../domain/intervals.ts'
+import { indexAt } from '../../domain/series.ts'
+import { add, type Decimal, textOfDecimal, ZERO } from '../../funding/decimal.ts'
+import type { StoreVersion } from '../changes.ts'
+import type { PageQuery, Position, Reading } from '../pages/page.ts'
+import { readEndedPeriods } from './ended-periods.ts'
+import { readFreshness } from './freshness.ts'
+import { type MarketPage, readMarketPage } from './market-pages.ts'
+
+export type FundingRatesQuery = {
+  /** The page of markets. */
+  page: PageQuery
+  interval: Interval
+  /** The range of ends without both limits is so long, in nanoseconds, and ends with the last block. */
+  usualLength: bigint
+  /** On the ends of periods: start (inclusive) and end (exclusive), Unix nanoseconds; null if the request leaves it open. */
+  start: bigint | null
+  end: bigint | null
+}
+
+/** Paid periods that ended within a bucket, which starts at a whole multiple of its length, Unix nanoseconds. */
+export type RateBucket = { start: bigint; count: number; sumOfRates: string }
+
+/** A page of markets with their rates, in the direction of reading. */
+export type FundingRates = Omit<MarketPage, 'ids'> & {
+  position: Position
+  version: StoreVersion
+  markets: { marketId: string; buckets: RateBucket[] }[]
+  /** Whether the range has too many buckets: nothing is read. */
+  isTooLong: boolean
+}
+
+/** Buckets of a market, at most. */
+export const MAX_RATE_BUCKETS = 400
+
+/** After so many buckets a page ends, whatever its size. */
+const MAX_PAGE_BUCKETS = 40_000
+
+/** Sums of funding rates by market and bucket. Null in an empty store. */
+export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRates | null> {
+  const { position, version } = yield* readFreshness(null)
+  if (position === null) return null
+  const { nanoseconds: length } = query.interval
+  const end = query.end ?? BigInt(position.timestamp) + 1n
+  const start = query.start ?? end - query.usualLength
+  const first = indexAt(start, length)
+  const last = indexAt(end - 1n, length)
+  const none = { position, version, markets: [], more: false, hasRowsAtOrBefore: false, isTooLong: true }
+  if (last - first >= BigInt(MAX_RATE_BUCKETS)) return none
+  const { ids, ...page } = yield* readMarketPage(query.page)
+  const markets: FundingRates['markets'] = []
+  let found = 0
+  for (const marketId of ids) {
+    if (found >= MAX_PAGE_BUCKETS) return { ...none, ...page, markets, more: true, isTooLong: false }
+    const buckets =
+      start < end ? yield* readBuckets(marketId, first * length, (last + 1n) * length, length) : []
+    markets.push({ marketId, buckets })
+    found += buckets.length
+  }
+  return { ...none, ...page, markets, isTooLong: false }
+}
+
+function* readBuckets(marketId: string, from: bigint, to: bigint, length: bigint): Reading<RateBucket[]> {
+  const sums = new Map<bigint, { count: number; sum: Decimal }>()
+  const [lower, upper] = [from < MIN_INT64 ? MIN_INT64 : from, to > MAX_INT64 ? MAX_INT64 : to - 1n]
+  yield* readEndedPeriods(marketId, lower, upper, ({ end, paid }) => {
+    if (paid === null) return
+    const start = indexAt(end, length) * length
+    const known = sums.get(start) ?? { count: 0, sum: ZERO }
+    sums.set(start, { count: known.count + 1, sum: add(known.sum, paid.rate) })
+  })
+  return [...sums]
+    .map(([start, { count, sum }]) => ({ start, count, sumOfRates: textOfDecimal(sum) }))
+    .sort((a, b) => (a.start < b.start ? -1 : 1))
+}

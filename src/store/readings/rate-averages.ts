@@ -1,0 +1,51 @@
+import { MAX_INT64 } from '../../domain/integers.ts'
+import { add, type Decimal, divide, ofInteger, textOfDecimal, ZERO } from '../../funding/decimal.ts'
+import { AVERAGE_WINDOWS } from '../../resources/rate-averages.ts'
+import type { Row } from '../../resources/resource.ts'
+import type { Reading } from '../pages/page.ts'
+import { readEndedPeriods } from './ended-periods.ts'
+import { keyOfPeriod } from './market-data.ts'
+
+/** The average rates of a market at a time. */
+export type RateAverages = {
+  node: Record<string, string | null>
+  /** The time of a block, Unix nanoseconds, from which on they are others, although no period has changed. */
+  until: bigint
+}
+
+const LONGEST = AVERAGE_WINDOWS.at(-1)!.length
+const EIGHT_HOURS = 28_800_000_000_000n
+
+/**
+ * The average rates of a market over the windows that end at a time: a period counts in a window if it ended after the
+ * window's start, and not after its end.
+ *
+ * @param running the market's period that has no end yet
+ */
+export function* readRateAverages(marketId: string, running: Row | null, at: bigint): Reading<RateAverages> {
+  const sums = AVERAGE_WINDOWS.map((): Decimal => ZERO)
+  let until = MAX_INT64
+  const changesAt = (time: bigint) => {
+    if (time > at && time < until) until = time
+  }
+  // From the latest period back to the first that is missing.
+  let earliest = running === null ? null : keyOfPeriod(running)
+  let isUnbroken = true
+  yield* readEndedPeriods(marketId, at - LONGEST + 1n, at, ({ start, seq, end, paid }) => {
+    isUnbroken &&= earliest === null || seq === earliest.seq - 1n
+    if (isUnbroken) earliest = { start, seq }
+    if (paid === null) return
+    for (const [index, { length }] of AVERAGE_WINDOWS.entries()) {
+      if (end <= at - length) continue
+      sums[index] = add(sums[index]!, paid.rate)
+      changesAt(end + length)
+    }
+  })
+  const node: RateAverages['node'] = {}
+  for (const [index, { name, length }] of AVERAGE_WINDOWS.entries()) {
+    const isHeld = earliest !== null && earliest.start <= at - length
+    node[name] = isHeld ? textOfDecimal(divide(sums[index]!, ofInteger(length / EIGHT_HOURS))) : null
+    if (earliest !== null) changesAt(earliest.start + length)
+  }
+  return { node, until }
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createLyraClient, type FundingRates, type RateAverages } from '../client/src/index.ts'
+import { getJson, send } from './fixtures/http.ts'
+import { createLiveStore, LIVE_MARKET, OTHER_MARKET, periodEvent, timeOf } from './fixtures/live-store.ts'
+import { createRandom } from './fixtures/random.ts'
+import { serve } from './fixtures/service.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+const RATES = '/api/v2/funding-rates'
+
+/** A period of a made-up market, in seconds after the first block; rates in 10^-16, null without a payment. */
+type Period = { seq: number; start: number; end: number | null; rate: bigint | null }
+
+const rateText = (rate: bigint) =>
+  `${rate < 0n ? '-' : ''}0.${(rate < 0n ? -rate : rate).toString().padStart(16, '0')}`
+
+const eventOf = (marketId: string, { seq, start, end, rate }: Period) =>
+  periodEvent({
+    ...{ marketId, seq: BigInt(seq), start: timeOf(start), end: end === null ? null : timeOf(end) },
+    ...{ fundingPayment: rate === null ? null : '1', fundingRate: rate === null ? null : rateText(rate) },
+  })
+
+/** A decimal in 10^-32. */
+function scaled(text: string): bigint {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)!
+  const value = BigInt(whole! + fraction.padEnd(32, '0'))
+  return sign === '-' ? -value : value
+}
+
+/** Periods of random lengths up to a time, some of no length, the last of them running. */
+function periodsUpTo(end: number, random: ReturnType<typeof createRandom>): Period[] {
+  const periods: Period[] = []
+  for (let at = random.integer(2 * HOUR), seq = 1; at < end; seq++) {
+    const length = random.integer(10) === 0 ? 0 : HOUR * (1 + random.integer(10))
+    const isOver = at + length <= end
+    const rate = BigInt(random.integer(2_000_000_000) - 1_000_000_000) * 1_000n
+    periods.push({
+      ...{ seq, start: at, end: isOver ? at + length : null },
+      rate: isOver && length > 0 ? rate : null,
+    })
+    at += length
+    if (!isOver) break
+  }
+  return periods
+}
+
+/** Whether the periods that are stored cover a time and all that follows. */
+const areHeldFrom = (periods: readonly Period[], from: number) =>
+  periods.some(
+    ({ start }, index) =>
+      start <= from &&
+      periods.slice(index).every(({ seq, end }, offset, rest) => {
+        const next = rest[offset + 1]
+        return next === undefined || (end !== null && next.seq === seq + 1)
+      }),
+  )
+
+function averagesOf(periods: readonly Period[], at: number): Record<string, bigint | null> {
+  const windows = [
+    ['24h', DAY],
+    ['7d', 7 * DAY],
+    ['30d', 30 * DAY],
+  ] as const
+  return Object.fromEntries(
+    windows.map(([name, length]) => {
+      if (!areHeldFrom(periods, at - length)) return [name, null]
+      const within = periods.filter(({ end }) => end !== null && end > at - length && end <= at)
+      const sum = within.reduce((total, { rate }) => total + (rate ?? 0n), 0n)
+      const parts = BigInt(length / (8 * HOUR))
+      const magnitude = ((sum < 0n ? -sum : sum) * 2n + parts) / (2n * parts)
+      return [name, (sum < 0n ? -magnitude : magnitude) * 10n ** 16n]
+    }),
+  )
+}
+
+for (const kind of STORE_KINDS) {
+  describe(`funding rates (${kind.name})`, () => {
+    test('are summed and averaged as the periods say, at every time, whatever is missing', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const base = await serve(t, store)
+      const random = createRandom(40)
+      const periods = periodsUpTo(80 * DAY, random)
+      const stored: Period[] = []
+      let height = 0
+      let found = 0
+      for (const at of [3 * HOUR, 23 * HOUR, 25 * HOUR, 7 * DAY, 8 * DAY, 31 * DAY, 45 * DAY, 80 * DAY]) {
+        const known = periods.filter(({ start }) => start <= at)
+        const events = known
+          .map((period) =>
+            period.end !== null && period.end > at ? { ...period, end: null, rate: null } : period,
+          )
+          // The store lacks a period that ended after 33 days.
+          .filter(({ start, end }) => !(start <= 33 * DAY && end !== null && end > 33 * DAY))
+        stored.splice(0, Number.POSITIVE_INFINITY, ...events)
+        height = at
+        await live.commit(height, [
+          ...events.map((period) => eventOf(LIVE_MARKET, period)),
+          eventOf(OTHER_MARKET, { seq: 1, start: 0, end: null, rate: null }),
+        ])
+        const averages = await averagesAt(base, LIVE_MARKET)
+        const expected = averagesOf(stored, at)
+        for (const [name, value] of Object.entries(averages)) {
+          assert.equal(value === null ? null : scaled(value), expected[name], `${name} at ${at}`)
+          if (value !== null && value !== '0') found++
+        }
+
+        const [from, to] = [timeOf(Math.max(0, at - 20 * DAY)), timeOf(at) + 1n]
+        for (const [name, length] of [
+          ['8h', 8 * HOUR],
+          ['1d', DAY],
+        ] as const) {
+          const query = `interval=${name}&dateRange.startTimestamp=${from}&dateRange.endTimestamp=${to}`
+          const { edges } = await ratesOf(base, query)
+          assert.deepEqual(
+            edges.map(({ node }) => [node.marketId, node.interval]),
+            [
+              [OTHER_MARKET, name],
+              [LIVE_MARKET, name],
+            ],
+          )
+          const bucketLength = BigInt(length) * 1_000_000_000n
+          const wanted = new Map<bigint, { count: number; sum: bigint }>()
+          for (const { end, rate } of stored) {
+            if (end === null || rate === null) continue
+            const start = (timeOf(end) / bucketLength) * bucketLength
+            if (start + bucketLength <= from || start >= to) continue
+            const known = wanted.get(start) ?? { count: 0, sum: 0n }
+            wanted.set(start, { count: known.count + 1, sum: known.sum + rate * 10n ** 16n })
+          }
+          assert.deepEqual(
+            edges[1]!.node.buckets.map(({ start, count, sumOfRates }) => [
+              BigInt(start),
+              count,
+              scaled(sumOfRates),
+            ]),
+            [...wanted]
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([start, { count, sum }]) => [start, count, sum]),
+            `${name} at ${at}`,
+          )
+          assert.deepEqual(edges[0]!.node.buckets, [])
+        }
+      }
+      assert.ok(found > 5, 'averages were there to be compared')
+    })
+
+    test('of a market in which nothing happens any more leave the averages in time', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const base = await serve(t, store)
+      const periods: Period[] = [1, 2, 3].map((seq) => {
+        const start = (seq - 1) * DAY
+        return {
+          seq,
+          start,
+          end: seq === 3 ? null : start + DAY,
+          rate: seq === 3 ? null : 30_000_000_000_000n,
+        }
+      })
+      await live.commit(
+        2 * DAY,
+        periods.map((period) => eventOf(LIVE_MARKET, period)),
+      )
+      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': '0.001', '7d': null, '30d': null })
+      await live.commit(3 * DAY - 1, [])
+      assert.equal((await averagesAt(base, LIVE_MARKET))['24h'], '0.001')
+      await live.commit(3 * DAY, [])
+      assert.deepEqual(await averagesAt(base, LIVE_MARKET), { '24h': '0', '7d': null, '30d': null })
+      await live.commit(8 * DAY, [])
+      assert.equal((await averagesAt(base, LIVE_MARKET))['7d'], '0.0001428571428571')
+    })
+
+    test('have a usual range, and pages of markets', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const periods = Array.from({ length: 40 * 3 }, (_, index): Period => {
+        const start = index * 8 * HOUR
+        return { seq: index + 1, start, end: start + 8 * HOUR, rate: 1n }
+      })
+      await live.commit(
+        40 * DAY,
+        [LIVE_MARKET, OTHER_MARKET].flatMap((marketId) => periods.map((period) => eventOf(marketId, period))),
+      )
+      const base = await serve(t, store)
+      const counts = async (query: string) =>
+        (await ratesOf(base, query)).edges.map(({ node }) =>
+          node.buckets.reduce((sum, { count }) => sum + count, 0),
+        )
+      // 30 days back from the last block, and what its first bucket holds before that.
+      for (const count of await counts('')) assert.ok(count >= 90 && count <= 93, `${count}`)
+      for (const count of await counts('interval=8h')) assert.ok(count >= 21 && count <= 22, `${count}`)
+      assert.deepEqual(await counts('dateRange.startTimestamp=5&dateRange.endTimestamp=5'), [0, 0])
+      assert.equal((await counts(`marketId=${LIVE_MARKET}`)).length, 1)
+      assert.deepEqual(await counts(`marketId=${'f'.repeat(64)}`), [])
+      const first = await ratesOf(base, 'pagination.first=1')
+      assert.deepEqual(
+        [first.edges.length, first.edges[0]!.node.marketId, first.pageInfo.hasNextPage],
+        [1, OTHER_MARKET, true],
+      )
+      const second = await ratesOf(base, `pagination.after=${first.pageInfo.endCursor}`)
+      assert.deepEqual(
+        [
+          second.edges.map(({ node }) => node.marketId),
+          second.pageInfo.hasNextPage,
+          second.pageInfo.hasPreviousPage,
+        ],
+        [[LIVE_MARKET], false, true],
+      )
+      const back = await ratesOf(base, `pagination.last=1&pagination.before=${second.pageInfo.startCursor}`)
+      assert.deepEqual(back.edges, first.edges)
+      const { edges } = await createLyraClient({ url: base }).fundingRates({ interval: '1d', first: 1 })
+      assert.deepEqual(edges, first.edges)
+    })
+
+    test('refuse what they cannot answer, by the table of errors', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      await live.commit(1, [eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null })])
+      const base = await serve(t, store)
+      const day = 86_400_000_000_000n
+      const summaries = await getJson<{ marketSummaries: FundingRates }>(base, '/api/v2/market-summaries')
+      const { endCursor } = summaries.marketSummaries.pageInfo
+      for (const [query, code, message] of [
+        ['interval=1h', 3, /"interval".*one of 8h, 1d/],
+        [`dateRange.startTimestamp=0&dateRange.endTimestamp=${400n * day + 1n}`, 3, /400 buckets of 1d/],
+        [
+          `dateRange.startTimestamp=0&dateRange.endTimestamp=${134n * day}&interval=8h`,
+          3,
+          /400 buckets of 8h/,
+        ],
+        ['dateRange.startTimestamp=0', 3, /400 buckets/],
+        ['pagination.first=0', 3, /10028/],
+        [`pagination.after=${endCursor}`, 3, /another resource/],
+        ['marketId=abc', 3, /10000/],
+      ] as const) {
+        const { status, text } = await send(base, `${RATES}?${query}`)
+        assert.deepEqual([status, JSON.parse(text).code], [400, code], `${query}: ${text}`)
+        assert.match(text.replaceAll('\\"', '"'), message, query)
+      }
+      const whole = `dateRange.startTimestamp=0&dateRange.endTimestamp=${400n * day}`
+      assert.deepEqual((await ratesOf(base, whole)).edges.length, 1)
+      const extreme = `dateRange.startTimestamp=${2n ** 63n - 2n}&dateRange.endTimestamp=${2n ** 63n - 1n}`
+      assert.deepEqual((await ratesOf(base, extreme)).edges[0]!.node.buckets, [])
+      assert.deepEqual(
+        (
+          await ratesOf(
+            base,
+            `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${-(2n ** 63n) + 5n}`,
+          )
+        ).edges[0]!.node.buckets,
+        [],
+      )
+    })
+  })
+}
+
+async function ratesOf(base: string, query: string): Promise<FundingRates> {
+  return (await getJson<{ fundingRates: FundingRates }>(base, `${RATES}?${query}`)).fundingRates
+}
+
+async function averagesAt(base: string, marketId: string): Promise<RateAverages> {
+  const answer = await getJson<{ marketSummaries: { edges: { node: { averages: RateAverages } }[] } }>(
+    base,
+    `/api/v2/market-summaries?marketId=${marketId}`,
+  )
+  return answer.marketSummaries.edges[0]!.node.averages
+}
