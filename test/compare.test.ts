@@ -54,6 +54,7 @@ const ALL = {
   fundingPeriodDataPoints: 2_298,
   fundingPeriods: 48,
   instruments: 3,
+  liquidityProviderHistory: 0,
   liquidityProviders: 9,
 }
 
@@ -79,6 +80,13 @@ const CHANGES = [
     ['fundingRate'],
   ],
   ["update instruments set name = 'another'", 'instruments', {}, ['name']],
+  [
+    `insert into liquidity_provider_history
+      values ('${'a'.repeat(64)}', 'network', 7, 1696500100000000000, '1', '0', '0', '', null, 120, 1)`,
+    'liquidityProviderHistory',
+    { epoch: '7' },
+    [],
+  ],
   ['update liquidity_providers set sla = null', 'liquidityProviders', {}, ['sla']],
 ] as const
 
@@ -190,6 +198,7 @@ describe('services that are compared', () => {
     assert.deepEqual(outcomes(result), {
       ...ALL,
       instruments: `${reference} does not list them`,
+      liquidityProviderHistory: `${reference} does not list them`,
     })
     const changed = await storeOf(t, kind!, NAMED_SAMPLE)
     await runSql(changed, "update checkpoints set hash = 'ff' where at_block = 300")
@@ -298,7 +307,7 @@ describe('services that are compared', () => {
     for (const store of [a, b]) await ingestWhole(store, NAMED_SAMPLE)
     const same = await runWell(t, ['compare', a, b])
     assert.match(same.stdout, /^checkpoints: 36 rows are the same$/m)
-    assert.match(same.stdout, /^No difference in the 5 resources compared\.$/m)
+    assert.match(same.stdout, /^No difference in the 6 resources compared\.$/m)
     await runSql(b, "update checkpoints set hash = 'ff' where at_block = 300")
     const different = await runLyra(t, ['compare', a, b])
     assert.equal(different.code, 1)
@@ -306,7 +315,7 @@ describe('services that are compared', () => {
       different.stdout,
       /^checkpoints: \d+ rows are the same; the first difference:\n {2}at_block 300, hash /m,
     )
-    assert.match(different.stdout, /^1 of the 5 resources compared differ\.$/m)
+    assert.match(different.stdout, /^1 of the 6 resources compared differ\.$/m)
     const json = await runLyra(t, ['compare', '--json', a, b])
     assert.deepEqual([json.code, (JSON.parse(json.stdout) as { same: boolean }).same], [1, false])
     assert.equal((await runLyra(t, ['compare', a])).code, 2)

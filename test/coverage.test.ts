@@ -71,6 +71,7 @@ const SAMPLE_COVERAGE = {
     },
   ],
   instruments: { count: '0' },
+  liquidityProviderHistory: [],
   liquidityProviders: [
     {
       marketId: '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c',

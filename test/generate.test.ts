@@ -514,9 +514,7 @@ describe('the markets of a generated stream', () => {
 })
 
 function byMarket(decoded: DecodedEvent[]) {
-  const events = decoded
-    .map(({ event }) => event)
-    .filter((event) => event.kind !== 'checkpoint' && event.kind !== 'asset')
+  const events = decoded.map(({ event }) => event).filter((event) => 'marketId' in event)
   return Map.groupBy(events, ({ marketId }) => marketId)
 }
 

@@ -178,7 +178,7 @@ for (const kind of STORE_KINDS) {
       )
       assert.deepEqual(
         report.resourceGaps.map(({ resource }) => resource),
-        ['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviders'],
+        ['checkpoints', 'instrumentTerms', 'instruments', 'liquidityProviderHistory', 'liquidityProviders'],
       )
       assert.equal(
         report.leftOut['its block is not in the source'],

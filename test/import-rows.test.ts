@@ -67,7 +67,9 @@ for (const kind of STORE_KINDS) {
         const { report } = await importWhole(store, folder)
         assert.equal(report.blocks, to)
         assert.deepEqual(report.leftOut, {})
-        assert.deepEqual(report.resourceGaps, [])
+        assert.deepEqual(report.resourceGaps, [
+          { resource: 'liquidityProviderHistory', from: '1', to: String(to) },
+        ])
         assert.deepEqual(report.imported, [{ from: '1', to: String(to) }])
         assertImported(await dumpStore(store), importedRows(blocksUpTo(events, to)))
         await assertReplaced(t, kind, store, events)
@@ -101,10 +103,13 @@ for (const kind of STORE_KINDS) {
         const store = kind.create(t)
         const { report } = await importWhole(store, await loadReferenceTables(t, server.url, path))
         const { from, to } = report.imported[0]!
-        const missing = tables.length > 0 ? ['instrumentTerms', 'instruments'] : []
+        const lacked = [
+          ...(tables.length > 0 ? ['instrumentTerms', 'instruments'] : []),
+          'liquidityProviderHistory',
+        ]
         assert.deepEqual(
           report.resourceGaps,
-          missing.map((resource) => ({ resource, from, to })),
+          lacked.map((resource) => ({ resource, from, to })),
         )
         assertImported(await dumpStore(store), importedRows(blocksUpTo(events, Number(to))), tables)
         await assertReplaced(t, kind, store, events)

@@ -287,6 +287,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(report.resourceGaps, [
         { resource: 'fundingPeriodDataPoints', ...range },
         { resource: 'fundingPeriods', ...range },
+        { resource: 'liquidityProviderHistory', ...range },
       ])
     })
 
@@ -298,12 +299,22 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(report.height, '300')
       assert.deepEqual(
         report.resourceGaps.map(({ resource }) => resource),
-        ['fundingPeriods', 'instrumentTerms', 'instruments', 'liquidityProviders', 'marketData'],
+        [
+          'fundingPeriods',
+          'instrumentTerms',
+          'instruments',
+          'liquidityProviderHistory',
+          'liquidityProviders',
+          'marketData',
+        ],
       )
       const allowed = await importInto(store, [THIRD, FIRST], { allowGap: true })
       assert.equal(allowed.failure, null)
       assert.deepEqual(allowed.report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
-      assert.deepEqual(allowed.report.resourceGaps, [])
+      assert.deepEqual(
+        allowed.report.resourceGaps.map(({ resource }) => resource),
+        ['liquidityProviderHistory', 'liquidityProviderHistory'],
+      )
       const { report: filled } = await importWhole(store, PATHS)
       assert.deepEqual(filled.gaps, [])
       assert.equal(filled.blocks, 300)
@@ -352,7 +363,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(failure, null)
       assert.ok(report.interrupted)
       assert.equal(report.height, '300')
-      assert.equal(report.resourceGaps.length, 5)
+      assert.equal(report.resourceGaps.length, 6)
       await importWhole(store, PATHS)
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'interrupted')
     })

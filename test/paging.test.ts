@@ -59,10 +59,11 @@ function listsOf(recording: string): ListCase[] {
   const { blocks } = blocksOf(readRecording(recording))
   return RESOURCE_CASES.flatMap((resourceCase) => {
     const model = new PageModel(resourceCase)
-    for (const { height, events } of blocks) {
+    for (const { height, timestamp, events } of blocks) {
       model.add(
         Number(height),
         events.map(({ event }) => event),
+        timestamp,
       )
     }
     return [...selectionsOf(resourceCase, model.rows({}))].map((selection) => {

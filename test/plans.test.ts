@@ -9,6 +9,7 @@ import { Client } from 'pg'
 import { generateRecords } from '../src/generate/generate.ts'
 import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriodDataPoints } from '../src/resources/funding-period-data-points/description.ts'
+import { liquidityProviderHistory } from '../src/resources/liquidity-provider-history/description.ts'
 import { liquidityProviders } from '../src/resources/liquidity-providers/description.ts'
 import type { Key, Resource, Selection } from '../src/resources/resource.ts'
 import { HEAD_ROOM } from '../src/store/pages/edges.ts'
@@ -40,6 +41,7 @@ type PlannedPage = {
 
 const points = fundingPeriodDataPoints
 const providers = liquidityProviders
+const history = liquidityProviderHistory
 
 const PAGES: PlannedPage[] = [
   { name: 'the first page of points', resource: points, selection: {} },
@@ -52,6 +54,10 @@ const PAGES: PlannedPage[] = [
   { name: 'providers of a market', resource: providers, selection: { marketId: '' } },
   { name: 'deep providers of a market', resource: providers, selection: { marketId: '' }, depth: 0.5 },
   { name: 'providers of a party', resource: providers, selection: { partyId: '' } },
+  { name: 'history of a market', resource: history, selection: { marketId: '' } },
+  { name: 'deep history of a market', resource: history, selection: { marketId: '' }, depth: 0.5 },
+  { name: 'deep history of a party', resource: history, selection: { partyId: '' }, depth: 0.5 },
+  { name: 'deep history of all', resource: history, selection: {}, depth: 0.5 },
 ]
 
 /** More providers of each market than a page holds. */
@@ -80,9 +86,10 @@ function queryOf(page: PlannedPage, facts: Facts, descending: boolean): PageQuer
 
 /** The key of a row at a share of the way through a list, or of none. */
 function cursorAt(resource: Resource, facts: Facts, depth: number): Key {
-  const { first, last, height, providersMarketId } = facts
+  const { first, last, height, providersMarketId, partyId } = facts
   const share = (value: bigint) => (value * BigInt(Math.round(depth * 1000))) / 1000n
   if (resource === points) return [first + share(last - first), 0n, 0n]
+  if (resource === history) return [first + share(last - first), providersMarketId, partyId, 0n]
   if (resource === checkpoints) return [share(height), '']
   return [
     providersMarketId,

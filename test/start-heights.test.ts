@@ -236,7 +236,11 @@ for (const kind of STORE_KINDS) {
           [name, '1', '10'],
           [name, '20', `${last + 1n}`],
         ].map((row) => JSON.stringify(row))
-      assert.deepEqual(kept_from, [...ofOne('instrumentTerms'), ...ofOne('marketData')])
+      assert.deepEqual(kept_from, [
+        ...ofOne('instrumentTerms'),
+        ...ofOne('liquidityProviderHistory'),
+        ...ofOne('marketData'),
+      ])
     })
   })
 }

@@ -161,6 +161,30 @@ export type Instrument = {
   sla: SlaParameters | null
 }
 
+/** How a liquidity provider did on a market in an epoch that has ended. */
+export type LiquidityProviderEpoch = {
+  /** The market. */
+  marketId: string
+  /** The party. */
+  partyId: string
+  /** Number of the epoch. Digits. */
+  epoch: string
+  /** Time of the block in which the epoch ended, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  timestamp: string
+  /** Height of that block. Digits. */
+  atBlock: string
+  /** Fraction of the epoch in which enough of its orders stood in the book. */
+  timeOnBook: string
+  /** Part of its fees that it lost for the epoch. */
+  feePenalty: string
+  /** Part of its bond that it lost for the epoch. */
+  bondPenalty: string
+  /** What it had to keep in the book on each side, in the asset's decimals. */
+  requiredLiquidity: string
+  /** Its share of the fees for liquidity; null if the market listed none. */
+  equityLikeShare: string | null
+}
+
 /** What the party's provision has a share of. */
 export type LiquidityProviderFeeShare = {
   /** The party. */
@@ -338,6 +362,15 @@ export type Coverage = {
   instruments: {
     count: string
   }
+  /** By market. */
+  liquidityProviderHistory: {
+    marketId: string
+    count: string
+    /** Unix nanoseconds. */
+    firstTimestamp: string
+    /** Unix nanoseconds. */
+    lastTimestamp: string
+  }[]
   /** By market; `atBlock` is the block of its latest list. */
   liquidityProviders: {
     marketId: string
@@ -607,6 +640,18 @@ export type InstrumentFilters = {
   marketId?: string | undefined
 }
 
+/** What a list of liquidity provider history is restricted to; at least one. */
+export type LiquidityProviderEpochFilters = {
+  /** The market. */
+  marketId?: string | undefined
+  /** The party. */
+  partyId?: string | undefined
+  /** Rows from this time on, inclusive. */
+  from?: Time | undefined
+  /** Rows before this time. */
+  to?: Time | undefined
+}
+
 /** What a list of liquidity providers is restricted to; at least one. */
 export type LiquidityProviderFilters = {
   /** The market. */
@@ -631,6 +676,8 @@ export type Nodes = {
   fundingPeriods: FundingPeriod
   /** List what markets are called, and how their integers are read. */
   instruments: Instrument
+  /** List how the liquidity providers of a market or a party did, epoch by epoch. */
+  liquidityProviderHistory: LiquidityProviderEpoch
   /** List the liquidity providers of a market or a party. */
   liquidityProviders: LiquidityProvider
   /** List the markets, each with what the other operations say of it now. */
@@ -645,6 +692,7 @@ export type Filters = {
   fundingPeriodDataPoints: FundingPeriodDataPointFilters
   fundingPeriods: FundingPeriodFilters
   instruments: InstrumentFilters
+  liquidityProviderHistory: LiquidityProviderEpochFilters
   liquidityProviders: LiquidityProviderFilters
   marketSummaries: MarketSummaryFilters
 }
@@ -655,6 +703,7 @@ export type StreamFilters = {
   fundingPeriodDataPoints: Omit<FundingPeriodDataPointFilters, 'from' | 'to'>
   fundingPeriods: Omit<FundingPeriodFilters, 'from' | 'to'>
   instruments: InstrumentFilters
+  liquidityProviderHistory: Omit<LiquidityProviderEpochFilters, 'from' | 'to'>
   liquidityProviders: LiquidityProviderFilters
 }
 
@@ -662,7 +711,11 @@ export type StreamFilters = {
 export type ResourceName = keyof StreamFilters
 
 /** The lists of which some filter must be given. */
-export type FilteredName = 'fundingPeriodDataPoints' | 'fundingPeriods' | 'liquidityProviders'
+export type FilteredName =
+  | 'fundingPeriodDataPoints'
+  | 'fundingPeriods'
+  | 'liquidityProviderHistory'
+  | 'liquidityProviders'
 
 /** The names of the filters of each list. */
 export const FILTER_NAMES: Record<ListName, readonly string[]> = {
@@ -670,6 +723,7 @@ export const FILTER_NAMES: Record<ListName, readonly string[]> = {
   fundingPeriodDataPoints: ['marketId', 'source', 'seq', 'from', 'to'],
   fundingPeriods: ['marketId', 'from', 'to'],
   instruments: ['marketId'],
+  liquidityProviderHistory: ['marketId', 'partyId', 'from', 'to'],
   liquidityProviders: ['marketId', 'partyId'],
   marketSummaries: ['marketId'],
 }
@@ -680,6 +734,7 @@ export const STREAM_FILTER_NAMES: Record<ResourceName, readonly string[]> = {
   fundingPeriodDataPoints: ['marketId', 'source', 'seq'],
   fundingPeriods: ['marketId'],
   instruments: ['marketId'],
+  liquidityProviderHistory: ['marketId', 'partyId'],
   liquidityProviders: ['marketId', 'partyId'],
 }
 
@@ -689,6 +744,7 @@ export const PATHS: Record<ListName, string> = {
   fundingPeriodDataPoints: '/api/v2/funding-periods/data-points/:marketId',
   fundingPeriods: '/api/v2/funding-periods/:marketId',
   instruments: '/api/v2/instruments',
+  liquidityProviderHistory: '/api/v2/liquidity/provider-history',
   liquidityProviders: '/api/v2/liquidity/providers',
   marketSummaries: '/api/v2/market-summaries',
 }
@@ -699,6 +755,7 @@ export const EXPORT_PATHS: Record<ResourceName, string> = {
   fundingPeriodDataPoints: '/api/v2/export/funding-period-data-points',
   fundingPeriods: '/api/v2/export/funding-periods',
   instruments: '/api/v2/export/instruments',
+  liquidityProviderHistory: '/api/v2/export/liquidity-provider-history',
   liquidityProviders: '/api/v2/export/liquidity-providers',
 }
 
@@ -708,6 +765,7 @@ export const STREAM_PATHS: Record<ResourceName, string> = {
   fundingPeriodDataPoints: '/api/v2/stream/funding-period-data-points',
   fundingPeriods: '/api/v2/stream/funding-periods',
   instruments: '/api/v2/stream/instruments',
+  liquidityProviderHistory: '/api/v2/stream/liquidity-provider-history',
   liquidityProviders: '/api/v2/stream/liquidity-providers',
 }
 

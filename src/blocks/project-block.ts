@@ -9,7 +9,9 @@ export function projectBlock(batch: Batch, block: Block): void {
   const { height, replacesAfter } = block
   if (block.replacesImport) batch.replacedImports.push(height)
   if (replacesAfter !== null) batch.replaced.push({ height, index: replacesAfter })
-  for (const { index, event } of block.events) {
-    projectEvent(batch, event, { height, index }, block.timestamp)
+  const { events } = block
+  for (let at = 0; at < events.length; at++) {
+    const { index, event } = events[at]!
+    projectEvent(batch, event, { height, index }, block, at)
   }
 }

@@ -20,7 +20,7 @@ export function writeBlock(batch: Batch, block: SourceBlock, rows: BlockRows, ta
     const checkpoint = checkpointOf(row, tally.leaveOut)
     if (checkpoint === null) continue
     const { event, index } = checkpoint
-    projectEvent(batch, event, { height, index }, timestamp)
+    projectEvent(batch, event, { height, index }, { timestamp, events: [] })
     tally.found('checkpoints', timestamp)
   }
   const points = rows.points.flatMap((row) => dataPointOf(row, tally.leaveOut) ?? [])

@@ -4,6 +4,9 @@ import type { DecodedEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
 import type { Batch } from './batch.ts'
 
+/** A block as its events are added to a batch: its time in Unix nanoseconds, and those of its events that are kept. */
+export type ArrivingBlock = { timestamp: bigint; events: readonly { event: DecodedEvent }[] }
+
 /** How events of a kind arrive: from their bytes in the stream to the rows that they change. */
 export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
@@ -17,6 +20,6 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
    * @throws {MalformedMessageError} if the body is not a message of the kind.
    */
   decode(envelope: Envelope, leaveOut: LeftOutSink): Event | null
-  /** Adds what an event changes to a batch. */
-  project(batch: Batch, event: Event, place: Place, blockTimestamp: bigint): void
+  /** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
+  project(batch: Batch, event: Event, place: Place, block: ArrivingBlock, at: number): void
 }

@@ -2,7 +2,7 @@ import type { Place } from '../domain/place.ts'
 import { type Envelope, EVENT_KIND } from '../events/bus-event.ts'
 import type { DecodedEvent, MarketEvent } from '../events/event.ts'
 import type { LeftOutSink } from '../events/left-out.ts'
-import type { Arrival } from './arrival.ts'
+import type { Arrival, ArrivingBlock } from './arrival.ts'
 import type { Batch } from './batch.ts'
 import { KEPT } from './kept.ts'
 
@@ -29,13 +29,18 @@ export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEv
   return (BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null) as MarketEvent | null
 }
 
-/**
- * Adds what an event changes to a batch.
- *
- * @param blockTimestamp the time of its block, which checkpoints keep
- */
-export function projectEvent(batch: Batch, event: DecodedEvent, place: Place, blockTimestamp = 0n): void {
-  BY_KIND.get(event.kind)!.project(batch, event, place, blockTimestamp)
+/** What an event is part of that no block has brought. */
+const NO_BLOCK: ArrivingBlock = { timestamp: 0n, events: [] }
+
+/** Adds what an event changes to a batch; it is the one at `at` of the block's events. */
+export function projectEvent(
+  batch: Batch,
+  event: DecodedEvent,
+  place: Place,
+  block: ArrivingBlock = NO_BLOCK,
+  at = 0,
+): void {
+  BY_KIND.get(event.kind)!.project(batch, event, place, block, at)
 }
 
 /** All that blocks may be said to lack. */

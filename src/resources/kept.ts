@@ -19,6 +19,9 @@ import { fundingPeriodTable } from './funding-periods/table.ts'
 import { assetArrival, instrumentArrival } from './instruments/arrival.ts'
 import { instruments } from './instruments/description.ts'
 import { assetTable, instrumentTable, instrumentTermTable } from './instruments/table.ts'
+import { epochEndArrival } from './liquidity-provider-history/arrival.ts'
+import { liquidityProviderHistory } from './liquidity-provider-history/description.ts'
+import { historyTable } from './liquidity-provider-history/table.ts'
 import { provisionArrival } from './liquidity-providers/arrival.ts'
 import { liquidityProviders } from './liquidity-providers/description.ts'
 import { providerListTable, providerTable, provisionTable } from './liquidity-providers/table.ts'
@@ -78,5 +81,11 @@ export const KEPT: readonly Kept[] = [
     resource: liquidityProviders,
     arrivals: [provisionArrival],
     tables: [provisionTable, providerListTable, providerTable],
+  },
+  {
+    name: 'liquidityProviderHistory',
+    resource: liquidityProviderHistory,
+    arrivals: [epochEndArrival],
+    tables: [historyTable],
   },
 ]

@@ -60,6 +60,8 @@ export type Table<Row extends TableRow = TableRow> = {
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
    */
   onlyIfDifferent?: true
+  /** Whether the rows of a block that came in part go when it comes again whole. */
+  goesWithBlock?: true
   /**
    * On several machines: the column by whose values the rows are spread, or `everywhere`: they are few, and others are
    * joined with them; or `nowhere`: the first machine alone holds the table.

@@ -1,5 +1,6 @@
 import { boolean, defineTable, integer, marketId, place } from '../table.ts'
 
+/** Its rows are distinguished by their places, which those of a block that comes again have lost. */
 export const auctionTable = defineTable({
   name: 'auctions',
   counted: 'auctions',
@@ -13,5 +14,6 @@ export const auctionTable = defineTable({
     end_timestamp: integer(),
   },
   key: ['market_id', 'height', 'event_index'],
+  goesWithBlock: true,
   spread: 'market_id',
 })

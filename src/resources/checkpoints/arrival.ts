@@ -13,12 +13,12 @@ export const checkpointArrival: Arrival<CheckpointEvent> = {
   lackedAs: ['checkpoints'],
   decode: decodeCheckpoint,
   /** Every checkpoint is kept; one with the same block and hash as another is the same row. */
-  project: (batch, { atBlock, hash, blockHash }, { height, index }, blockTimestamp) => {
+  project: (batch, { atBlock, hash, blockHash }, { height, index }, { timestamp }) => {
     put(batch, checkpointTable, {
       at_block: atBlock,
       hash,
       block_hash: blockHash,
-      block_timestamp: blockTimestamp,
+      block_timestamp: timestamp,
       height,
       event_index: index,
     })

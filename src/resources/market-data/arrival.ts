@@ -8,7 +8,7 @@ import { decodeMarketData } from './decode.ts'
 export const marketDataArrival: Arrival<MarketDataEvent> = {
   kind: 'market-data',
   numbers: [EVENT_KIND.marketData],
-  lackedAs: ['liquidityProviders', 'marketData'],
+  lackedAs: ['liquidityProviders', 'liquidityProviderHistory', 'marketData'],
   decode: ({ bytes, bodyStart, bodyEnd }, leaveOut) => decodeMarketData(bytes, bodyStart, bodyEnd, leaveOut),
   /** A market's latest data count; what they replace is never looked at. */
   project: (batch, event, place) => {

@@ -293,5 +293,27 @@ export const SCHEMA: Schema = {
     event_index integer not null
   );
     `,
+
+    `
+  -- How providers did in the epochs that have ended.
+  create table liquidity_provider_history (
+    market_id text collate "C" not null,
+    party_id text collate "C" not null,
+    epoch bigint not null,
+    timestamp bigint not null,
+    time_on_book text not null,
+    fee_penalty text not null,
+    bond_penalty text not null,
+    required_liquidity text not null,
+    equity_like_share text,
+    height bigint not null,
+    event_index integer not null,
+    primary key (market_id, party_id, epoch)
+  );
+
+  create index liquidity_provider_history_by_market on liquidity_provider_history (market_id, timestamp, party_id, epoch);
+  create index liquidity_provider_history_by_party on liquidity_provider_history (party_id, timestamp, market_id, epoch);
+  create index liquidity_provider_history_by_time on liquidity_provider_history (timestamp, market_id, party_id, epoch);
+    `,
   ],
 }

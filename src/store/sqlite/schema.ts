@@ -323,5 +323,27 @@ export const SCHEMA: Schema = {
     event_index integer not null
   ) strict, without rowid;
     `,
+
+    `
+  -- How providers did in the epochs that have ended.
+  create table liquidity_provider_history (
+    market_id text not null,
+    party_id text not null,
+    epoch integer not null,
+    timestamp integer not null,
+    time_on_book text not null,
+    fee_penalty text not null,
+    bond_penalty text not null,
+    required_liquidity text not null,
+    equity_like_share text,
+    height integer not null,
+    event_index integer not null,
+    primary key (market_id, party_id, epoch)
+  ) strict, without rowid;
+
+  create index liquidity_provider_history_by_market on liquidity_provider_history (market_id, timestamp, party_id, epoch);
+  create index liquidity_provider_history_by_party on liquidity_provider_history (party_id, timestamp, market_id, epoch);
+  create index liquidity_provider_history_by_time on liquidity_provider_history (timestamp, market_id, party_id, epoch);
+    `,
   ],
 }

@@ -19,8 +19,9 @@ import { type ShownProviders, writeProviderLists, writeProvisions } from './writ
  * rows.
  */
 
-/** Auctions are distinguished by their places, which those of a block that is replaced have lost. */
-const DELETE_AUCTIONS_AFTER = 'delete from auctions where height = $1 and event_index > $2'
+const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
+  ({ name }) => `delete from ${name} where height = $1 and event_index > $2`,
+)
 
 /**
  * The steps that write a batch's rows, within the caller's transaction. What is imported with the batch stands in its
@@ -30,7 +31,7 @@ export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketN
   const { replaced, replacedImports } = batch
   if (replaced.length > 0) {
     const values = replaced.map(({ height, index }) => [height, index])
-    yield { text: DELETE_AUCTIONS_AFTER, values }
+    for (const text of DELETE_AFTER) yield { text, values }
   }
   if (replacedImports.length > 0) yield* undoImportedRows(replacedImports)
   yield* numberMarkets(marketsOf(batch), markets)

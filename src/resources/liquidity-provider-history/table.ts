@@ -1,0 +1,23 @@
+import { defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
+
+/** The place is that of the epoch's end, of which there is one: market data before those that were known may come later. */
+export const historyTable = defineTable({
+  name: 'liquidity_provider_history',
+  counted: 'liquidityProviderHistory',
+  pruned: null,
+  columns: {
+    market_id: marketId(),
+    party_id: partyId(),
+    epoch: natural(),
+    timestamp: integer(),
+    time_on_book: text(),
+    fee_penalty: text(),
+    bond_penalty: text(),
+    required_liquidity: text(),
+    equity_like_share: orNull(text()),
+    ...place,
+  },
+  key: ['market_id', 'party_id', 'epoch'],
+  goesWithBlock: true,
+  spread: 'market_id',
+})

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { generateRecords } from '../src/generate/generate.ts'
+import { assertSameDump, dumpStore } from './fixtures/dump-store.ts'
+import {
+  busEvent,
+  type Content,
+  fileOf,
+  frame,
+  idOf,
+  MARKET,
+  message,
+  PARTY,
+  readRecording,
+  recordsOf,
+} from './fixtures/event-stream.ts'
+import { getPage, type PageAnswer } from './fixtures/http.ts'
+import { dumpOf, ingestWell, storeOfBytes } from './fixtures/ingest-bytes.ts'
+import { restoreOldStore } from './fixtures/old-store.ts'
+import { runWell } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
+import { assertMalformed } from './fixtures/refusals.ts'
+import { serve } from './fixtures/service.ts'
+import { recordingPath, skip } from './fixtures/shared.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
+
+const PATH = '/api/v2/liquidity/provider-history'
+
+type Node = PageAnswer['edges'][number]['node']
+
+/** The fields of a message by their numbers, read by a decoder that is none of ours. */
+function fieldsOf(bytes: Uint8Array): Map<number, (bigint | Uint8Array)[]> {
+  const reader = new BinaryReader(bytes)
+  const fields = new Map<number, (bigint | Uint8Array)[]>()
+  while (reader.pos < reader.len) {
+    const [no, type] = reader.tag()
+    if (type === WireType.Varint) fields.set(no, [...(fields.get(no) ?? []), BigInt(reader.uint64())])
+    else if (type === WireType.LengthDelimited) fields.set(no, [...(fields.get(no) ?? []), reader.bytes()])
+    else reader.skip(type)
+  }
+  return fields
+}
+
+const textIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
+  Buffer.from((fields.get(no)?.at(-1) as Uint8Array | undefined) ?? []).toString()
+const numberIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
+  (fields.get(no)?.at(-1) as bigint | undefined) ?? 0n
+
+/** The history that the events of a file make, from its bytes alone: epochs, and the first data of each market after. */
+function historyIn(bytes: Buffer): Node[] {
+  const rows: Node[] = []
+  let ended: { epoch: bigint; markets: Set<string> } | null = null
+  let [atBlock, timestamp] = [0n, 0n]
+  for (let at = 0; at < bytes.length; at += 4 + bytes.readUInt32BE(at)) {
+    const event = fieldsOf(bytes.subarray(at + 12, at + 4 + bytes.readUInt32BE(at)))
+    const kind = [...event.keys()].find((no) => no > 100)!
+    if (![111, 131, 148].includes(kind)) continue
+    const body = fieldsOf(event.get(kind)![0] as Uint8Array)
+    if (kind === 148) {
+      ended = null
+      atBlock = numberIn(body, 1)
+      timestamp = numberIn(body, 2)
+    } else if (kind === 131) {
+      if (numberIn(body, 2) === 2n) ended = { epoch: numberIn(body, 1), markets: new Set() }
+    } else if (ended !== null && !ended.markets.has(textIn(body, 12))) {
+      const marketId = textIn(body, 12)
+      ended.markets.add(marketId)
+      const shares = (body.get(26) ?? []).map((share) => fieldsOf(share as Uint8Array))
+      for (const element of body.get(32) ?? []) {
+        const sla = fieldsOf(element as Uint8Array)
+        const share = shares.find((one) => textIn(one, 1) === textIn(sla, 1))
+        rows.push({
+          ...{ marketId, partyId: textIn(sla, 1), epoch: String(ended.epoch) },
+          ...{ timestamp: String(timestamp), atBlock: String(atBlock) },
+          ...{ timeOnBook: textIn(sla, 3), feePenalty: textIn(sla, 4), bondPenalty: textIn(sla, 5) },
+          requiredLiquidity: textIn(sla, 7),
+          equityLikeShare: share === undefined ? null : textIn(share, 2),
+        })
+      }
+    }
+  }
+  return rows
+}
+
+/** All rows of a selection, page by page. */
+async function historyOf(base: string, params: [string, string][]): Promise<Node[]> {
+  const rows: Node[] = []
+  for (let after: string | null = null; ; ) {
+    const { edges, pageInfo }: PageAnswer = await getPage(base, PATH, [
+      ...params,
+      ['pagination.newestFirst', 'false'],
+      ...(after === null ? [] : [['pagination.after', after] as [string, string]]),
+    ])
+    rows.push(...edges.map(({ node }) => node))
+    if (!pageInfo.hasNextPage) return rows
+    after = pageInfo.endCursor
+  }
+}
+
+const inOrder = (rows: readonly Node[]) =>
+  rows.toSorted((a, b) => {
+    const order = BigInt(String(a.timestamp)) - BigInt(String(b.timestamp))
+    if (order !== 0n) return order < 0n ? -1 : 1
+    return `${a.marketId} ${a.partyId}` < `${b.marketId} ${b.partyId}` ? -1 : 1
+  })
+
+const epoch = (seq: number | bigint, action = 2): Content => ({
+  kind: 131,
+  body: message({ 1: seq, 2: action, 3: 1, 4: 2, 5: 3 }),
+})
+
+const sla = (party: string, timeOnBook: string) =>
+  message({ 1: party, 3: timeOnBook, 4: '0.1', 5: '0.2', 7: '9' })
+const share = (party: string, share: string) => message({ 1: party, 2: share })
+
+const data = (marketId: string, slas: Uint8Array[], shares: Uint8Array[] = []): Content => ({
+  kind: 111,
+  body: message({ 12: marketId, 26: shares, 32: slas }),
+})
+
+function readIfThere(name: string): Buffer | null {
+  const path = recordingPath(`${name}.evts.gz`)
+  return path === null ? null : readRecording(path)
+}
+
+/** A recording in which every 40th block ends an epoch, in the place of an event that is passed over. */
+function withEpochs(bytes: Buffer | null): Buffer | null {
+  if (bytes === null) return null
+  const events = recordsOf(bytes).map(({ bytes: record, kind, height, index }) => {
+    const event = record.subarray(12)
+    if (kind !== 101 || height % 40 !== 0) return event
+    const chain = textIn(fieldsOf(event), 5)
+    return busEvent({ id: `${height}-${index}`, kind: 131, chain }, epoch(height / 40).body)
+  })
+  return frame(events)
+}
+
+const [OTHER, PARTY_2] = [idOf('d'), idOf('e')]
+
+for (const kind of STORE_KINDS) {
+  describe(`the history of liquidity providers (${kind.name})`, () => {
+    // smoke ends 280 epochs, and its market data have no SLAs.
+    const sources: Record<string, { least: number; bytes: () => Buffer | null }> = {
+      smoke: { least: 0, bytes: () => readIfThere('smoke') },
+      'perps-long, with epochs,': { least: 200, bytes: () => withEpochs(readIfThere('perps-long')) },
+      'a generated stream': {
+        least: 100,
+        bytes: () => Buffer.concat([...generateRecords({ blocks: 1_000, markets: 4, parties: 40 })]),
+      },
+    }
+    for (const [name, { least, bytes: find }] of Object.entries(sources)) {
+      test(`of ${name} is what its events say, by market, by party and by time`, async (t) => {
+        const bytes = find()
+        if (bytes === null) return skip(t, `no ${name}`)
+        const expected = inOrder(historyIn(bytes))
+        assert.ok(expected.length >= least, String(expected.length))
+        const base = await serve(t, await storeOfBytes(t, kind, bytes))
+        for (const field of ['marketId', 'partyId'] as const) {
+          for (const [id, rows] of Map.groupBy(expected, (row) => String(row[field]))) {
+            assert.deepEqual(await historyOf(base, [[field, id]]), rows)
+            const [from, to] = [rows[0]!.timestamp, rows.at(-1)!.timestamp].map(String)
+            const range: [string, string][] = [
+              ['dateRange.startTimestamp', from!],
+              ['dateRange.endTimestamp', to!],
+            ]
+            const within = rows.filter(({ timestamp }) => timestamp !== to)
+            assert.deepEqual(await historyOf(base, [[field, id], ...range]), within)
+          }
+        }
+      })
+    }
+
+    test('begins at the end of an epoch, with the first data of each market after it in its block', async (t) => {
+      const store = await storeOfBytes(
+        t,
+        kind,
+        fileOf(
+          {
+            height: 5,
+            events: [
+              data(MARKET, [sla(PARTY, '0.1')]),
+              epoch(0),
+              epoch(1, 1),
+              data(MARKET, [sla(PARTY, '0.2'), sla('none', '1'), sla(PARTY_2, '')], [share(PARTY, '0.5')]),
+              data(MARKET, [sla(PARTY, '0.3')]),
+              data(OTHER, []),
+              data(OTHER, [sla(PARTY, '0.4')]),
+            ],
+          },
+          {
+            height: 6,
+            events: [data(OTHER, [sla(PARTY, '0.5')]), epoch(2n ** 63n), data(MARKET, [sla(PARTY, '1')])],
+          },
+        ),
+      )
+      const base = await serve(t, store)
+      const rows = await historyOf(base, [['partyId', PARTY]])
+      assert.deepEqual(
+        rows.map(({ marketId, epoch, atBlock, timeOnBook, equityLikeShare }) => [
+          ...[marketId, epoch, atBlock, timeOnBook, equityLikeShare],
+        ]),
+        [[MARKET, '0', '5', '0.2', '0.5']],
+      )
+      const [other] = await historyOf(base, [['partyId', PARTY_2]])
+      assert.deepEqual([other!.timeOnBook, other!.equityLikeShare], ['', null])
+      await assertMalformed(base, PATH, 10015)
+      await assertMalformed(base, `${PATH}?marketId=x`, 10000)
+    })
+
+    test('is the same in whatever order blocks come, and when an incomplete block comes again whole', async (t) => {
+      const first = { height: 5, events: [epoch(7), data(MARKET, [sla(PARTY, '0.1')])] }
+      const whole = {
+        height: 6,
+        events: [
+          epoch(7),
+          data(MARKET, [sla(PARTY, '0.2')]),
+          data(MARKET, [sla(PARTY, '0.3'), sla(PARTY_2, '1')]),
+        ],
+      }
+      const later = { height: 7, events: [epoch(8), data(OTHER, [sla(PARTY, '1')])] }
+      const all = fileOf(first, whole, later)
+      const expected = await dumpOf(t, kind, all)
+      assert.equal(expected.liquidity_provider_history!.length, 2)
+      for (const parts of [
+        [fileOf(later), fileOf(whole), fileOf(first)],
+        [fileOf(first, { ...whole, without: [3] }, later), fileOf(whole)],
+        [fileOf(first, later), all],
+      ]) {
+        const store = kind.create(t)
+        for (const part of parts) await ingestWell(t, store, part, { allowGap: true })
+        const { liquidity_provider_history: history } = await dumpStore(store)
+        assert.deepEqual(history, expected.liquidity_provider_history)
+      }
+    })
+
+    test('is missing of blocks that were ingested without it, until their files are ingested again', async (t) => {
+      const bytes = Buffer.concat([...generateRecords({ blocks: 700 })])
+      const store = await storeOfBytes(t, kind, bytes)
+      const expected = await dumpStore(store)
+      await runSql(
+        store,
+        `delete from liquidity_provider_history;
+        insert into kept_from select 'liquidityProviderHistory', first_height, height + 1 from stream`,
+      )
+      const { stdout } = await runWell(t, ['status', '--store', store])
+      assert.match(stdout, /liquidityProviderHistory +kept from block 701 on; missing of heights 1 to 700/)
+      const report = await ingestWell(t, store, bytes)
+      assert.equal(report.heldBlocks, 700)
+      assertSameDump(await dumpStore(store), expected, 'ingested again')
+    })
+
+    test('is said to be missing after an upgrade', { skip: kind.name === 'citus' }, async (t) => {
+      const old = await restoreOldStore(t, kind)
+      await runWell(t, ['migrate', '--store', old])
+      const { stdout } = await runWell(t, ['status', '--store', old])
+      assert.match(stdout, /liquidityProviderHistory +kept from block \d+ on; missing of/)
+    })
+  })
+}

@@ -1,0 +1,19 @@
+select null, null, null, null, null, null, null, null, null, null, (exists (select 1
+from liquidity_provider_history
+where market_id = $1 and (timestamp, party_id, epoch) >= ($2, $3, $4))), null, state.*
+from (
+select cast(changes.version as text), cast(mark as text),
+cast(stream.height as text), cast(stream.timestamp as text)
+from changes
+left join stream on true
+order by changes.version desc
+limit 1) as state
+union all
+select page.*, null, null, null, null, null, null
+from (select timestamp, market_id, party_id, epoch, time_on_book, fee_penalty, bond_penalty, required_liquidity, equity_like_share, height
+from liquidity_provider_history
+where market_id = $1 and (timestamp, party_id, epoch) < ($6, $7, $8)
+order by liquidity_provider_history.timestamp desc, liquidity_provider_history.market_id desc, liquidity_provider_history.party_id desc, liquidity_provider_history.epoch desc
+limit cast($5 as bigint)) as page
+
+-- values: a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9a9, 1696500903000000001, b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7, 0, 101, 1696500903000000001, b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7, 0
