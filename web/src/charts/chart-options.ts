@@ -13,7 +13,8 @@ export type ChartColours = Record<
   | 'longs'
   | 'shorts'
   | 'gap'
-  | 'auction',
+  | 'auction'
+  | 'mark',
   string
 >
 
@@ -30,6 +31,7 @@ const NAMES = [
   'shorts',
   'gap',
   'auction',
+  'mark',
 ] as const
 
 export function readColours(element: Element): ChartColours {

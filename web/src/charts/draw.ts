@@ -3,8 +3,14 @@ import { endOf, type Period } from '../periods/period.ts'
 import { type Range, secondsOf } from '../series/series.ts'
 import type { ChartColours } from './chart-options.ts'
 
-/** Room that a period's number needs, in pixels of the style sheet; a label closer to the one before is left out. */
-const LABEL_WIDTH = 40
+/** Room about a period's number, in pixels of the style sheet. */
+const LABEL_MARGIN = 5
+
+/** A time in auction that is drawn narrower than this, in pixels of the style sheet, is a mark in a strip. */
+const NARROW_AUCTION = 3
+
+/** Height of that strip, at the foot of the plot. */
+const STRIP_HEIGHT = 7
 
 /** More periods than this are not drawn as bands: they would be too narrow to see. */
 export const MAX_BANDS = 120
@@ -62,14 +68,20 @@ export function drawBands(
     let free = 0
     for (const { seq, ...range } of bands) {
       const { left, right } = boxOf(range)
-      if (right <= left || left < free) continue
-      ctx.fillText(`#${seq}`, left + 5 * ratio, bbox.top + 4 * ratio)
-      free = left + LABEL_WIDTH * ratio
+      const text = `#${seq}`
+      const at = left + LABEL_MARGIN * ratio
+      const end = at + ctx.measureText(text).width
+      if (right <= left || left < free || end > bbox.left + bbox.width) continue
+      ctx.fillText(text, at, bbox.top + 4 * ratio)
+      free = end + LABEL_MARGIN * ratio
     }
   })
 }
 
-/** Shades times of which blocks are missing, or in which the market was in auction: different in pattern too. */
+/**
+ * Shades times of which blocks are missing, or in which the market was in auction: different in pattern too. Auctions
+ * too short to be seen are marks at the foot of the plot: full height, many of them would seem to be one long auction.
+ */
 export function drawShades(chart: uPlot, shades: readonly Shade[], colours: ChartColours): void {
   inPlot(chart, (boxOf) => {
     const { ctx, bbox } = chart
@@ -77,25 +89,40 @@ export function drawShades(chart: uPlot, shades: readonly Shade[], colours: Char
     for (const { kind, ...range } of shades) {
       const { left, right } = boxOf(range)
       if (right < left) continue
-      const width = Math.max(right - left, 2 * ratio)
-      ctx.fillStyle = colours[kind]
-      ctx.fillRect(left, bbox.top, width, bbox.height)
+      const isMark = kind === 'auction' && right - left < NARROW_AUCTION * ratio
+      const width = Math.max(right - left, (isMark ? 1 : 2) * ratio)
+      const height = isMark ? STRIP_HEIGHT * ratio : bbox.height
+      ctx.fillStyle = colours[isMark ? 'mark' : kind]
+      ctx.fillRect(left, bbox.top + bbox.height - height, width, height)
       if (kind === 'auction') continue
-      ctx.save()
-      ctx.beginPath()
-      ctx.rect(left, bbox.top, width, bbox.height)
-      ctx.clip()
-      ctx.strokeStyle = colours.gap
-      ctx.lineWidth = ratio
-      ctx.beginPath()
-      for (let x = left - bbox.height; x < left + width; x += 8 * ratio) {
-        ctx.moveTo(x, bbox.top + bbox.height)
-        ctx.lineTo(x + bbox.height, bbox.top)
-      }
-      ctx.stroke()
-      ctx.restore()
+      hatch(ctx, { left, top: bbox.top, width, height: bbox.height }, colours.gap, 8 * ratio)
     }
   })
+}
+
+export type Area = { left: number; top: number; width: number; height: number }
+
+/** Draws lines from the lower left to the upper right over an area, so far apart. */
+export function hatch(
+  ctx: CanvasRenderingContext2D,
+  { left, top, width, height }: Area,
+  colour: string,
+  distance: number,
+): void {
+  ctx.save()
+  ctx.beginPath()
+  ctx.rect(left, top, width, height)
+  ctx.clip()
+  ctx.strokeStyle = colour
+  ctx.lineWidth = distance / 5
+  ctx.beginPath()
+  // The same lines wherever an area begins.
+  for (let x = Math.floor((left - height) / distance) * distance; x < left + width; x += distance) {
+    ctx.moveTo(x, top + height)
+    ctx.lineTo(x + height, top)
+  }
+  ctx.stroke()
+  ctx.restore()
 }
 
 /** A bar of the chart of rates: from zero to a value, over the time of its period. */
@@ -124,6 +151,9 @@ export function drawBars(chart: uPlot, bars: readonly Bar[], colours: ChartColou
       ctx.strokeStyle = colour
       if (!estimate) {
         ctx.fillRect(left, Math.min(top, zero), width, height)
+        if (value < 0 && width > 3 * ratio) {
+          hatch(ctx, { left, top: Math.min(top, zero), width, height }, colours.paper, 6 * ratio)
+        }
         continue
       }
       ctx.globalAlpha = 0.25

@@ -1,28 +1,67 @@
 import type uPlot from 'uplot'
 import { FONT } from './chart-options.ts'
+import { hatch } from './draw.ts'
 
-/** Room for the title above the chart, pixels of the style sheet. */
-const TITLE_HEIGHT = 34
+/** What a colour, a line or a pattern of a chart stands for. */
+export type LegendItem = {
+  text: string
+  colour: string
+  look: 'line' | 'box' | 'hatched' | 'outlined'
+  /** Of a line: pixels of the style sheet. */
+  width?: number
+  dash?: readonly number[]
+}
 
-/** Saves a chart as it is on the screen, with its title, as a PNG file. */
+export type Picture = {
+  title: string
+  /** What is drawn, and in which unit: `Cumulative, in %`. */
+  figures: string
+  legend: readonly LegendItem[]
+  /** The file's name, without its end. */
+  name: string
+  paper: string
+  ink: string
+}
+
+/** Pixels of the style sheet. */
+const MARGIN = 12
+const TITLE_HEIGHT = 30
+const LINE_HEIGHT = 22
+const SAMPLE_WIDTH = 20
+
+/** Saves a chart as it is on the screen, with its title, its unit and its legend, as a PNG file. */
 export async function savePng(
   chart: uPlot,
-  { title, name, paper, ink }: { title: string; name: string; paper: string; ink: string },
+  { title, figures, legend, name, paper, ink }: Picture,
 ): Promise<void> {
   const source = chart.ctx.canvas
   const ratio = devicePixelRatio
   const canvas = document.createElement('canvas')
-  canvas.width = source.width
-  canvas.height = source.height + TITLE_HEIGHT * ratio
   const context = canvas.getContext('2d')!
+  const width = source.width / ratio
+  context.font = FONT
+  const rows = inRows(context, legend, width - 2 * MARGIN)
+  const head = TITLE_HEIGHT + (1 + rows.length) * LINE_HEIGHT + 6
+  canvas.width = source.width
+  canvas.height = source.height + head * ratio
   context.fillStyle = paper
   context.fillRect(0, 0, canvas.width, canvas.height)
-  context.drawImage(source, 0, TITLE_HEIGHT * ratio)
+  context.drawImage(source, 0, head * ratio)
   context.scale(ratio, ratio)
   context.fillStyle = ink
-  context.font = FONT.replace('12px', '600 14px')
   context.textBaseline = 'middle'
-  context.fillText(title, 12, TITLE_HEIGHT / 2 + 2, canvas.width / ratio - 24)
+  context.font = FONT.replace('12px', '600 14px')
+  context.fillText(title, MARGIN, TITLE_HEIGHT / 2 + 2, width - 2 * MARGIN)
+  context.font = FONT
+  context.fillText(figures, MARGIN, TITLE_HEIGHT + LINE_HEIGHT / 2, width - 2 * MARGIN)
+  for (const [row, items] of rows.entries()) {
+    const middle = TITLE_HEIGHT + (row + 1.5) * LINE_HEIGHT
+    for (const { item, left } of items) {
+      drawSample(context, item, MARGIN + left, middle, paper)
+      context.fillStyle = ink
+      context.fillText(item.text, MARGIN + left + SAMPLE_WIDTH + 6, middle)
+    }
+  }
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'))
   if (blob === null) return
   const link = document.createElement('a')
@@ -30,4 +69,48 @@ export async function savePng(
   link.download = `${name.replace(/[^\w.-]+/g, '-')}.png`
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
+
+/** Places items one beside the other, in as many rows as they need. */
+function inRows(context: CanvasRenderingContext2D, legend: readonly LegendItem[], width: number) {
+  const rows: { item: LegendItem; left: number }[][] = []
+  let left = Number.POSITIVE_INFINITY
+  for (const item of legend) {
+    const own = SAMPLE_WIDTH + 6 + context.measureText(item.text).width
+    if (left + own > width) {
+      rows.push([])
+      left = 0
+    }
+    rows.at(-1)!.push({ item, left })
+    left += own + 18
+  }
+  return rows
+}
+
+function drawSample(
+  context: CanvasRenderingContext2D,
+  { colour, look, width = 1.5, dash = [] }: LegendItem,
+  left: number,
+  middle: number,
+  paper: string,
+): void {
+  const box = { left: left + 4, top: middle - 6, width: 12, height: 12 }
+  context.save()
+  context.fillStyle = colour
+  context.strokeStyle = colour
+  if (look === 'line') {
+    context.lineWidth = width
+    context.setLineDash([...dash])
+    context.beginPath()
+    context.moveTo(left, middle)
+    context.lineTo(left + SAMPLE_WIDTH, middle)
+    context.stroke()
+  } else if (look === 'outlined') {
+    context.setLineDash([3, 2])
+    context.strokeRect(box.left, box.top, box.width, box.height)
+  } else {
+    context.fillRect(box.left, box.top, box.width, box.height)
+    if (look === 'hatched') hatch(context, box, paper, 6)
+  }
+  context.restore()
 }

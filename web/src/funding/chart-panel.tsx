@@ -4,8 +4,8 @@ import type { Unit } from '../figures/amount.ts'
 import { useNarrow } from '../parts/narrow.ts'
 import { lastAtOrBefore, type Range } from '../series/series.ts'
 import { isDark } from '../theme.ts'
-import { type ChartName, type Charts, createCharts, type FundingData } from './charts.ts'
-import { readingAt } from './reading.ts'
+import { type ChartName, type Charts, createCharts, type FundingData, shownShades } from './charts.ts'
+import { BAR_KINDS, type BarKind, readingAt } from './reading.ts'
 import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
 
@@ -15,6 +15,8 @@ const KEYS_TEXT =
 export type ChartPanelProps = {
   data: FundingData | null
   bars: readonly Bar[]
+  /** What the bars stand for. */
+  barKind: BarKind
   range: Range
   hidden: ReadonlySet<string>
   unit: Unit | null
@@ -31,6 +33,7 @@ export type ChartPanelProps = {
 export function ChartPanel({
   data,
   bars,
+  barKind,
   range,
   hidden,
   unit,
@@ -44,7 +47,8 @@ export function ChartPanel({
   const prices = useRef<HTMLDivElement>(null)
   const premium = useRef<HTMLDivElement>(null)
   const charts = useRef<Charts | null>(null)
-  const pointed = useRef<number | null>(null)
+  /** The end of the bucket that was chosen by keys. */
+  const pointed = useRef<bigint | null>(null)
   const [spoken, setSpoken] = useState('')
   const latest = useRef({ data, bars, range, hidden, onRange, onPoint })
   latest.current = { data, bars, range, hidden, onRange, onPoint }
@@ -68,30 +72,49 @@ export function ChartPanel({
     made.setBars(latest.current.bars)
     return () => made.destroy()
   }, [dark, narrow, long])
-  useEffect(() => charts.current?.setRange(range), [range.from, range.to])
+  useEffect(() => {
+    charts.current?.setRange(range)
+    pointAgain()
+  }, [range.from, range.to])
   useEffect(() => {
     if (data !== null) charts.current?.setData(data)
+    pointAgain()
   }, [data])
   useEffect(() => charts.current?.setBars(bars), [bars])
   useEffect(() => charts.current?.setHidden(hidden), [hidden])
 
+  const momentAt = (time: bigint) => {
+    const moments = latest.current.data?.moments ?? []
+    return moments[lastAtOrBefore(moments, time)]
+  }
   const pointAt = (index: number | null) => {
-    pointed.current = index
-    const moment = index === null ? undefined : latest.current.data?.moments[index]
+    const moment = index === null ? undefined : data?.moments[index]
+    pointed.current = moment === undefined ? null : moment.start + data!.bucket - 1n
     charts.current?.point(moment?.start ?? null)
     onPoint(moment?.start ?? null)
     setSpoken(
-      moment === undefined || data === null
+      moment === undefined
         ? ''
-        : describeReading(readingAt(data.moments, data.periods, moment.start), unit),
+        : describeReading(readingAt(data!.moments, data!.periods, moment.start), unit),
     )
   }
+  /** A point that was chosen by keys stays chosen while the range or the data change about it. */
+  const pointAgain = () =>
+    // uPlot knows the places of the new range only then.
+    queueMicrotask(() => {
+      const moment = pointed.current === null ? undefined : momentAt(pointed.current)
+      if (moment === undefined) return
+      charts.current?.point(moment.start)
+      latest.current.onPoint(moment.start)
+    })
   const step = (by: number) => {
     const [first, last] = shownIndexes(data, range)
     if (last < first) return
-    const from = pointed.current ?? (by > 0 ? first - 1 : last + 1)
+    const at = pointed.current === null ? null : lastAtOrBefore(data!.moments, pointed.current)
+    const from = at ?? (by > 0 ? first - 1 : last + 1)
     pointAt(Math.min(last, Math.max(first, from + by)))
   }
+  const zoomBy = (factor: number) => onRange(zoom(range, factor, placeIn(range, pointed.current)), true)
   const onKeyDown = (event: KeyboardEvent) => {
     // The buttons within have keys of their own.
     if (event.target !== event.currentTarget) return
@@ -99,9 +122,9 @@ export function ChartPanel({
     const actions: Record<string, () => void> = {
       ArrowLeft: () => (event.shiftKey ? onRange(pan(range, -0.2), true) : step(-1)),
       ArrowRight: () => (event.shiftKey ? onRange(pan(range, 0.2), true) : step(1)),
-      '+': () => onRange(zoom(range, 0.5), true),
-      '=': () => onRange(zoom(range, 0.5), true),
-      '-': () => onRange(zoom(range, 2), true),
+      '+': () => zoomBy(0.5),
+      '=': () => zoomBy(0.5),
+      '-': () => zoomBy(2),
       Home: () => last >= first && pointAt(first),
       End: () => last >= first && pointAt(last),
       Escape: () => pointAt(null),
@@ -111,12 +134,16 @@ export function ChartPanel({
     event.preventDefault()
     action()
   }
-  const png = (name: ChartName, what: string) => (
+  const { hasAuctions, hasGaps } = shownShades(data, range)
+  const unitText = unit === null ? 'whole numbers as sent' : `in ${unit.symbol}`
+  const png = (name: ChartName, what: string, figures: string) => (
     <button
       type="button"
       class="copy"
       aria-label={`Save as PNG: ${what}`}
-      onClick={() => void charts.current?.save(name, `${title}: ${what}`, `${title} ${what}`)}
+      onClick={() =>
+        void charts.current?.save(name, { title: `${title}: ${what}`, figures, name: `${title} ${what}` })
+      }
     >
       PNG
     </button>
@@ -125,7 +152,7 @@ export function ChartPanel({
     <>
       <div class="chart-head">
         {head}
-        {png('rates', 'funding rates')}
+        {png('rates', 'funding rates', `${BAR_KINDS[barKind]}, in %`)}
       </div>
       <div
         class="charts"
@@ -148,8 +175,10 @@ export function ChartPanel({
       </div>
       <p class="gestures">
         <span class="bar-key">
-          <span class="key longs" /> longs pay <span class="key shorts" /> shorts pay{' '}
-          <span class="key estimate" /> estimate
+          <Key look="longs">longs pay</Key> <Key look="shorts">shorts pay</Key>{' '}
+          <Key look="estimate">estimate</Key> <Key look="band">every other funding period</Key>{' '}
+          {hasAuctions && <Key look="auction">in auction</Key>}{' '}
+          {hasGaps && <Key look="gap">blocks are missing</Key>}
         </span>
         <span class="by-mouse">
           Point to read. Drag to zoom in, double click to zoom out, Ctrl and the wheel zoom, Shift and drag
@@ -159,16 +188,29 @@ export function ChartPanel({
       </p>
       <div class="chart-head">
         {between}
-        {png('prices', 'prices and TWAPs')}
+        {png('prices', 'prices and TWAPs', `Prices and TWAPs, ${unitText}`)}
       </div>
       <div ref={prices} class="chart" data-chart="prices" />
       <div class="chart-head">
         <h2 class="chart-title">Premium: internal TWAP divided by external TWAP, minus 1</h2>
-        {png('premium', 'premium')}
+        {png('premium', 'premium', 'Internal TWAP divided by external TWAP, minus 1, in %')}
       </div>
       <div ref={premium} class="chart" data-chart="premium" />
     </>
   )
+}
+
+function Key({ look, children }: { look: string; children: preact.ComponentChildren }) {
+  return (
+    <span class="key-item">
+      <span class={`key ${look}`} aria-hidden="true" /> {children}
+    </span>
+  )
+}
+
+/** Where a time is in a range, from 0 to 1; the middle for a time that is not in it. */
+function placeIn({ from, to }: Range, time: bigint | null): number {
+  return time === null || time < from || time >= to ? 0.5 : Number(time - from) / Number(to - from)
 }
 
 /** Indexes of the first and the last moment within a range. */

@@ -9,15 +9,30 @@ import {
 } from '../charts/chart-options.ts'
 import { type Bar, drawBands, drawBars, drawShades, type Shade } from '../charts/draw.ts'
 import { attachGestures } from '../charts/gestures.ts'
-import { savePng } from '../charts/save-png.ts'
+import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
 import { approximate } from '../figures/decimal.ts'
 import type { Period } from '../periods/period.ts'
 import { type Bucket, drawn, type Moment, nanosecondsOf, type Range, secondsOf } from '../series/series.ts'
 
-/** A line of the price chart that may be hidden. */
-export const LINES = ['external-price', 'external-twap', 'internal-price', 'internal-twap'] as const
+/** The lines of the price chart, which may be hidden, and what they are called. */
+export const LINE_NAMES = {
+  'external-price': 'External price',
+  'external-twap': 'External TWAP',
+  'internal-price': 'Internal price',
+  'internal-twap': 'Internal TWAP',
+} as const
 
-export type Line = (typeof LINES)[number]
+export type Line = keyof typeof LINE_NAMES
+
+export const LINES = Object.keys(LINE_NAMES) as Line[]
+
+/** How a line is drawn: distinguishable without colours. */
+const LINE_STYLES: Record<Line, { width: number; dash: number[] }> = {
+  'external-price': { width: 1, dash: [] },
+  'external-twap': { width: 2.25, dash: [] },
+  'internal-price': { width: 1, dash: [2, 2] },
+  'internal-twap': { width: 2.25, dash: [7, 3] },
+}
 
 /** The charts, from top to bottom. */
 export const CHARTS = ['rates', 'prices', 'premium'] as const
@@ -56,7 +71,8 @@ export type Charts = {
   setHidden(hidden: ReadonlySet<string>): void
   /** Points at a time as the mouse would; null points at none. */
   point(time: bigint | null): void
-  save(name: ChartName, title: string, file: string): Promise<void>
+  /** Saves a chart as a picture, with what it shows and in which unit. */
+  save(name: ChartName, picture: Pick<Picture, 'title' | 'figures' | 'name'>): Promise<void>
   destroy(): void
 }
 
@@ -78,6 +94,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
   let data: FundingData | null = null
   let bars: readonly Bar[] = []
   let range: Range = { from: 0n, to: 1n }
+  let hiddenLines: ReadonlySet<string> = new Set()
   const heights = HEIGHTS[narrow ? 'narrow' : 'wide']
   const axisSize = narrow ? 62 : long ? 118 : 84
 
@@ -183,6 +200,31 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
     for (const chart of all) chart.setScale('x', { min, max })
   }
 
+  const ownLegend = (name: ChartName): LegendItem[] => {
+    if (name === 'premium') return []
+    if (name === 'rates') {
+      return [
+        { text: 'longs pay', colour: colours.longs, look: 'box' },
+        { text: 'shorts pay', colour: colours.shorts, look: 'hatched' },
+        { text: 'estimate', colour: colours.text, look: 'outlined' },
+      ]
+    }
+    return LINES.filter((line) => !hiddenLines.has(line)).map((line) => ({
+      text: LINE_NAMES[line],
+      colour: colours[line.startsWith('external') ? 'external' : 'internal'],
+      look: 'line',
+      ...LINE_STYLES[line],
+    }))
+  }
+  const backgroundLegend = (): LegendItem[] => {
+    const { hasAuctions, hasGaps } = shownShades(data, range)
+    return [
+      { text: 'every other funding period', colour: colours.band, look: 'box' },
+      ...(hasAuctions ? [{ text: 'in auction', colour: colours.mark, look: 'box' } as const] : []),
+      ...(hasGaps ? [{ text: 'blocks are missing', colour: colours.gap, look: 'hatched' } as const] : []),
+    ]
+  }
+
   return {
     setData: (next) => {
       data = next
@@ -200,6 +242,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
       if (data !== null) place()
     },
     setHidden: (hidden) => {
+      hiddenLines = hidden
       for (const line of LINES) {
         const show = !hidden.has(line)
         for (const index of SERIES[line]) {
@@ -213,8 +256,13 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
         chart.setCursor({ left, top: chart.over.clientHeight / 2 }, chart === charts.prices)
       }
     },
-    save: (name, title, file) =>
-      savePng(charts[name], { title, name: file, paper: colours.paper, ink: colours.text }),
+    save: (name, picture) =>
+      savePng(charts[name], {
+        ...picture,
+        legend: [...ownLegend(name), ...backgroundLegend()],
+        paper: colours.paper,
+        ink: colours.text,
+      }),
     destroy: () => {
       resized.disconnect()
       for (const end of detach) end()
@@ -223,22 +271,34 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
   }
 }
 
-/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick, one of them dashed: distinguishable without colours. */
+/** Whether auctions and gaps are in sight. */
+export function shownShades(
+  data: FundingData | null,
+  { from, to }: Range,
+): { hasAuctions: boolean; hasGaps: boolean } {
+  const shown = (data?.shades ?? []).filter((shade) => shade.from < to && shade.to > from)
+  return {
+    hasAuctions: shown.some(({ kind }) => kind === 'auction'),
+    hasGaps: shown.some(({ kind }) => kind === 'gap'),
+  }
+}
+
+/** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick. */
 function priceSeries(colours: ChartColours): uPlot.Series[] {
   const common = { spanGaps: true, points: { show: false } } as const
   const bound: uPlot.Series = { ...common, stroke: 'transparent', width: 0, paths: steps }
-  const price = (stroke: string): uPlot.Series => ({ ...common, stroke, width: 1, alpha: 0.75, paths: steps })
-  const twap = (stroke: string, dash: number[]): uPlot.Series => ({ ...common, stroke, width: 2.25, dash })
-  return [
+  return (['external', 'internal'] as const).flatMap((source) => [
     { ...bound },
     { ...bound },
-    price(colours.external),
-    twap(colours.external, []),
-    { ...bound },
-    { ...bound },
-    price(colours.internal),
-    twap(colours.internal, [7, 3]),
-  ]
+    {
+      ...common,
+      stroke: colours[source],
+      alpha: 0.75,
+      paths: steps,
+      ...LINE_STYLES[`${source}-price`],
+    },
+    { ...common, stroke: colours[source], ...LINE_STYLES[`${source}-twap`] },
+  ])
 }
 
 /** Where a bucket is drawn: in its middle. */

@@ -22,7 +22,7 @@ import { CHARTS, type FundingData } from './charts.ts'
 import { useGapTimes } from './gap-times.ts'
 import { Legend } from './legend.tsx'
 import { Nearest } from './nearest.tsx'
-import { NowFigures } from './now-figures.tsx'
+import { Cumulative, NowFigures } from './now-figures.tsx'
 import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments } from './position-payments.tsx'
@@ -84,13 +84,17 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   const reading = data === null ? null : readingAt(data.moments, data.periods, pointed ?? lastIn(data, range))
   const why = instruments.value === null ? null : whyNoUnit(instrumentOf(marketId))
   const narrow = useNarrow()
-  const position = (
-    <PositionPayments
-      marketId={marketId}
-      range={range}
-      unit={unit}
-      version={`${list.length} ${list.at(-1)?.seq ?? ''}`}
-    />
+  // On a phone they stand below the charts.
+  const ofRange = (
+    <>
+      <Cumulative periods={periods.data === null ? null : list} range={range} />
+      <PositionPayments
+        marketId={marketId}
+        range={range}
+        unit={unit}
+        version={`${list.length} ${list.at(-1)?.seq ?? ''}`}
+      />
+    </>
   )
   const title = `${marketLabel(marketId)}, ${formatTime(range.from).slice(0, 16)} to ${formatTime(range.to).slice(0, 16)} UTC`
   return (
@@ -101,12 +105,11 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
         ) : (
           <NowFigures
             periods={periods.data === null ? null : list}
-            range={range}
             estimate={estimate.data}
             unit={unit}
             last={last}
           >
-            {!narrow && position}
+            {!narrow && ofRange}
           </NowFigures>
         )}
       </section>
@@ -134,6 +137,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           <ChartPanel
             data={data}
             bars={bars}
+            barKind={kind}
             range={range}
             hidden={hidden}
             unit={unit}
@@ -174,7 +178,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             }
           />
         </div>
-        {narrow && position}
+        {narrow && <div class="now-figures">{ofRange}</div>}
         {data !== null && <ChartNotes data={data} range={range} why={why} />}
         <Request
           url={`${location.origin}${reportTarget('series', marketId, { from: range.from, to: range.to, buckets: 500 })}`}

@@ -1,11 +1,4 @@
-import { LINES, type Line } from './charts.ts'
-
-const NAMES: Record<Line, string> = {
-  'external-price': 'External price',
-  'external-twap': 'External TWAP',
-  'internal-price': 'Internal price',
-  'internal-twap': 'Internal TWAP',
-}
+import { LINE_NAMES, LINES } from './charts.ts'
 
 export type LegendProps = { hidden: ReadonlySet<string>; onChange: (hidden: ReadonlySet<string>) => void }
 
@@ -22,7 +15,7 @@ export function Legend({ hidden, onChange }: LegendProps) {
           onClick={() => onChange(hidden.has(line) ? without(hidden, line) : new Set([...hidden, line]))}
         >
           <span class="line-sample" aria-hidden="true" />
-          {NAMES[line]}
+          {LINE_NAMES[line]}
         </button>
       ))}
     </fieldset>

@@ -26,8 +26,6 @@ export const ANNUAL_PLACES = 2
 
 export type NowFiguresProps = {
   periods: readonly Period[] | null
-  /** What the charts show. */
-  range: Range
   estimate: FundingEstimate | null
   unit: Unit | null
   /** The time of the last block, Unix nanoseconds. */
@@ -35,12 +33,11 @@ export type NowFiguresProps = {
   children: ComponentChildren
 }
 
-/** How funding runs: what the running period would pay, what the last one paid, and what all that are shown did. */
-export function NowFigures({ periods, range, estimate, unit, last, children }: NowFiguresProps) {
+/** How funding runs: what the running period would pay, and what the last one paid. */
+export function NowFigures({ periods, estimate, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
   const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
-  const due = dueWithin(list, range)
   return (
     <div class="now-figures">
       <Running periods={list} running={running} estimate={estimate} unit={unit} last={last} />
@@ -56,19 +53,26 @@ export function NowFigures({ periods, range, estimate, unit, last, children }: N
           </>
         )}
       </Figure>
-      <Figure
-        name={`Cumulative, ${due.length} due in this range`}
-        main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
-        none={periods === null ? '' : 'no payment was due in this range'}
-      >
-        {due.length > 0 && <Mean periods={due} />}
-      </Figure>
       {children}
     </div>
   )
 }
 
-type RunningProps = Omit<NowFiguresProps, 'range' | 'periods' | 'children'> & {
+/** What the rates of the periods due in a range come to. */
+export function Cumulative({ periods, range }: { periods: readonly Period[] | null; range: Range }) {
+  const due = dueWithin(periods ?? [], range)
+  return (
+    <Figure
+      name={`Cumulative, ${due.length} due in this range`}
+      main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
+      none={periods === null ? '' : 'no payment was due in this range'}
+    >
+      {due.length > 0 && <Mean periods={due} />}
+    </Figure>
+  )
+}
+
+type RunningProps = Omit<NowFiguresProps, 'periods' | 'children'> & {
   periods: readonly Period[]
   running: Period | null
 }

@@ -10,6 +10,11 @@ export const DASHES: readonly (readonly number[])[] = [[], [8, 3], [2, 3], [12, 
 
 const HEIGHT = 300
 
+/** The colour of a market's line, as the style sheet has it. */
+export function lineColour(place: HTMLElement, index: number): string {
+  return getComputedStyle(place).getPropertyValue(`--line-${index}`).trim()
+}
+
 /** Draws the rates of markets as steps, each from the start to the end of its period. */
 export function createCompareChart(
   place: HTMLElement,
@@ -18,7 +23,6 @@ export function createCompareChart(
   onHover: (x: number | null) => void,
 ): { chart: uPlot; destroy(): void } {
   const colours = readColours(place)
-  const style = getComputedStyle(place)
   const chart = new uPlot(
     {
       ...commonOptions(place.clientWidth, HEIGHT, true),
@@ -29,7 +33,7 @@ export function createCompareChart(
         {},
         ...lines.map(
           (_, index): uPlot.Series => ({
-            stroke: style.getPropertyValue(`--line-${index}`).trim(),
+            stroke: lineColour(place, index),
             dash: [...DASHES[index]!],
             width: 1.75,
             paths: steps,

@@ -15,7 +15,7 @@ import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { isDark } from '../theme.ts'
-import { createCompareChart, DASHES } from './compare-chart.ts'
+import { createCompareChart, DASHES, lineColour } from './compare-chart.ts'
 
 /** Periods of each market that are compared at most. */
 const PERIODS = 1_000
@@ -88,7 +88,15 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
             if (chart.current === null || place.current === null) return
             const { paper, text } = readColours(place.current)
             const title = `Funding rates, ${KINDS[kind].toLowerCase()}: ${marketIds.map(marketLabel).join(', ')}`
-            void savePng(chart.current, { title, name: title, paper, ink: text })
+            const legend = lines.map(({ marketId }, index) => ({
+              text: marketLabel(marketId),
+              colour: lineColour(place.current!, index),
+              look: 'line' as const,
+              width: 2,
+              dash: DASHES[index]!,
+            }))
+            const figures = `${KINDS[kind]}, in %`
+            void savePng(chart.current, { title, figures, legend, name: title, paper, ink: text })
           }}
         >
           PNG

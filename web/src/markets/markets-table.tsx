@@ -1,4 +1,5 @@
 import type { MarketSummary } from 'lyra-client'
+import type { ComponentChildren } from 'preact'
 import { PRICE_PLACES, unitOf, whyNoUnit } from '../figures/amount.ts'
 import { writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
@@ -8,6 +9,7 @@ import { Amount, Rounded } from '../parts/amount.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketState } from '../parts/market-bar.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { SortField, SortHeader } from '../parts/sort-controls.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { whoPays } from '../periods/period.ts'
 import { latestCoverage } from '../service/coverage.ts'
@@ -24,47 +26,139 @@ import {
   standingOf,
 } from './summary.ts'
 
-const COLUMNS: readonly { sort: Sort | null; title: string; meaning: string; figure?: true; less?: true }[] =
-  [
-    {
-      sort: 'market',
-      title: 'Market',
-      meaning: 'Code, or the ends of the id where no event named the market.',
+type Column = {
+  /** Null for what nothing is sorted by. */
+  sort: Sort | null
+  title: string
+  meaning: string
+  figure?: true
+  /** Whether it needs twice the room on a card. */
+  broad?: true
+  cell: (summary: MarketSummary) => ComponentChildren
+}
+
+const COLUMNS: readonly Column[] = [
+  {
+    sort: 'rate',
+    title: 'Rate now',
+    meaning:
+      'What the running period would charge if it ended now: an estimate. Without one, the last paid rate.',
+    figure: true,
+    cell: (summary) => {
+      const rate = currentRate(summary)
+      if (rate === null) return '–'
+      return (
+        <>
+          <Rate text={rate.text} name="rate" />
+          <span class="under">
+            {rate.estimate ? 'estimate, ' : 'last paid, '}
+            {whoPays(rate.text)}
+          </span>
+        </>
+      )
     },
-    {
-      sort: 'rate',
-      title: 'Rate now',
-      meaning:
-        'What the running period would charge if it ended now: an estimate. Without one, the last paid rate.',
-      figure: true,
+  },
+  {
+    sort: 'annualised',
+    title: 'Annualised',
+    meaning: 'The rate times the number of periods, as long as the last paid one, in 365 days.',
+    figure: true,
+    cell: (summary) => (
+      <AnnualRate rate={currentRate(summary)?.text ?? null} length={paidLength(summary)} name="annualised" />
+    ),
+  },
+  {
+    sort: 'paid',
+    title: 'Last paid',
+    meaning: 'The rate of the last period that was paid.',
+    figure: true,
+    cell: ({ lastPaidPeriod }) =>
+      lastPaidPeriod?.fundingRate === undefined ? (
+        '–'
+      ) : (
+        <Rate text={lastPaidPeriod.fundingRate} name="paid" />
+      ),
+  },
+  {
+    sort: 'premium',
+    title: 'Price premium',
+    meaning: 'The last internal price divided by the last external price, minus 1.',
+    figure: true,
+    cell: (summary) => {
+      const premium = pricePremiumOf(summary)
+      if (premium === null) return '–'
+      return <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 2)} name="premium" />
     },
-    {
-      sort: 'annualised',
-      title: 'Annualised',
-      meaning: 'The rate times the number of periods, as long as the last paid one, in 365 days.',
-      figure: true,
+  },
+  {
+    sort: 'price',
+    title: 'External price',
+    meaning: 'The last external price, in the settlement asset.',
+    figure: true,
+    cell: ({ instrument, lastExternalPoint }) =>
+      lastExternalPoint === null ? (
+        '–'
+      ) : (
+        <span title={whyNoUnit(instrument) ?? undefined}>
+          <Amount
+            text={lastExternalPoint.price}
+            unit={unitOf(instrument)}
+            places={PRICE_PLACES}
+            name="price"
+          />
+        </span>
+      ),
+  },
+  {
+    sort: null,
+    title: 'Price',
+    meaning: 'The internal price in the 24 hours before the last block, or since the first point.',
+    broad: true,
+    cell: ({ marketId }) => {
+      const coverage = latestCoverage()
+      const points = coverage?.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
+      return (
+        <Sparkline
+          marketId={marketId}
+          name={marketLabel(marketId)}
+          first={points === undefined ? null : BigInt(points.firstTimestamp)}
+          last={BigInt(coverage?.blocks.lastTimestamp ?? 0)}
+        />
+      )
     },
-    { sort: 'paid', title: 'Last paid', meaning: 'The rate of the last period that was paid.', figure: true },
-    {
-      sort: 'premium',
-      title: 'Price premium',
-      meaning: 'The last internal price divided by the last external price, minus 1.',
-      figure: true,
+  },
+  {
+    sort: 'providers',
+    title: 'Providers',
+    meaning: 'Liquidity providers.',
+    figure: true,
+    cell: ({ marketId, providers }) =>
+      providers === '0' ? (
+        '0'
+      ) : (
+        <Link view="providers" params={{ market: marketId }}>
+          {groupDigits(providers)}
+        </Link>
+      ),
+  },
+  {
+    sort: 'state',
+    title: 'State',
+    meaning: "The market's state, and how it trades.",
+    broad: true,
+    cell: (summary) => {
+      const standing = standingOf(summary)
+      return standing === null ? <span class="quiet">not known</span> : <MarketState standing={standing} />
     },
-    {
-      sort: 'price',
-      title: 'External price',
-      meaning: 'The last external price, in the settlement asset.',
-      figure: true,
-    },
-    {
-      sort: null,
-      title: 'Price',
-      meaning: 'The internal price in the 24 hours before the last block, or since the first point.',
-    },
-    { sort: 'providers', title: 'Providers', meaning: 'Liquidity providers.', figure: true },
-    { sort: 'state', title: 'State', meaning: "The market's state, and how it trades." },
-  ]
+  },
+]
+
+/** What the rows are named by. */
+const MARKET = {
+  sort: 'market' as const,
+  title: 'Market',
+  meaning: 'Code, or the ends of the id where no event named the market.',
+}
 
 export type MarketsTableProps = {
   summaries: readonly MarketSummary[]
@@ -72,55 +166,44 @@ export type MarketsTableProps = {
   onCompare: (marketIds: readonly string[]) => void
 }
 
-/** Markets, one below the other, sorted by any column. */
+/** Markets, one below the other, sorted by any column; on a phone each is a card. */
 export function MarketsTable({ summaries, compared, onCompare }: MarketsTableProps) {
   const sorting = readSorting()
-  const sortBy = (sort: Sort) => {
-    const descending = sorting.sort === sort ? !sorting.descending : sort !== 'market' && sort !== 'state'
-    setParams({ sort: `${descending ? '-' : ''}${sort}` }, { push: false })
-  }
+  const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
+  const sorted = { column: sorting.sort, descending: sorting.descending }
+  const sorts = [MARKET, ...COLUMNS].flatMap(({ sort, title }) =>
+    sort === null ? [] : [{ name: sort, title }],
+  )
   return (
-    <TablePlace name="Table of markets">
-      <table class="markets">
-        <thead>
-          <tr>
-            {COLUMNS.map(({ sort, title, meaning, figure }) => (
-              <th
-                key={title}
-                scope="col"
-                class={figure ? 'figure-column' : ''}
-                title={meaning}
-                {...(sort !== null && {
-                  'aria-sort':
-                    sorting.sort !== sort
-                      ? ('none' as const)
-                      : sorting.descending
-                        ? ('descending' as const)
-                        : ('ascending' as const),
-                })}
-              >
-                {sort === null ? (
-                  title
-                ) : (
-                  <button type="button" class="sort" onClick={() => sortBy(sort)}>
-                    {title}
-                    <span aria-hidden="true" class="sort-mark">
-                      {sorting.sort === sort ? (sorting.descending ? '↓' : '↑') : ''}
-                    </span>
-                  </button>
-                )}
-              </th>
+    <>
+      <SortField columns={sorts} sorting={sorted} onSort={sortBy} />
+      <TablePlace name="Table of markets">
+        <table class="markets stacked">
+          <thead>
+            <tr>
+              {[MARKET, ...COLUMNS].map(({ sort, title, meaning, ...rest }) => (
+                <SortHeader
+                  key={title}
+                  name={sort}
+                  title={title}
+                  meaning={meaning}
+                  figure={'figure' in rest}
+                  rising={sort === 'market' || sort === 'state'}
+                  sorting={sorted}
+                  onSort={sortBy}
+                />
+              ))}
+              <th scope="col">Compare</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sortSummaries(summaries, sorting).map((summary) => (
+              <Row key={summary.marketId} summary={summary} compared={compared} onCompare={onCompare} />
             ))}
-            <th scope="col">Compare</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sortSummaries(summaries, sorting).map((summary) => (
-            <Row key={summary.marketId} summary={summary} compared={compared} onCompare={onCompare} />
-          ))}
-        </tbody>
-      </table>
-    </TablePlace>
+          </tbody>
+        </table>
+      </TablePlace>
+    </>
   )
 }
 
@@ -129,17 +212,10 @@ function Row({
   compared,
   onCompare,
 }: { summary: MarketSummary } & Omit<MarketsTableProps, 'summaries'>) {
-  const { marketId, instrument, lastExternalPoint, lastPaidPeriod, providers } = summary
-  const unit = unitOf(instrument)
-  const rate = currentRate(summary)
-  const standing = standingOf(summary)
-  const premium = pricePremiumOf(summary)
-  const coverage = latestCoverage()
-  const points = coverage?.fundingPeriodDataPoints.find((entry) => entry.marketId === marketId)
-  const name = marketLabel(marketId)
+  const { marketId, instrument, lastPaidPeriod, runningPeriod } = summary
+  const hasPoints = latestCoverage()?.fundingPeriodDataPoints.some((entry) => entry.marketId === marketId)
+  const hasFunding = hasPoints || lastPaidPeriod !== null || runningPeriod !== null
   const checked = compared.includes(marketId)
-  const hasFunding = points !== undefined || lastPaidPeriod !== null || summary.runningPeriod !== null
-  const price = lastExternalPoint?.price
   return (
     <tr data-market={marketId}>
       <th scope="row">
@@ -147,71 +223,21 @@ function Row({
           marketId={marketId}
           {...(hasFunding && { link: { view: 'funding' as const, params: { market: marketId } } })}
         />
-        {instrument !== null && instrument.name !== '' && <span class="under">{instrument.name}</span>}
-      </th>
-      <td class="figure-column">
-        {rate === null ? (
-          '–'
-        ) : (
-          <>
-            <Rate text={rate.text} name="rate" />
-            <span class="under">
-              {rate.estimate ? 'estimate, ' : 'last paid, '}
-              {whoPays(rate.text)}
-            </span>
-          </>
-        )}
-      </td>
-      <td class="figure-column">
-        <AnnualRate rate={rate?.text ?? null} length={paidLength(summary)} name="annualised" />
-      </td>
-      <td class="figure-column">
-        {lastPaidPeriod?.fundingRate === undefined ? (
-          '–'
-        ) : (
-          <Rate text={lastPaidPeriod.fundingRate} name="paid" />
-        )}
-      </td>
-      <td class="figure-column">
-        {premium === null ? (
-          '–'
-        ) : (
-          <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 2)} name="premium" />
-        )}
-      </td>
-      <td class="figure-column">
-        {price === undefined ? (
-          '–'
-        ) : (
-          <span title={whyNoUnit(instrument) ?? undefined}>
-            <Amount text={price} unit={unit} places={PRICE_PLACES} name="price" />
+        {instrument !== null && instrument.name !== '' && (
+          <span class="under" title={instrument.name}>
+            {instrument.name}
           </span>
         )}
-      </td>
-      <td>
-        <Sparkline
-          marketId={marketId}
-          name={name}
-          first={points === undefined ? null : BigInt(points.firstTimestamp)}
-          last={BigInt(coverage?.blocks.lastTimestamp ?? 0)}
-        />
-      </td>
-      <td class="figure-column">
-        {providers === '0' ? (
-          '0'
-        ) : (
-          <Link view="providers" params={{ market: marketId }}>
-            {groupDigits(providers)}
-          </Link>
-        )}
-      </td>
-      <td>
-        {standing === null ? <span class="quiet">not known</span> : <MarketState standing={standing} />}
-      </td>
-      <td>
+      </th>
+      {COLUMNS.map(({ title, figure, broad, cell }) => (
+        <td key={title} data-label={title} class={figure ? 'figure-column' : broad ? 'broad' : ''}>
+          {cell(summary)}
+        </td>
+      ))}
+      <td data-label="Compare">
         <input
           type="checkbox"
-          aria-label={`Compare ${name}`}
+          aria-label={`Compare ${marketLabel(marketId)}`}
           checked={checked}
           disabled={!hasFunding || (!checked && compared.length >= MOST_COMPARED)}
           onChange={() =>

@@ -9,6 +9,7 @@ import {
   writeDecimal,
 } from '../figures/decimal.ts'
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
+import type { Sorting } from '../parts/sort-controls.tsx'
 import { marketUnit } from '../service/instruments.ts'
 
 /** A figure of a provider: how it is read, shown and explained. */
@@ -183,9 +184,6 @@ export function isBelow({ feeShare }: LiquidityProvider, percent: Decimal): bool
   const share = parseDecimal(feeShare.equityLikeShare)
   return share !== null && compare(share, { digits: percent.digits, scale: percent.scale + 2 }) < 0
 }
-
-/** How a list is sorted: by a column, or by id. */
-export type Sorting = { column: string; descending: boolean }
 
 /** Providers in the order of a column; those without the figure last, equal ones by market and party. */
 export function sortProviders(

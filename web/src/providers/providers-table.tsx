@@ -3,11 +3,11 @@ import type { Unit } from '../figures/amount.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { SortField, SortHeader, type Sorting } from '../parts/sort-controls.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
-import { COLUMNS, type Column, type Sorting, sortProviders } from './columns.ts'
+import { COLUMNS, type Column, sortProviders } from './columns.ts'
 import { FilterControls } from './filters.tsx'
 import { ProviderFigure } from './provider-figure.tsx'
-import { SortField, SortHeader } from './sort-controls.tsx'
 
 const DEFAULT: Sorting = { column: 'share', descending: true }
 
@@ -33,7 +33,11 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
     <>
       <div class="table-bar">
         <FilterControls />
-        <SortField idTitle={idTitle} columns={columns} sorting={sorting} onSort={onSort} />
+        <SortField
+          columns={[{ name: 'id', title: idTitle }, ...columns.filter(({ list }) => !list)]}
+          sorting={sorting}
+          onSort={onSort}
+        />
         <button
           type="button"
           class="button"
@@ -53,7 +57,8 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
                 {columns.map((column) => (
                   <SortHeader
                     key={column.name}
-                    {...column}
+                    name={column.list ? null : column.name}
+                    meaning={column.meaning}
                     title={column.kind === 'amount' ? `${column.title}${symbol}` : column.title}
                     sorting={sorting}
                     figure

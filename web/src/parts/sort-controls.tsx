@@ -1,4 +1,5 @@
-import type { Column, Sorting } from './columns.ts'
+/** How a list is sorted: by a column's name. */
+export type Sorting = { column: string; descending: boolean }
 
 export type SortProps = {
   sorting: Sorting
@@ -6,37 +7,37 @@ export type SortProps = {
   onSort: (chosen: string) => void
 }
 
-export type SortFieldProps = SortProps & { idTitle: string; columns: readonly Column[] }
+export type SortFieldProps = SortProps & { columns: readonly { name: string; title: string }[] }
 
 /** Chooses the order where there is no room for headers. */
-export function SortField({ idTitle, columns, sorting, onSort }: SortFieldProps) {
+export function SortField({ columns, sorting, onSort }: SortFieldProps) {
   return (
     <label class="field inline sort-field">
       <span class="field-label">Sort by</span>
       <select value={nameOf(sorting)} onChange={(event) => onSort(event.currentTarget.value)}>
-        {[{ name: 'id', title: idTitle }, ...columns.filter(({ list }) => !list)].flatMap(
-          ({ name, title }) => [
-            <option key={`-${name}`} value={`-${name}`}>{`${title}, highest first`}</option>,
-            <option key={name} value={name}>{`${title}, lowest first`}</option>,
-          ],
-        )}
+        {columns.flatMap(({ name, title }) => [
+          <option key={`-${name}`} value={`-${name}`}>{`${title}, highest first`}</option>,
+          <option key={name} value={name}>{`${title}, lowest first`}</option>,
+        ])}
       </select>
     </label>
   )
 }
 
 export type SortHeaderProps = SortProps & {
-  name: string
+  /** Null for a column that nothing is sorted by. */
+  name: string | null
   title: string
   meaning?: string
   figure?: boolean
-  list?: boolean
+  /** Whether the first click sorts from the lowest: names, not figures. */
+  rising?: boolean
 }
 
-/** The header of a column, which sorts by it: the highest first, then the other way round. */
-export function SortHeader({ name, title, meaning, sorting, figure, list, onSort }: SortHeaderProps) {
+/** The header of a column, which sorts by it: one way, then the other way round. */
+export function SortHeader({ name, title, meaning, sorting, figure, rising, onSort }: SortHeaderProps) {
   const style = figure ? 'figure-column' : ''
-  if (list) {
+  if (name === null) {
     return (
       <th scope="col" class={style} title={meaning}>
         {title}
@@ -44,6 +45,7 @@ export function SortHeader({ name, title, meaning, sorting, figure, list, onSort
     )
   }
   const sorted = sorting.column === name
+  const descending = sorted ? !sorting.descending : !rising
   return (
     <th
       scope="col"
@@ -54,7 +56,7 @@ export function SortHeader({ name, title, meaning, sorting, figure, list, onSort
         type="button"
         class="sort"
         title={meaning}
-        onClick={() => onSort(nameOf({ column: name, descending: !(sorted && sorting.descending) }))}
+        onClick={() => onSort(nameOf({ column: name, descending }))}
       >
         {title}
         <span aria-hidden="true" class="sort-mark">
