@@ -65,7 +65,9 @@ describe("the explorer's markets", () => {
       assert.equal(await text('rate'), formatRate(number(estimate!.fundingRate), 4))
       assert.equal(await value('paid'), lastPaidPeriod!.fundingRate)
       const length = BigInt(lastPaidPeriod!.end!) - BigInt(lastPaidPeriod!.start)
-      assert.equal(await text('annualised'), formatRate(annualised(estimate!.fundingRate, length)!, 2))
+      await page.goto('/?per=year')
+      assert.equal(await text('rate'), formatRate(annualised(estimate!.fundingRate, length)!, 4))
+      await page.goto('/')
       const [external, internal] = [number(lastExternalPoint!.price), number(lastInternalPoint!.price)]
       assert.equal(
         await text('premium'),
@@ -85,9 +87,13 @@ describe("the explorer's markets", () => {
       assert.equal(await row.getByRole('link', { name: summary.providers, exact: true }).count(), 1)
       await row.locator('.sparkline svg').waitFor()
     }
-    // One request for the table, one for each line that is seen.
+    asked.length = 0
+    await page.reload()
+    await eventuallyIs(() => page.locator('.sparkline svg').count(), 3)
+    // One request for the table, one for the map, one for each line that is seen.
     assert.equal(asked.filter((path) => path === '/api/v2/market-summaries').length, 1)
     assert.equal(asked.filter((path) => path.includes('/series/')).length, 3)
+    assert.equal(asked.filter((path) => path === '/api/v2/funding-rates').length, 1)
 
     const order = () =>
       page
@@ -108,7 +114,10 @@ describe("the explorer's markets", () => {
     }
     await page.getByLabel('Find a market by code, name or id').fill('solana')
     await eventually(order, (seen) => JSON.stringify(seen) === JSON.stringify([SOL]))
-    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.csv').click()])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('.csv').first().click(),
+    ])
     const csv = readFileSync(await download.path(), 'utf8')
       .trim()
       .split('\r\n')

@@ -9,6 +9,7 @@ import { FreshnessText } from '../parts/freshness-text.tsx'
 import { useNarrow } from '../parts/narrow.ts'
 import { Request } from '../parts/request.tsx'
 import { Failure, Skeleton } from '../parts/states.tsx'
+import { nextPayment } from '../periods/next-payment.ts'
 import { within } from '../periods/period.ts'
 import { auctionTimes } from '../series/auctions.ts'
 import { type Moment, momentsOf, type Range } from '../series/series.ts'
@@ -27,7 +28,7 @@ import { PeriodsTable } from './periods-table.tsx'
 import { PointsTable } from './points-table.tsx'
 import { PositionPayments } from './position-payments.tsx'
 import { RangeBar } from './range-bar.tsx'
-import { BAR_KINDS, type BarKind, barsOf, barValues, readingAt } from './reading.ts'
+import { BAR_KINDS, type BarKind, barsOf, barValues, cumulativeAt, readingAt } from './reading.ts'
 import { Readout } from './readout.tsx'
 import { useFunding } from './use-funding.ts'
 import { viewRange } from './view-range.ts'
@@ -106,6 +107,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
           <NowFigures
             periods={periods.data === null ? null : list}
             estimate={estimate.data}
+            due={nextPayment(instrumentOf(marketId)?.funding?.schedule, last)}
             unit={unit}
             last={last}
           >
@@ -166,6 +168,11 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
                 <Readout
                   reading={reading}
                   bars={{ kind, values: barValues(list, range, estimate.data, kind) }}
+                  cumulative={
+                    reading === null
+                      ? null
+                      : cumulativeAt(list, barValues(list, range, estimate.data, 'cumulative'), reading.time)
+                  }
                   pointed={pointed !== null}
                   unit={unit}
                   interval={series.data?.interval ?? ''}

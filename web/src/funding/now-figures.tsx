@@ -5,6 +5,7 @@ import { parseDecimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate } from '../figures/format-figure.ts'
 import { formatAge, formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
+import { DueTime } from '../parts/due-time.tsx'
 import {
   annualised,
   areIrregular,
@@ -27,6 +28,8 @@ export const ANNUAL_PLACES = 2
 export type NowFiguresProps = {
   periods: readonly Period[] | null
   estimate: FundingEstimate | null
+  /** When the next payment is due by the market's schedule, Unix nanoseconds; null without one. */
+  due: bigint | null
   unit: Unit | null
   /** The time of the last block, Unix nanoseconds. */
   last: bigint
@@ -34,13 +37,13 @@ export type NowFiguresProps = {
 }
 
 /** How funding runs: what the running period would pay, and what the last one paid. */
-export function NowFigures({ periods, estimate, unit, last, children }: NowFiguresProps) {
+export function NowFigures({ periods, estimate, due, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
   const paid = list.filter(({ rate }) => rate !== null).at(-1) ?? null
   return (
     <div class="now-figures">
-      <Running periods={list} running={running} estimate={estimate} unit={unit} last={last} />
+      <Running periods={list} running={running} estimate={estimate} due={due} unit={unit} last={last} />
       <Figure
         name="Last paid"
         main={paid === null ? null : <Rate text={paid.rate!} name="last-rate" />}
@@ -77,7 +80,7 @@ type RunningProps = Omit<NowFiguresProps, 'periods' | 'children'> & {
   running: Period | null
 }
 
-function Running({ periods, running, estimate, unit, last }: RunningProps) {
+function Running({ periods, running, estimate, due, unit, last }: RunningProps) {
   const fits = running !== null && estimate !== null && estimate.seq === `${running.seq}`
   const regular = regularLength(periods)
   return (
@@ -98,8 +101,16 @@ function Running({ periods, running, estimate, unit, last }: RunningProps) {
       )}
       {running !== null && (
         <span class="figure-more" data-figure="time-left">
-          {describeEnd(running.start, regular, last)}
-          {areIrregular(periods) && <span class="aside">; periods are not regular</span>}
+          {due !== null ? (
+            <>
+              payment due <DueTime due={due} last={last} />
+            </>
+          ) : (
+            <>
+              {describeEnd(running.start, regular, last)}
+              {areIrregular(periods) && <span class="aside">; periods are not regular</span>}
+            </>
+          )}
         </span>
       )}
     </Figure>

@@ -2,12 +2,13 @@ import type { FundingEstimate } from 'lyra-client'
 import type { Bar } from '../charts/draw.ts'
 import { add, approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
 import {
-  annualised,
   dueWithin,
   endOf,
   expectedLength,
   lengthOf,
   type Period,
+  RATE_SPANS,
+  rateFor,
   within,
 } from '../periods/period.ts'
 import { lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
@@ -15,6 +16,7 @@ import { lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
 /** What the bars of the chart of rates stand for. */
 export const BAR_KINDS = {
   rate: 'Rate',
+  '8h': 'Per 8 hours',
   annualised: 'Annualised',
   cumulative: 'Cumulative',
 } as const
@@ -62,7 +64,10 @@ export function barValues(
   const running = runningPeriod(periods)
   const values = new Map<bigint, Decimal>()
   let sum: Decimal = { digits: 0n, scale: 0 }
-  for (const period of within(periods, shown)) {
+  const inRange = new Set(within(periods, shown))
+  for (const period of periods) {
+    // One that ends where the range begins is paid in it, and has no bar there.
+    if (!inRange.has(period) && !due.has(period)) continue
     const isEstimate = period === running && estimate?.seq === `${period.seq}`
     const rate = isEstimate ? estimate.fundingRate : period.rate
     const number = rate === null ? null : parseDecimal(rate)
@@ -70,10 +75,26 @@ export function barValues(
     if (isEstimate || due.has(period)) sum = add(sum, number)
     else if (kind === 'cumulative') continue
     const length = isEstimate ? expectedLength(periods) : lengthOf(period)
-    const value = { rate: number, cumulative: sum, annualised: null }[kind] ?? annualised(rate, length)
+    const span = { rate: null, cumulative: null, '8h': RATE_SPANS['8h'], annualised: RATE_SPANS.year }[kind]
+    const value = span === null ? (kind === 'rate' ? number : sum) : rateFor(span, rate, length)
     if (value !== null) values.set(period.seq, value)
   }
   return values
+}
+
+/**
+ * The sum of the rates that were due in a range up to a time, the running estimate's too once it runs; null before the
+ * first.
+ *
+ * @param cumulative the values of bars of that kind
+ */
+export function cumulativeAt(
+  periods: readonly Period[],
+  cumulative: ReadonlyMap<bigint, Decimal>,
+  time: bigint,
+): Decimal | null {
+  const known = periods.findLast(({ seq, start }) => start <= time && cumulative.has(seq))
+  return known === undefined ? null : cumulative.get(known.seq)!
 }
 
 /** The period that runs; null where none does: only the latest can. */

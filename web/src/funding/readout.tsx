@@ -5,7 +5,7 @@ import { formatTime } from '../figures/format-time.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
 import { whoPays, whyUnpaid } from '../periods/period.ts'
 import type { Bucket, Moment } from '../series/series.ts'
-import { Rate } from './now-figures.tsx'
+import { RATE_PLACES, Rate } from './now-figures.tsx'
 import type { BarKind, Reading } from './reading.ts'
 
 export type ReadoutProps = {
@@ -13,13 +13,15 @@ export type ReadoutProps = {
   pointed: boolean
   /** What the bars stand for, by seq of their period. */
   bars: { kind: BarKind; values: ReadonlyMap<bigint, Decimal> }
+  /** What the rates due in the range come to at that time. */
+  cumulative: Decimal | null
   unit: Unit | null
   /** The length of a bucket: `5m`. */
   interval: string
 }
 
 /** The exact figures of a time: what both sources say there, and what its funding period pays. */
-export function Readout({ reading, pointed, bars, unit, interval }: ReadoutProps) {
+export function Readout({ reading, pointed, bars, cumulative, unit, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
   return (
@@ -46,6 +48,16 @@ export function Readout({ reading, pointed, bars, unit, interval }: ReadoutProps
             </>
           )}
         </span>
+        {cumulative !== null && (
+          <span class="figure-more">
+            cumulative in this range{' '}
+            <Rounded
+              text={writeDecimal(cumulative)}
+              shown={formatRate(cumulative, RATE_PLACES)}
+              name="cumulative-at"
+            />
+          </span>
+        )}
         <span class="figure-more">{interval === '' ? '' : `in steps of ${interval}`}</span>
       </div>
       <SourceFigure kind="external" name="External" bucket={moment?.external ?? null} unit={unit} />
@@ -77,12 +89,13 @@ function atPair({ start, pair }: Moment): string {
 /** The value of a period's bar, if that is not its rate. */
 function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars']; seq: bigint }) {
   const value = values.get(seq)
-  if (kind === 'rate' || value === undefined) return null
+  // Its rate stands before this, what it comes to behind.
+  if (kind === 'rate' || kind === 'cumulative' || value === undefined) return null
   const text = writeDecimal(value)
   return (
     <>
-      {kind === 'cumulative' ? '; cumulative ' : '; annualised '}
-      <Rounded text={text} shown={formatRate(value, kind === 'cumulative' ? 4 : 2)} name="bar-value" />
+      {kind === '8h' ? '; per 8 hours ' : '; annualised '}
+      <Rounded text={text} shown={formatRate(value, kind === '8h' ? RATE_PLACES : 2)} name="bar-value" />
     </>
   )
 }

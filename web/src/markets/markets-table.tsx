@@ -1,11 +1,12 @@
 import type { MarketSummary } from 'lyra-client'
 import type { ComponentChildren } from 'preact'
 import { PRICE_PLACES, unitOf, whyNoUnit } from '../figures/amount.ts'
-import { writeDecimal } from '../figures/decimal.ts'
+import { type Decimal, writeDecimal } from '../figures/decimal.ts'
 import { formatRate, groupDigits } from '../figures/format-figure.ts'
-import { AnnualRate, Rate } from '../funding/now-figures.tsx'
+import { RATE_PLACES } from '../funding/now-figures.tsx'
 import { param, setParams } from '../location.ts'
 import { Amount, Rounded } from '../parts/amount.tsx'
+import { DueTime } from '../parts/due-time.tsx'
 import { Link } from '../parts/link.tsx'
 import { MarketState } from '../parts/market-bar.tsx'
 import { MarketName } from '../parts/market-name.tsx'
@@ -16,10 +17,14 @@ import { latestCoverage } from '../service/coverage.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { Sparkline } from './sparkline.tsx'
 import {
+  averageOn,
   currentRate,
   MOST_COMPARED,
-  paidLength,
+  nextPaymentOf,
   pricePremiumOf,
+  RATE_BASES,
+  type RateBasis,
+  rateOn,
   SORTS,
   type Sort,
   sortSummaries,
@@ -34,7 +39,31 @@ type Column = {
   figure?: true
   /** Whether it needs twice the room on a card. */
   broad?: true
-  cell: (summary: MarketSummary) => ComponentChildren
+  cell: (summary: MarketSummary, shown: Shown) => ComponentChildren
+}
+
+/** What rates are shown for, and the time of the last block. */
+type Shown = { basis: RateBasis; last: bigint }
+
+/** An average of the market's rates. */
+const averageColumn = (sort: '24h' | '7d' | '30d', window: string): Column => ({
+  sort,
+  title: `${sort.replace('h', ' h').replace('d', ' d')} average`,
+  meaning: `The average rate of the ${window} before the last block; none where the store does not hold all of that time.`,
+  figure: true,
+  cell: (summary, { basis }) => (
+    <ShownRate
+      text={summary.averages[sort]}
+      rate={averageOn(basis, summary, sort)}
+      name={`average-${sort}`}
+    />
+  ),
+})
+
+/** A rate on the basis that is shown; the text that was sent is on hover. */
+function ShownRate({ text, rate, name }: { text: string | null; rate: Decimal | null; name: string }) {
+  if (text === null || rate === null) return <>–</>
+  return <Rounded text={text} shown={formatRate(rate, RATE_PLACES)} name={name} />
 }
 
 const COLUMNS: readonly Column[] = [
@@ -44,50 +73,16 @@ const COLUMNS: readonly Column[] = [
     meaning:
       'What the running period would charge if it ended now: an estimate. Without one, the last paid rate.',
     figure: true,
-    cell: (summary) => {
+    cell: (summary, { basis }) => {
       const rate = currentRate(summary)
       if (rate === null) return '–'
       return (
         <>
-          <Rate text={rate.text} name="rate" />
-          <span class="under">
-            {rate.estimate ? 'estimate, ' : 'last paid, '}
-            {whoPays(rate.text)}
-          </span>
+          <ShownRate text={rate.text} rate={rateOn(basis, summary, rate.text)} name="rate" />
+          <span class="under">{rate.estimate ? 'estimate' : 'last paid'}</span>
+          <span class="under">{whoPays(rate.text)}</span>
         </>
       )
-    },
-  },
-  {
-    sort: 'annualised',
-    title: 'Annualised',
-    meaning: 'The rate times the number of periods, as long as the last paid one, in 365 days.',
-    figure: true,
-    cell: (summary) => (
-      <AnnualRate rate={currentRate(summary)?.text ?? null} length={paidLength(summary)} name="annualised" />
-    ),
-  },
-  {
-    sort: 'paid',
-    title: 'Last paid',
-    meaning: 'The rate of the last period that was paid.',
-    figure: true,
-    cell: ({ lastPaidPeriod }) =>
-      lastPaidPeriod?.fundingRate === undefined ? (
-        '–'
-      ) : (
-        <Rate text={lastPaidPeriod.fundingRate} name="paid" />
-      ),
-  },
-  {
-    sort: 'premium',
-    title: 'Price premium',
-    meaning: 'The last internal price divided by the last external price, minus 1.',
-    figure: true,
-    cell: (summary) => {
-      const premium = pricePremiumOf(summary)
-      if (premium === null) return '–'
-      return <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 2)} name="premium" />
     },
   },
   {
@@ -109,6 +104,39 @@ const COLUMNS: readonly Column[] = [
         </span>
       ),
   },
+  {
+    sort: 'premium',
+    title: 'Price premium',
+    meaning: 'The last internal price divided by the last external price, minus 1.',
+    figure: true,
+    cell: (summary) => {
+      const premium = pricePremiumOf(summary)
+      if (premium === null) return '–'
+      return <Rounded text={writeDecimal(premium)} shown={formatRate(premium, 2)} name="premium" />
+    },
+  },
+  {
+    sort: 'next',
+    title: 'Next payment',
+    meaning: "When funding is due next, by the market's schedule. Some markets have none.",
+    cell: (summary, { last }) => {
+      const due = nextPaymentOf(summary, last)
+      return due === null ? '–' : <DueTime due={due} last={last} />
+    },
+  },
+  {
+    sort: 'paid',
+    title: 'Last paid',
+    meaning: 'The rate of the last period that was paid.',
+    figure: true,
+    cell: (summary, { basis }) => {
+      const text = summary.lastPaidPeriod?.fundingRate ?? null
+      return <ShownRate text={text} rate={rateOn(basis, summary, text ?? '')} name="paid" />
+    },
+  },
+  averageColumn('24h', '24 hours'),
+  averageColumn('7d', '7 days'),
+  averageColumn('30d', '30 days'),
   {
     sort: null,
     title: 'Price',
@@ -161,13 +189,15 @@ const MARKET = {
 }
 
 export type MarketsTableProps = {
+  basis: RateBasis
   summaries: readonly MarketSummary[]
   compared: readonly string[]
   onCompare: (marketIds: readonly string[]) => void
 }
 
 /** Markets, one below the other, sorted by any column; on a phone each is a card. */
-export function MarketsTable({ summaries, compared, onCompare }: MarketsTableProps) {
+export function MarketsTable({ basis, summaries, compared, onCompare }: MarketsTableProps) {
+  const shown = { basis, last: BigInt(latestCoverage()?.blocks.lastTimestamp ?? 0) }
   const sorting = readSorting()
   const sortBy = (chosen: string) => setParams({ sort: chosen }, { push: false })
   const sorted = { column: sorting.sort, descending: sorting.descending }
@@ -197,8 +227,14 @@ export function MarketsTable({ summaries, compared, onCompare }: MarketsTablePro
             </tr>
           </thead>
           <tbody>
-            {sortSummaries(summaries, sorting).map((summary) => (
-              <Row key={summary.marketId} summary={summary} compared={compared} onCompare={onCompare} />
+            {sortSummaries(summaries, { ...sorting, ...shown }).map((summary) => (
+              <Row
+                key={summary.marketId}
+                summary={summary}
+                shown={shown}
+                compared={compared}
+                onCompare={onCompare}
+              />
             ))}
           </tbody>
         </table>
@@ -209,9 +245,10 @@ export function MarketsTable({ summaries, compared, onCompare }: MarketsTablePro
 
 function Row({
   summary,
+  shown,
   compared,
   onCompare,
-}: { summary: MarketSummary } & Omit<MarketsTableProps, 'summaries'>) {
+}: { summary: MarketSummary; shown: Shown } & Pick<MarketsTableProps, 'compared' | 'onCompare'>) {
   const { marketId, instrument, lastPaidPeriod, runningPeriod } = summary
   const hasPoints = latestCoverage()?.fundingPeriodDataPoints.some((entry) => entry.marketId === marketId)
   const hasFunding = hasPoints || lastPaidPeriod !== null || runningPeriod !== null
@@ -231,7 +268,7 @@ function Row({
       </th>
       {COLUMNS.map(({ title, figure, broad, cell }) => (
         <td key={title} data-label={title} class={figure ? 'figure-column' : broad ? 'broad' : ''}>
-          {cell(summary)}
+          {cell(summary, shown)}
         </td>
       ))}
       <td data-label="Compare">
@@ -247,6 +284,12 @@ function Row({
       </td>
     </tr>
   )
+}
+
+/** The basis of rates that the view's state names; a period's where it names none. */
+export function readBasis(): RateBasis {
+  const named = param('per') ?? ''
+  return Object.hasOwn(RATE_BASES, named) ? (named as RateBasis) : 'period'
 }
 
 /** The order that the view's state names; by name where it names none. */

@@ -6,10 +6,11 @@ import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { MARKET_ID, marketMatches } from '../service/markets.ts'
 import { useQuery } from '../service/use-query.ts'
-import { MarketsTable } from './markets-table.tsx'
+import { MarketsTable, readBasis } from './markets-table.tsx'
 import { summariesCsv } from './summaries-csv.ts'
-import { askSummaries, MOST_COMPARED, SUMMARIES_URL } from './summary.ts'
+import { askSummaries, MOST_COMPARED, RATE_BASES, SUMMARIES_URL } from './summary.ts'
 
+const HeatMap = lazy('the map', async () => (await import('./heat-map.tsx')).HeatMap)
 const Compare = lazy('the chart', async () => (await import('./compare.tsx')).Compare)
 
 /** Every market at a glance, and the rates of several in one chart. */
@@ -27,6 +28,7 @@ export function MarketsView() {
     .split(',')
     .filter((id) => MARKET_ID.test(id))
     .slice(0, MOST_COMPARED)
+  const basis = readBasis()
   const found = (data ?? []).filter(({ marketId }) => marketMatches(marketId, wanted))
   return (
     <>
@@ -40,6 +42,23 @@ export function MarketsView() {
             onInput={(event) => setParams({ find: event.currentTarget.value || null }, { push: false })}
           />
         </label>
+        <div class="field">
+          <span class="field-label" aria-hidden="true">
+            Rates per
+          </span>
+          <fieldset class="segments small" aria-label="Rates per">
+            {Object.entries(RATE_BASES).map(([name, text]) => (
+              <button
+                key={name}
+                type="button"
+                aria-pressed={basis === name}
+                onClick={() => setParams({ per: name === 'period' ? null : name }, { push: false })}
+              >
+                {text}
+              </button>
+            ))}
+          </fieldset>
+        </div>
         <span class="bar-actions">
           <CopyLink />
         </span>
@@ -55,6 +74,7 @@ export function MarketsView() {
         )}
         {found.length > 0 && (
           <MarketsTable
+            basis={basis}
             summaries={found}
             compared={compared}
             onCompare={(ids) => setParams({ compare: ids.join(',') || null })}
@@ -70,8 +90,12 @@ export function MarketsView() {
         {found.length > 1 && compared.length === 0 && (
           <p class="quiet">Tick markets under "Compare" to see their funding rates in one chart.</p>
         )}
-        <Request url={SUMMARIES_URL} csv={() => summariesCsv(found)} />
+        <Request
+          url={SUMMARIES_URL}
+          csv={() => summariesCsv(found, BigInt(coverage?.blocks.lastTimestamp ?? 0))}
+        />
       </section>
+      {found.some(({ lastPaidPeriod }) => lastPaidPeriod !== null) && <HeatMap summaries={found} />}
     </>
   )
 }

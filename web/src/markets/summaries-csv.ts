@@ -2,7 +2,7 @@ import type { MarketSummary } from 'lyra-client'
 import { writeDecimal } from '../figures/decimal.ts'
 import { csvOf } from '../parts/csv.ts'
 import { annualised } from '../periods/period.ts'
-import { currentRate, paidLength, pricePremiumOf, standingOf } from './summary.ts'
+import { currentRate, nextPaymentOf, paidLength, pricePremiumOf, standingOf } from './summary.ts'
 
 const HEAD = [
   'marketId',
@@ -13,6 +13,10 @@ const HEAD = [
   'annualisedRate',
   'lastPaidRate',
   'lastPaidPayment',
+  'averageRate24h',
+  'averageRate7d',
+  'averageRate30d',
+  'nextPayment',
   'pricePremium',
   'externalPrice',
   'internalPrice',
@@ -21,8 +25,12 @@ const HEAD = [
   'providers',
 ]
 
-/** The table of markets as CSV: exact texts as sent, and what is calculated from them. */
-export function summariesCsv(summaries: readonly MarketSummary[]): string {
+/**
+ * The table of markets as CSV: exact texts as sent, and what is calculated from them.
+ *
+ * @param last the time of the last block, Unix nanoseconds
+ */
+export function summariesCsv(summaries: readonly MarketSummary[], last: bigint): string {
   return csvOf(
     HEAD,
     summaries.map((summary) => {
@@ -40,6 +48,10 @@ export function summariesCsv(summaries: readonly MarketSummary[]): string {
         year === null ? undefined : writeDecimal(year),
         lastPaidPeriod?.fundingRate,
         lastPaidPeriod?.fundingPayment,
+        ...[summary.averages['24h'], summary.averages['7d'], summary.averages['30d']].map(
+          (text) => text ?? undefined,
+        ),
+        nextPaymentOf(summary, last)?.toString(),
         premium === null ? undefined : writeDecimal(premium),
         lastExternalPoint?.price,
         lastInternalPoint?.price,

@@ -1,6 +1,7 @@
 import type { MarketData, MarketSummary } from 'lyra-client'
 import { compare, type Decimal, parseDecimal, ratio, subtract } from '../figures/decimal.ts'
-import { annualised, lengthOf, readPeriod } from '../periods/period.ts'
+import { nextPayment } from '../periods/next-payment.ts'
+import { lengthOf, RATE_SPANS, rateFor, readPeriod } from '../periods/period.ts'
 import { marketLabel } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 
@@ -64,6 +65,32 @@ export function paidLength({ lastPaidPeriod }: MarketSummary): bigint | null {
   return lastPaidPeriod === null ? null : lengthOf(readPeriod(lastPaidPeriod))
 }
 
+/** What rates are shown for: a period of the market, whatever its length, or a span. */
+export const RATE_BASES = { period: 'period', '8h': '8 hours', year: 'year' } as const
+
+export type RateBasis = keyof typeof RATE_BASES
+
+/** A rate of the market's periods for a basis. */
+export function rateOn(basis: RateBasis, summary: MarketSummary, rate: string): Decimal | null {
+  return basis === 'period' ? parseDecimal(rate) : rateFor(RATE_SPANS[basis], rate, paidLength(summary))
+}
+
+/** An average rate of the market, which the API gives per 8 hours, for a basis. */
+export function averageOn(
+  basis: RateBasis,
+  summary: MarketSummary,
+  window: keyof MarketSummary['averages'],
+): Decimal | null {
+  const span = basis === 'period' ? paidLength(summary) : RATE_SPANS[basis]
+  return span === null ? null : rateFor(span, summary.averages[window], RATE_SPANS['8h'])
+}
+
+/** When the market pays next after a time, Unix nanoseconds; null for one that has ended, or has no schedule. */
+export function nextPaymentOf(summary: MarketSummary, after: bigint): bigint | null {
+  if (standingOf(summary)?.hasEnded) return null
+  return nextPayment(summary.instrument?.funding?.schedule, after)
+}
+
 /** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
@@ -80,8 +107,11 @@ export function pricePremiumOf({ lastExternalPoint, lastInternalPoint }: MarketS
 export const SORTS = [
   'market',
   'rate',
-  'annualised',
+  'next',
   'paid',
+  '24h',
+  '7d',
+  '30d',
   'premium',
   'price',
   'providers',
@@ -90,19 +120,28 @@ export const SORTS = [
 
 export type Sort = (typeof SORTS)[number]
 
+/** An order of markets; rates are compared on a basis, the next payments are those after the last block. */
+export type Sorting = { sort: Sort; descending: boolean; basis: RateBasis; last: bigint }
+
 /** What a column sorts by: a number, or a text; null goes last. */
-function keyOf(summary: MarketSummary, sort: Sort): Decimal | string | null {
+function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal | string | null {
   const rate = currentRate(summary)
   const standing = standingOf(summary)
   switch (sort) {
     case 'market':
       return marketLabel(summary.marketId)
     case 'rate':
-      return rate === null ? null : parseDecimal(rate.text)
-    case 'annualised':
-      return rate === null ? null : annualised(rate.text, paidLength(summary))
+      return rate === null ? null : rateOn(basis, summary, rate.text)
+    case 'next': {
+      const due = nextPaymentOf(summary, last)
+      return due === null ? null : { digits: due, scale: 0 }
+    }
     case 'paid':
-      return parseDecimal(summary.lastPaidPeriod?.fundingRate ?? '')
+      return rateOn(basis, summary, summary.lastPaidPeriod?.fundingRate ?? '')
+    case '24h':
+    case '7d':
+    case '30d':
+      return averageOn(basis, summary, sort)
     case 'premium':
       return pricePremiumOf(summary)
     case 'price':
@@ -115,11 +154,8 @@ function keyOf(summary: MarketSummary, sort: Sort): Decimal | string | null {
 }
 
 /** Markets in the order of a column; those without its figure last, equal ones by name and id. */
-export function sortSummaries(
-  summaries: readonly MarketSummary[],
-  { sort, descending }: { sort: Sort; descending: boolean },
-): MarketSummary[] {
-  const keys = new Map(summaries.map((summary) => [summary, keyOf(summary, sort)]))
+export function sortSummaries(summaries: readonly MarketSummary[], sorting: Sorting): MarketSummary[] {
+  const keys = new Map(summaries.map((summary) => [summary, keyOf(summary, sorting)]))
   const nameOf = ({ marketId }: MarketSummary) => `${marketLabel(marketId)} ${marketId}`
   return [...summaries].sort((left, right) => {
     const [a, b] = [keys.get(left) ?? null, keys.get(right) ?? null]
@@ -127,6 +163,6 @@ export function sortSummaries(
     if (a === null || b === null) return a === b ? byName : a === null ? 1 : -1
     const order =
       typeof a === 'string' || typeof b === 'string' ? (a === b ? 0 : a < b ? -1 : 1) : compare(a, b)
-    return order === 0 ? byName : descending ? -order : order
+    return order === 0 ? byName : sorting.descending ? -order : order
   })
 }

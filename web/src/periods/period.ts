@@ -1,15 +1,20 @@
 import type { FundingPeriod, LyraClient } from 'lyra-client'
 import { add, type Decimal, parseDecimal, scaleBy } from '../figures/decimal.ts'
 
-/** A year as rates are annualised by, nanoseconds. */
-const YEAR = 365n * 86_400n * 1_000_000_000n
+/** What rates of periods of different lengths are brought to: their names, and lengths in nanoseconds. */
+export const RATE_SPANS = {
+  '8h': 28_800n * 1_000_000_000n,
+  year: 365n * 86_400n * 1_000_000_000n,
+} as const
+
+export type RateSpan = keyof typeof RATE_SPANS
 
 /** A market's periods are regular if the last ten are equally long; fewer than three do not tell. */
 const REGULAR = 10
 const LEAST_REGULAR = 3
 
-/** Decimal places of an annualised rate. */
-const ANNUAL_PLACES = 18
+/** Decimal places of a rate that is brought to a span. */
+const SCALED_PLACES = 18
 
 /** A funding period as views show it; texts are the API's. */
 export type Period = {
@@ -60,10 +65,14 @@ export function lengthOf({ start, end }: Pick<Period, 'start' | 'end'>): bigint 
   return end === null ? null : end - start
 }
 
-/** A rate as it would be for a year of periods of this length; null where there is none. */
-export function annualised(rate: string | null, length: bigint | null): Decimal | null {
+/** A rate of a period of this length as it would be for a span; null where there is none. */
+export function rateFor(span: bigint, rate: string | null, length: bigint | null): Decimal | null {
   const number = rate === null ? null : parseDecimal(rate)
-  return number === null || length === null ? null : scaleBy(number, YEAR, length, ANNUAL_PLACES)
+  return number === null || length === null ? null : scaleBy(number, span, length, SCALED_PLACES)
+}
+
+export function annualised(rate: string | null, length: bigint | null): Decimal | null {
+  return rateFor(RATE_SPANS.year, rate, length)
 }
 
 /** Paid periods that were due in a range: those whose end lies in it. */

@@ -1,0 +1,215 @@
+import type { FundingRates, MarketSummary } from 'lyra-client'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { reportTarget } from '../../../client/src/requests.ts'
+import { approximate, parseDecimal } from '../figures/decimal.ts'
+import { formatRate } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { param, setParams } from '../location.ts'
+import { csvOf } from '../parts/csv.ts'
+import { Request } from '../parts/request.tsx'
+import { Failure, Skeleton } from '../parts/states.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import { RATE_SPANS, whoPays } from '../periods/period.ts'
+import { latestCoverage } from '../service/coverage.ts'
+import { marketLabel } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useQuery } from '../service/use-query.ts'
+import '../styles/heat-map.css'
+
+/** What a column of the map stands for, and how many there are. */
+const STEPS = {
+  '1d': { title: 'Day', length: 3n * RATE_SPANS['8h'], columns: 30 },
+  '8h': { title: '8 hours', length: RATE_SPANS['8h'], columns: 21 },
+} as const
+
+type Step = keyof typeof STEPS
+
+/** Shades on each side of zero. */
+const SHADES = 4
+
+/** Markets of the map, at most. */
+const MARKETS = 1_000
+
+type Bucket = FundingRates['edges'][number]['node']['buckets'][number]
+
+/** Sums of funding rates, a row for each market and a column for each day or 8 hours, every one readable as a figure. */
+export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) {
+  const step: Step = param('map') === '8h' ? '8h' : '1d'
+  const { length, columns } = STEPS[step]
+  const coverage = latestCoverage()
+  const last = BigInt(coverage?.blocks.lastTimestamp ?? 0)
+  const end = (last / length + 1n) * length
+  const range = { interval: step, from: end - BigInt(columns) * length, to: end, first: MARKETS } as const
+  const paid = coverage?.fundingPeriods.map(({ count }) => count).join(' ')
+  const { data, error, reload } = useQuery(
+    `${step} ${end} ${paid}`,
+    (signal) => lyra.fundingRates({ ...range, signal }),
+    { keep: true },
+  )
+  const rows = rowsOf(data, summaries)
+  // Columns before the first payment of any market would be empty.
+  const first = rows
+    .flatMap(({ buckets }) => [...buckets.keys()].map(BigInt))
+    .reduce((a, b) => (b < a ? b : a), end)
+  const starts = Array.from(
+    { length: Number((end - first) / length) },
+    (_, index) => first + BigInt(index) * length,
+  )
+  return (
+    <section class="panel" aria-labelledby="map-title">
+      <div class="chart-head">
+        <h2 id="map-title" class="chart-title">
+          Funding by market and {step === '1d' ? 'day' : '8 hours'}, in % of the position
+        </h2>
+        <fieldset class="segments small" aria-label="What a column stands for">
+          {Object.entries(STEPS).map(([name, { title }]) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={step === name}
+              onClick={() => setParams({ map: name === '1d' ? null : name }, { push: false })}
+            >
+              {title}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      {error !== null && <Failure error={error} onRetry={reload} />}
+      {data === null && error === null && <Skeleton what="funding rates" />}
+      {rows.length > 0 && <Cells key={`${step} ${first}`} rows={rows} starts={starts} step={step} />}
+      {data !== null && rows.length === 0 && <p class="quiet">No payment in this time.</p>}
+      <Request
+        url={`${location.origin}${reportTarget('fundingRates', range)}`}
+        csv={() =>
+          csvOf(
+            ['marketId', 'start', 'count', 'sumOfRates'],
+            rows.flatMap(({ marketId, buckets }) =>
+              [...buckets.values()].map(({ start, count, sumOfRates }) => [
+                ...[marketId, start, `${count}`, sumOfRates],
+              ]),
+            ),
+          )
+        }
+      />
+    </section>
+  )
+}
+
+type Row = { marketId: string; buckets: ReadonlyMap<string, Bucket> }
+
+/** The markets with payments, in the order of their names. */
+function rowsOf(data: FundingRates | null, summaries: readonly MarketSummary[]): Row[] {
+  const shown = new Set(summaries.map(({ marketId }) => marketId))
+  return (data?.edges ?? [])
+    .map(({ node }) => node)
+    .filter(({ marketId, buckets }) => buckets.length > 0 && shown.has(marketId))
+    .map(({ marketId, buckets }) => ({
+      marketId,
+      buckets: new Map(buckets.map((bucket) => [bucket.start, bucket])),
+    }))
+    .sort((a, b) => (marketLabel(a.marketId) < marketLabel(b.marketId) ? -1 : 1))
+}
+
+type CellsProps = { rows: readonly Row[]; starts: readonly bigint[]; step: Step }
+
+/** The cells: arrow keys, Home and End go from one to another; the one in focus is told in full. */
+function Cells({ rows, starts, step }: CellsProps) {
+  const [at, setAt] = useState({ row: 0, column: starts.length - 1 })
+  const most = Math.max(
+    ...rows.flatMap(({ buckets }) => [...buckets.values()].map((one) => Math.abs(sizeOf(one)))),
+  )
+  const move = (event: KeyboardEvent) => {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
+    const column = { Home: 0, End: starts.length - 1 }[event.key]
+    if (by === undefined && column === undefined) return
+    event.preventDefault()
+    const next = {
+      row: Math.min(rows.length - 1, Math.max(0, at.row + (by?.[0] ?? 0))),
+      column: column ?? Math.min(starts.length - 1, Math.max(0, at.column + (by?.[1] ?? 0))),
+    }
+    setAt(next)
+    table.current?.querySelector<HTMLElement>(`[data-cell="${next.row} ${next.column}"]`)?.focus()
+  }
+  const table = useRef<HTMLTableElement>(null)
+  useEffect(() => {
+    // The newest columns are those that are looked for.
+    const place = table.current?.parentElement
+    if (place != null) place.scrollLeft = place.scrollWidth
+  }, [])
+  const row = rows[Math.min(at.row, rows.length - 1)]!
+  const start = starts[at.column]!
+  return (
+    <>
+      <p class="map-reading" aria-live="polite" data-figure="map-reading">
+        {describe(row, start, step)}
+      </p>
+      <TablePlace name="Map of funding">
+        {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
+        <table ref={table} class="heat-map" role="grid" aria-labelledby="map-title">
+          <thead>
+            <tr>
+              <th scope="col">Market</th>
+              {starts.map((time) => (
+                <th key={time} scope="col" class="figure-column">
+                  {formatTime(time)
+                    .slice(5, step === '1d' ? 10 : 13)
+                    .replace(' ', ' ')}
+                  {step === '8h' && 'h'}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ marketId, buckets }, index) => (
+              <tr key={marketId}>
+                <th scope="row" title={marketId}>
+                  {marketLabel(marketId)}
+                </th>
+                {starts.map((time, column) => {
+                  const bucket = buckets.get(`${time}`)
+                  const isAt = at.row === index && at.column === column
+                  return (
+                    <td
+                      key={time}
+                      data-cell={`${index} ${column}`}
+                      tabIndex={isAt ? 0 : -1}
+                      class={`figure-column ${shadeOf(bucket, most)}`}
+                      title={describe({ marketId, buckets }, time, step)}
+                      onFocus={() => setAt({ row: index, column })}
+                      onKeyDown={move}
+                    >
+                      {bucket === undefined ? '' : shortRate(bucket)}
+                    </td>
+                  )
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TablePlace>
+    </>
+  )
+}
+
+const sizeOf = ({ sumOfRates }: Bucket) => approximate(parseDecimal(sumOfRates)!)
+
+/** The percentage without its sign of percent, which the title says. */
+const shortRate = ({ sumOfRates }: Bucket) => formatRate(parseDecimal(sumOfRates)!, 3).replace(' %', '')
+
+/** The class of a cell's shade: by the size of its figure among the greatest, on the side of its sign. */
+function shadeOf(bucket: Bucket | undefined, most: number): string {
+  const size = bucket === undefined ? 0 : sizeOf(bucket)
+  if (size === 0 || most === 0) return ''
+  return `${size > 0 ? 'above' : 'below'}-${Math.ceil((Math.abs(size) / most) * SHADES)}`
+}
+
+/** A cell in a sentence. */
+function describe({ marketId, buckets }: Row, start: bigint, step: Step): string {
+  const when =
+    step === '1d' ? formatTime(start).slice(0, 10) : `8 hours from ${formatTime(start).slice(0, 16)} UTC`
+  const bucket = buckets.get(`${start}`)
+  if (bucket === undefined) return `${marketLabel(marketId)}, ${when}: no payment`
+  const { count, sumOfRates } = bucket
+  const payments = `${count} payment${count === 1 ? '' : 's'}`
+  return `${marketLabel(marketId)}, ${when}: ${formatRate(parseDecimal(sumOfRates)!, 4)} in ${payments}, ${whoPays(sumOfRates)}`
+}
