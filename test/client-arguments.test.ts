@@ -54,7 +54,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.liquidityProviders({ marketId }, { partyId: MARKET }),
   ],
   [
-    "exportUrl(resource, filters, options): 'marketId' belongs in filters, not in options; allowed: format, after, newestFirst",
+    "exportUrl(resource, filters, options): 'marketId' belongs in filters, not in options; allowed: format, times, after, newestFirst",
     // @ts-expect-error
     () => lyra.exportUrl('instruments', {}, { marketId }),
   ],
@@ -90,7 +90,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     () => lyra.health({ marketId }),
   ],
   [
-    "url(resource, filters, options): unknown option 'signal'; allowed: first, after, last, before, newestFirst, format",
+    "url(resource, filters, options): unknown option 'signal'; allowed: first, after, last, before, newestFirst, format, times",
     // @ts-expect-error
     () => lyra.url('checkpoints', {}, { signal }),
   ],

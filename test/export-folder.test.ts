@@ -7,14 +7,18 @@ import fc from 'fast-check'
 import { projectBlock } from '../src/blocks/project-block.ts'
 import type { MarketEvent } from '../src/events/event.ts'
 import { exportFolder, type FolderOptions, isByMarket } from '../src/export/export-folder.ts'
+import { parseDecimal, textOfDecimal } from '../src/funding/decimal.ts'
+import { generateRecords } from '../src/generate/generate.ts'
 import { createBatch } from '../src/resources/batch.ts'
 import { RESOURCES } from '../src/resources/resources.ts'
 import { pruneStore } from '../src/store/pruning/prune-store.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 import { idOf } from './fixtures/event-stream.ts'
 import { send } from './fixtures/http.ts'
+import { storeOfBytes } from './fixtures/ingest-bytes.ts'
 import { createLiveStore, type LiveStore, openLiveStore, timeOf } from './fixtures/live-store.ts'
 import { assertFails, runLyra, runWell, startLyra } from './fixtures/program.ts'
+import { runSql } from './fixtures/raw-sql.ts'
 import { RESOURCE_CASES } from './fixtures/resource-cases.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { inScope } from './fixtures/scope.ts'
@@ -39,7 +43,7 @@ async function exportTo(
   try {
     const snapshot = await reader.openSnapshot()
     try {
-      return await exportFolder({ folder, snapshot, decimalScale: null, partRows: 1_000, ...options })
+      return await exportFolder({ folder, snapshot, asText: false, partRows: 1_000, ...options })
     } finally {
       await snapshot.close()
     }
@@ -55,9 +59,14 @@ function filesOf(folder: string): Map<string, Buffer> {
 }
 
 /** Compares an export with one that is made at once: the same files, byte by byte. */
-async function assertAsAtOnce(t: TestContext, store: string, folder: string): Promise<void> {
+async function assertAsAtOnce(
+  t: TestContext,
+  store: string,
+  folder: string,
+  options: Partial<FolderOptions> = {},
+): Promise<void> {
   const fresh = join(temporaryFolder(t), 'fresh')
-  await exportTo(store, fresh)
+  await exportTo(store, fresh, options)
   const [found, expected] = [filesOf(folder), filesOf(fresh)]
   assert.deepEqual([...found.keys()], [...expected.keys()])
   for (const [name, bytes] of expected) assert.ok(bytes.equals(found.get(name)!), name)
@@ -85,14 +94,15 @@ async function filled(t: TestContext, kind: StoreKind, heights: readonly number[
 }
 
 const partsOf = (folder: string, marketId = A) =>
-  readdirSync(join(folder, POINTS, `market_id=${marketId}`)).filter((name) => name.endsWith('.parquet'))
+  readdirSync(join(folder, POINTS, `marketId=${marketId}`)).filter((name) => name.endsWith('.parquet'))
 
 for (const kind of STORE_KINDS) {
   describe(`an export into a folder (${kind.name})`, () => {
     test('holds every row of every resource, by market, as DuckDB reads it', async (t) => {
       if (!hasDuckDb())
         return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
-      const store = await storeOf(t, kind, NAMED_SAMPLE)
+      const bytes = Buffer.concat([...generateRecords({ blocks: 700, events: 0 })])
+      const store = await storeOfBytes(t, kind, bytes)
       const folder = join(temporaryFolder(t), 'all')
       await runWell(t, ['export', 'all', '--store', store, '--out', folder])
       const base = await serve(t, store)
@@ -104,9 +114,13 @@ for (const kind of STORE_KINDS) {
         const { types, rows } = rowsIn(
           join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'),
         )
-        assert.equal('market_id' in types, byMarket)
         assert.equal(rows.length, lines.length)
-        if (byMarket) for (const row of rows) assert.equal(row.market_id, row.marketId)
+        // What the name of the folder says stands in no file.
+        const files = globSync('**/*.parquet', { cwd: join(folder, resource.kebabName) })
+        if (byMarket) {
+          const file = readFileSync(join(folder, resource.kebabName, files[0]!))
+          assert.ok('marketId' in types && !file.includes('marketId'))
+        }
         const { columns, sum } = {
           columns: resource.key.length,
           sum: new Set(rows.map((row) => JSON.stringify(row))),
@@ -114,10 +128,11 @@ for (const kind of STORE_KINDS) {
         assert.ok(columns > 0)
         assert.equal(sum.size, lines.length)
         for (const field of resource.fields.filter(({ form }) => typeof form === 'string')) {
-          const seen = rows.map((row) => row[field.name] ?? null).sort()
-          const sent = lines
-            .map((line) => (JSON.parse(line)[field.name] as string | undefined) ?? null)
-            .sort()
+          const isNumber = field.form === 'number' || field.form === 'rate'
+          const exact = (value: string | null | undefined) =>
+            value != null && isNumber ? textOfDecimal(parseDecimal(value)!) : (value ?? null)
+          const seen = rows.map((row) => exact(row[field.name])).sort()
+          const sent = lines.map((line) => exact(JSON.parse(line)[field.name])).sort()
           assert.deepEqual(seen, sent, field.name)
         }
       }
@@ -128,7 +143,7 @@ for (const kind of STORE_KINDS) {
       const first = await exportTo(store, folder)
       assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet'])
       assert.deepEqual([first.rows, first.written, first.unchanged], [2_500, 3, 0])
-      const stamp = () => statSync(join(folder, POINTS, `market_id=${A}`, 'part-00000.parquet')).ino
+      const stamp = () => statSync(join(folder, POINTS, `marketId=${A}`, 'part-00000.parquet')).ino
       const before = stamp()
       const again = await exportTo(store, folder)
       assert.deepEqual([again.rows, again.written, again.unchanged], [0, 0, 3])
@@ -184,6 +199,8 @@ for (const kind of STORE_KINDS) {
 
     test('is the same as one made at once, whatever has come in between, however runs have ended', async () => {
       const events = fc.oneof(...RESOURCE_CASES.map((one) => one.events))
+      // Of numbers of every kind.
+      const asText = { asText: true }
       const step = fc.record({
         events: fc.array(events, { maxLength: 12 }),
         points: fc.constantFrom(0, 0, 700, 1_300),
@@ -211,12 +228,12 @@ for (const kind of STORE_KINDS) {
                 rows += count
                 if (abortAfter !== null && rows >= abortAfter) stop.abort()
               }
-              const run = exportTo(store, folder, { signal: stop.signal, onRows })
+              const run = exportTo(store, folder, { ...asText, signal: stop.signal, onRows })
               if (abortAfter === null) await run
               else await run.catch((error: unknown) => assert.ok(stop.signal.aborted, String(error)))
             }
-            await exportTo(store, folder)
-            await assertAsAtOnce(scope, store, folder)
+            await exportTo(store, folder, asText)
+            await assertAsAtOnce(scope, store, folder, asText)
             assert.ok(!existsSync(join(folder, '_lyra.lock')))
           }),
         ),
@@ -268,52 +285,69 @@ for (const kind of STORE_KINDS) {
       assert.equal(rows.length, 3_200)
     })
 
-    test('writes numbers as decimals beside the texts, and names the row of one that does not fit', async (t) => {
+    test('has numbers as decimals, and names the row of one that does not fit, and --text', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
-      const prices = ['1', '-0.50', '1e2', '12345678901234567890123456789012345.678', '0.001000']
-      await live.commit(
-        1,
-        prices.map((price, index) => ({ ...point, price, timestamp: BigInt(index) })),
-      )
+      const most = '9'.repeat(38)
+      const prices = ['1', '-50', '1e2', most, '7.000']
+      const commit = (height: number, all: readonly string[]) =>
+        live.commit(
+          height,
+          all.map((price, index) => ({ ...point, price, timestamp: BigInt(10 * height + index) })),
+        )
+      await commit(1, prices)
       const folder = temporaryFolder(t)
-      const args = ['export', POINTS, '--store', store, '--format', 'parquet', '--decimal', '3']
+      const args = ['export', POINTS, '--store', store, '--oldest-first', '--format', 'parquet']
       const out = join(folder, 'points.parquet')
       await runWell(t, [...args, '--out', out])
       if (hasDuckDb()) {
         const { types, rows } = rowsIn(out)
-        assert.deepEqual(
-          [types.price, types.priceDecimal, types.twapDecimal],
-          [...['VARCHAR', 'DECIMAL(38,3)', 'DECIMAL(38,3)']],
-        )
+        assert.deepEqual([types.price, types.twap], ['DECIMAL(38,0)', 'DECIMAL(38,0)'])
         assert.deepEqual(
           rows.map(({ price }) => price),
-          prices,
-        )
-        assert.deepEqual(
-          rows.map(({ priceDecimal }) => priceDecimal),
-          ['1.000', '-0.500', '100.000', '12345678901234567890123456789012345.678', '0.001'],
+          ['1', '-50', '100', most, '7'],
         )
       }
-      for (const [scale, unfit, timestamp] of [
-        ['2', '12345678901234567890123456789012345.678', 3],
-        ['4', '12345678901234567890123456789012345.678', 3],
-      ] as const) {
+      const all = join(folder, 'all')
+      await runWell(t, ['export', 'all', '--store', store, '--out', all])
+      for (const [index, unfit] of [`1${most}`, '0.5', '1e-10'].entries()) {
+        await commit(2 + index, [unfit])
         for (const target of [
-          [...args.slice(0, -1), scale, '--out', join(folder, `${scale}.parquet`)],
-          ['export', 'all', '--store', store, '--decimal', scale, '--out', join(folder, `all-${scale}`)],
+          [...args, '--out', join(folder, 'unfit.parquet')],
+          ['export', 'all', '--store', store, '--out', all],
         ]) {
           const refused = await runLyra(t, target)
           assert.equal(refused.code, 1, refused.stdout)
-          assert.match(
+          const row = `market ${A}, timestamp ${20 + 10 * index}, seq 1, source 2`
+          assert.equal(
             refused.stderr,
-            new RegExp(
-              `price is "${unfit}" in the row market ${A}, timestamp ${timestamp}, seq 1, source 2, which is not a decimal\\(38, ${scale}\\)`,
-            ),
+            `lyra: funding period data points: price is "${unfit}" in the row ${row}, which is not a decimal(38, 0); export with --text, which writes every number as text\n`,
           )
         }
-        assert.ok(!existsSync(join(folder, `${scale}.parquet`)))
+        assert.ok(!existsSync(join(folder, 'unfit.parquet')))
+        await live.commit(2 + index, [])
+        await runSql(store, `delete from funding_period_data_points where height = ${2 + index}`)
       }
+      await commit(9, ['0.5'])
+      await runWell(t, [...args, '--text', '--out', out, '--force'])
+      if (hasDuckDb()) {
+        const { types, rows } = rowsIn(out)
+        assert.deepEqual([types.price, types.timestamp, types.seq], ['VARCHAR', 'TIMESTAMP_NS', 'BIGINT'])
+        assert.deepEqual(
+          rows.map(({ price }) => price),
+          [...prices, '0.5'],
+        )
+      }
+    })
+
+    test('keeps the types that it was begun with', async (t) => {
+      const { store, live, folder } = await filled(t, kind, [10])
+      await runWell(t, ['export', 'all', '--store', store, '--text', '--out', folder])
+      await live.commit(11, [{ ...pointsOf(11, 1)[0]!, price: '0.5' } as MarketEvent])
+      await runWell(t, ['export', 'all', '--store', store, '--out', folder])
+      if (!hasDuckDb()) return
+      const { types, rows } = rowsIn(join(folder, POINTS, '*/*.parquet'))
+      assert.deepEqual([types.price, rows.at(-1)!.price], ['VARCHAR', '0.5'])
     })
   })
 }
@@ -324,9 +358,9 @@ describe('an export into a folder', () => {
   test('is refused where the folder holds something else, and says what to do', async (t) => {
     const { store, folder } = await filled(t, kind, [10, 11])
     await exportTo(store, folder)
-    await assert.rejects(exportTo(store, folder, { decimalScale: 3 }), {
+    await assert.rejects(exportTo(store, folder, { asText: true }), {
       name: 'ExportError',
-      message: /was exported without --decimal; do the same, or name another directory/,
+      message: /was begun without --text, and keeps its types; leave it out, or name another directory/,
     })
     const behind = kind.create(t)
     await (await openLiveStore(t, behind)).commit(9, [])
@@ -345,7 +379,7 @@ describe('an export into a folder', () => {
     // One that is spread over a cluster has its tables from the beginning.
     const name = kind.name === 'citus' ? 'ExportError' : /Store(Unavailable)?Error/
     await assert.rejects(exportTo(kind.create(t), folder), { name })
-    const notes = join(folder, POINTS, `market_id=${A}`, '_lyra.json')
+    const notes = join(folder, POINTS, `marketId=${A}`, '_lyra.json')
     const written = readFileSync(notes, 'utf8')
     writeFileSync(notes, written.replace('"price"', '"cost"'))
     await assert.rejects(exportTo(store, folder), { message: /its files have other columns/ })
@@ -367,12 +401,17 @@ describe('an export into a folder', () => {
       [[], /all: --out DIR must be given/],
       [['--out', 'x', '--market', A], /--market is for the export of one resource/],
       [['--out', 'x', '--format', 'csv'], /--format csv is not for all/],
-      [['--out', 'x', '--decimal', '39'], /whole number from 0 to 38/],
+      [['--out', 'x', '--times', 'iso'], /--times is for the export of one resource/],
     ] as [string[], RegExp][]) {
       await assertFails(t, ['export', 'all', '--store', store, ...args], message, 2)
     }
-    const csv = await runLyra(t, ['export', POINTS, '--store', store, '--decimal', '3', '--format', 'csv'])
-    assert.deepEqual([csv.code, csv.stdout], [2, ''])
-    assert.match(csv.stderr, /--decimal 3 is for Parquet; the format is csv/)
+    for (const [args, message] of [
+      [['--text', '--format', 'csv'], /--text is for Parquet; the format is csv/],
+      [['--times', 'iso'], /--times iso is for csv; the format is ndjson: add --format csv/],
+    ] as const) {
+      const refused = await runLyra(t, ['export', POINTS, '--store', store, ...args])
+      assert.deepEqual([refused.code, refused.stdout], [2, ''])
+      assert.match(refused.stderr, message)
+    }
   })
 })

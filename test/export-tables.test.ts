@@ -8,6 +8,7 @@ import { exportTableOf } from '../src/export/columns.ts'
 import type { ExportedRow } from '../src/export/export-rows.ts'
 import { parquetOf } from '../src/export/parquet.ts'
 import { TEXT_FORMATS, type TextFormatName } from '../src/export/text-formats.ts'
+import { parseDecimal, textOfDecimal } from '../src/funding/decimal.ts'
 import { checkpoints } from '../src/resources/checkpoints/description.ts'
 import { fundingPeriods } from '../src/resources/funding-periods/description.ts'
 import type { Resource, Row, Selection } from '../src/resources/resource.ts'
@@ -74,42 +75,58 @@ describe('the table of a resource', () => {
       assert.equal(text, lines.join(''))
     })
 
-    test(`${resource.name}: is Parquet with exact types and null where a value is not there`, async (t) => {
-      const python = process.env.LYRA_PYTHON ?? 'python3'
-      if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
-        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
-      }
-      const parts: Uint8Array[] = []
-      for await (const part of parquetOf(chunkOf(rows, selection), resource)) parts.push(part)
-      const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
-      t.after(() => rmSync(folder, { recursive: true }))
-      const file = join(folder, 'rows.parquet')
-      writeFileSync(file, Buffer.concat(parts))
-      const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8' })
-      assert.equal(read.status, 0, read.stderr)
-      const { types, rows: found } = JSON.parse(read.stdout) as {
-        types: Record<string, string>
-        rows: object[]
-      }
-      assert.deepEqual(found, table)
-      const integers = [
-        'atBlock',
-        'seq',
-        'decimalPlaces',
-        'positionDecimalPlaces',
-        'settlementAssetDecimals',
-        'size',
-      ]
-      const times = ['timestamp', 'start', 'end']
-      for (const [name, type] of Object.entries(types)) {
-        const expected = integers.includes(name)
-          ? 'BIGINT'
-          : times.includes(name)
-            ? 'TIMESTAMP_NS'
-            : 'VARCHAR'
-        assert.equal(type, expected, name)
-      }
-    })
+    for (const asText of [false, true]) {
+      test(`${resource.name}: is Parquet with exact types and null where a value is not there${asText ? ', numbers as text' : ''}`, async (t) => {
+        const python = process.env.LYRA_PYTHON ?? 'python3'
+        if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
+          return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+        }
+        const parts: Uint8Array[] = []
+        for await (const part of parquetOf(chunkOf(rows, selection), resource, { asText })) parts.push(part)
+        const folder = mkdtempSync(join(tmpdir(), 'lyra-'))
+        t.after(() => rmSync(folder, { recursive: true }))
+        const file = join(folder, 'rows.parquet')
+        writeFileSync(file, Buffer.concat(parts))
+        const read = spawnSync(python, [READ_PARQUET, file], { encoding: 'utf8' })
+        assert.equal(read.status, 0, read.stderr)
+        const { types, rows: found } = JSON.parse(read.stdout) as {
+          types: Record<string, string>
+          rows: object[]
+        }
+        const columns = new Map(exportTableOf(resource).columns.map((column) => [column.name, column]))
+        const exact = (name: string, value: string | null) => {
+          const scale = asText ? undefined : columns.get(name)!.scale
+          return value === null || scale === undefined ? value : textOfDecimal(parseDecimal(value)!)
+        }
+        const exactRows = (all: object[]) =>
+          all.map((row) => Object.entries(row).map(([name, value]) => [name, exact(name, value)]))
+        assert.deepEqual(exactRows(found), exactRows(table))
+        const integers = [
+          'atBlock',
+          'seq',
+          'epoch',
+          'scheduleEvery',
+          'slaPerformanceHysteresisEpochs',
+          'decimalPlaces',
+          'positionDecimalPlaces',
+          'settlementAssetDecimals',
+          'size',
+        ]
+        const times = ['timestamp', 'start', 'end', 'scheduleInitial']
+        for (const [name, type] of Object.entries(types)) {
+          const { scale } = columns.get(name)!
+          const expected =
+            !asText && scale !== undefined
+              ? `DECIMAL(38,${scale})`
+              : integers.includes(name)
+                ? 'BIGINT'
+                : times.includes(name)
+                  ? 'TIMESTAMP_NS'
+                  : 'VARCHAR'
+          assert.equal(type, expected, name)
+        }
+      })
+    }
   }
 
   test('an empty one is a file of its columns alone', async () => {
@@ -118,6 +135,16 @@ describe('the table of a resource', () => {
       asText('csv', fundingPeriods, [], {}),
       'marketId,seq,start,end,fundingPayment,fundingRate,internalTwap,externalTwap,cursor\r\n',
     )
+  })
+
+  test('has times in CSV as dates in UTC where that is asked for, to the nanosecond', () => {
+    const { rows, selection } = RESOURCE_ROWS.find(({ resource }) => resource === fundingPeriods)!
+    const { line } = TEXT_FORMATS.csv.writerOf(fundingPeriods, 'iso')
+    const [ended, running] = rows.map((row) => line({ row, cursor: 'c', selection }).split(','))
+    assert.deepEqual(ended!.slice(2, 4), ['2023-10-05T10:14:18.000000000Z', '2023-10-05T10:15:03.000000001Z'])
+    assert.deepEqual(running!.slice(2, 4), ['2023-10-05T10:15:03.000000000Z', ''])
+    const before = line({ row: ['-1', '0', null, null, null, null, null], cursor: 'c', selection })
+    assert.equal(before.split(',')[2], '1969-12-31T23:59:59.999999999Z')
   })
 
   test('is refused where two columns would have the same name', () => {

@@ -112,6 +112,30 @@ for (const kind of STORE_KINDS) {
       }
     })
 
+    test('have times as dates where CSV asks for them, over HTTP and from the program', async (t) => {
+      const store = await storeOf(t, kind, SAMPLE)
+      const base = await serve(t, store)
+      const rows = (text: string) =>
+        text
+          .split('\r\n')
+          .slice(1, -1)
+          .map((line) => line.split(','))
+      const plain = await send(base, `${POINTS}?format=csv`)
+      const dated = await send(base, `${POINTS}?format=csv&times=iso`)
+      assert.ok(rows(plain.text).length > 100)
+      const expected = rows(plain.text).map((cells) => {
+        const [seconds, rest] = [BigInt(cells[4]!) / 1_000_000_000n, BigInt(cells[4]!) % 1_000_000_000n]
+        const date = new Date(Number(seconds) * 1000).toISOString().slice(0, 19)
+        return cells.with(4, `${date}.${String(rest).padStart(9, '0')}Z`)
+      })
+      assert.deepEqual(rows(dated.text), expected)
+      const args = ['export', 'funding-period-data-points', '--market', MARKET, '--store', store]
+      const { stdout } = await runWell(t, [...args, '--format', 'csv', '--times', 'iso'])
+      assert.equal(stdout, dated.text)
+      const all = await send(base, '/api/v2/export/funding-period-data-points?format=csv&times=iso')
+      assert.ok(all.text.includes(dated.text.split('\r\n')[1]!.split(',').slice(0, 6).join(',')))
+    })
+
     test('are of one snapshot, whatever is committed meanwhile', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 50; height++) {
@@ -232,6 +256,9 @@ describe('an export', () => {
       [`${CHECKPOINTS}?format=`],
       [`${CHECKPOINTS}?format=parquet`],
       [`${CHECKPOINTS}?format=csv&format=csv`],
+      [`${CHECKPOINTS}?format=csv&times=rfc`],
+      [`${CHECKPOINTS}?format=ndjson&times=iso`],
+      [`/api/v2/export/checkpoints?times=iso`],
       [`${CHECKPOINTS}?format=csv&pagination.first=x`],
       [`${CHECKPOINTS}?format=csv&pagination.first=5`, 10028],
       [`${CHECKPOINTS}?format=csv&pagination.last=5`, 10028],

@@ -13,11 +13,15 @@ const NOTEBOOK = join(ROOT, 'docs/notebook.ipynb')
 const RUN_NOTEBOOK = join(import.meta.dirname, 'clients/run_notebook.py')
 const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
 
-type Cell = { cell_type: string; outputs: { output_type: string; text: string[] }[] }
+type Output = { output_type: string; text?: string[]; data?: { 'image/png'?: string } }
+type Cell = { cell_type: string; outputs: Output[] }
 
-test('The notebook prints what it shows, from an export of the sample', async (t) => {
-  if (spawnSync(PYTHON, ['-c', 'import duckdb']).status !== 0) {
-    return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+test('The notebook shows tables and charts, those that are stored in it, from an export of the sample', async (t) => {
+  if (spawnSync(PYTHON, ['-c', 'import duckdb, matplotlib']).status !== 0) {
+    return skip(
+      t,
+      'DuckDB or matplotlib for Python is not there; LYRA_PYTHON may name a Python that has them',
+    )
   }
   const folder = temporaryFolder(t)
   const store = join(folder, 'lyra.db')
@@ -34,10 +38,13 @@ test('The notebook prints what it shows, from an export of the sample', async (t
   const shown = cells
     .filter(({ cell_type }) => cell_type === 'code')
     .map(({ outputs }) => {
-      for (const { output_type } of outputs) assert.equal(output_type, 'stream')
-      return outputs.flatMap(({ text }) => text).join('')
+      const charts = outputs.filter(({ output_type }) => output_type !== 'stream')
+      // A PNG, as it begins in base64.
+      for (const { data } of charts) assert.match(data!['image/png']!, /^iVBORw0KGgo/)
+      return { text: outputs.flatMap(({ text = [] }) => text).join(''), pictures: charts.length }
     })
-  assert.ok(shown.filter((text) => text.split('\n').length > 3).length >= 5, 'it shows tables')
+  assert.ok(shown.filter(({ text }) => text.split('\n').length > 3).length >= 5, 'it shows tables')
+  assert.ok(shown.filter(({ pictures }) => pictures > 0).length >= 3, 'it shows charts')
   assert.deepEqual(
     JSON.parse(stdout),
     shown,

@@ -183,7 +183,18 @@ for (const kind of STORE_KINDS) {
         }
         const file = join(temporaryFolder(t), 'rows.parquet')
         const ran = await runLyra(t, [
-          ...['export', resource.kebabName, ...args, '--store', store, '--format', 'parquet', '--out', file],
+          ...[
+            'export',
+            resource.kebabName,
+            ...args,
+            '--store',
+            store,
+            '--format',
+            'parquet',
+            '--text',
+            '--out',
+            file,
+          ],
         ])
         assert.equal(ran.code, 0, ran.stderr)
         const bytes = readFileSync(file)

@@ -23,7 +23,7 @@ type Signalled = { signal?: AbortSignal | undefined }
 
 type SignalledPageOptions = PageOptions & Signalled
 
-type UrlOptions = PageOptions & { format?: ExportOptions['format'] }
+type UrlOptions = PageOptions & Pick<ExportOptions, 'format' | 'times'>
 
 const RESOURCE: Parameter = { name: 'resource', allowed: Object.keys(STREAM_PATHS) }
 const PAGE = { first: true, after: true, last: true, before: true, newestFirst: true } as const
@@ -31,8 +31,10 @@ const SIGNAL_OPTIONS = optionsOf<Signalled>({ signal: true })
 const WALK_OPTIONS = optionsOf<WalkOptions>({ pageSize: true, newestFirst: true, after: true, signal: true })
 const PAGE_OPTIONS = optionsOf<SignalledPageOptions>({ ...PAGE, signal: true })
 const STREAM_OPTIONS = optionsOf<StreamOptions>({ after: true, afterBlock: true, signal: true })
-const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true })
-const EXPORT_OPTIONS = optionsOf<ExportOptions>({ format: true, after: true, newestFirst: true })
+const URL_OPTIONS = optionsOf<UrlOptions>({ ...PAGE, format: true, times: true })
+const EXPORT_OPTIONS = optionsOf<ExportOptions>({
+  ...{ format: true, times: true, after: true, newestFirst: true },
+})
 const CONNECTION_OPTIONS = {
   ...optionsOf<ConnectionOptions>({ url: true, fetch: true, retries: true, timeoutMs: true }),
   required: 'url',
@@ -109,8 +111,8 @@ export function createLyraClient(options: ConnectionOptions): LyraClient {
 
     url: (...given) => {
       checkArguments('url', [RESOURCE, filtersOf(given[0]), URL_OPTIONS], given)
-      const [resource, filters, { format, ...page } = {}] = given
-      return connection.address(pageTarget(resource, filters, page, format))
+      const [resource, filters, { format, times, ...page } = {}] = given
+      return connection.address(pageTarget(resource, filters, page, { format, times }))
     },
     exportUrl: (...given) => {
       const filters = { ...filtersOf(given[0]), required: undefined }

@@ -48,6 +48,8 @@ type Params = [name: string, value: string | undefined][]
 export type ExportOptions = {
   /** Lines of JSON by default. */
   format?: 'ndjson' | 'csv' | undefined
+  /** With CSV: times as RFC 3339 in UTC. */
+  times?: 'iso' | undefined
   /** The cursor of a row of such an export. */
   after?: string | undefined
   newestFirst?: boolean | undefined
@@ -57,7 +59,7 @@ export type ExportOptions = {
 export function exportTarget<Name extends ResourceName>(
   resource: Name,
   filters: Partial<Filters[Name]> = {},
-  { format, after, newestFirst }: ExportOptions = {},
+  { format, times, after, newestFirst }: ExportOptions = {},
 ): string {
   const { marketId, from, to, ...rest }: AnyFilters = filters
   return target(EXPORT_PATHS[resource], [
@@ -67,6 +69,7 @@ export function exportTarget<Name extends ResourceName>(
     ['pagination.after', after],
     ['pagination.newestFirst', newestFirst?.toString()],
     ['format', format],
+    ['times', times],
   ])
 }
 
@@ -75,7 +78,7 @@ export function pageTarget<Name extends ListName>(
   list: Name,
   filters: Filters[Name],
   { first, after, last, before, newestFirst }: PageOptions = {},
-  format?: 'ndjson' | 'csv',
+  { format, times }: Pick<ExportOptions, 'format' | 'times'> = {},
 ): string {
   const { marketId, from, to, ...rest }: AnyFilters = filters
   const pages = PATHS[list]
@@ -90,6 +93,7 @@ export function pageTarget<Name extends ListName>(
     ['pagination.before', before],
     ['pagination.newestFirst', newestFirst?.toString()],
     ['format', format],
+    ['times', times],
   ])
 }
 

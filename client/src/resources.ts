@@ -46,7 +46,7 @@ export type FundingPeriod = {
   end?: string
   /** What one whole unit of position pays at the period's end, in the settlement asset's decimals: above zero long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment?: string
-  /** The payment by the external TWAP, for this period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** The payment by the external TWAP, for this period. */
   fundingRate?: string
   /** Time-weighted average price of the market's own mark prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap?: string

@@ -11,7 +11,9 @@ import { InvalidSettingError } from './options.ts'
 import { rowProgress } from './progress.ts'
 
 /** The options that are for one resource. */
-const OF_ONE = ['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'force'] as const
+const OF_ONE = [
+  ...['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'times', 'force'],
+] as const
 
 /** `lyra export all`: writes every resource into a directory, or what is new since. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
@@ -27,7 +29,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
       withOpen(store.openReader(), (reader) =>
         withOpen(reader.openSnapshot(), (snapshot) =>
           exportFolder({
-            ...{ folder, snapshot, decimalScale: options.decimal ?? null, signal },
+            ...{ folder, snapshot, asText: options.text, signal },
             onRows: (count) => progress.add(count),
             onNotice: (message) => log.warn(message),
           }),

@@ -16,6 +16,7 @@ export type ExportCommandOptions = CommonOptions & {
   oldestFirst: boolean
   format: FormatName
   out: string | undefined
-  decimal: number | undefined
+  text: boolean
+  times: 'iso' | undefined
   force: boolean
 }

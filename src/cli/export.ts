@@ -6,7 +6,6 @@ import { ApiError } from '../api/http/errors.ts'
 import type { QueryPairs } from '../api/http/query-string.ts'
 import { parameterReader, parametersOf } from '../api/questions/parameters.ts'
 import { exportQuery, fullExportParametersOf, fullExportQuery } from '../api/streams/export-query.ts'
-import { DECIMAL_PRECISION } from '../export/decimal-columns.ts'
 import { type ExportedRow, type ExportQuery, exportRows } from '../export/export-rows.ts'
 import { parquetOf } from '../export/parquet.ts'
 import { exportText, TEXT_FORMATS } from '../export/text-formats.ts'
@@ -24,7 +23,7 @@ import { exportAll } from './export-all.ts'
 import type { ExportCommandOptions } from './export-options.ts'
 import { count } from './figures.ts'
 import { interruptible } from './interrupt.ts'
-import { flagOption, InvalidSettingError, integerBetween, logLevelOption, storeOption } from './options.ts'
+import { flagOption, InvalidSettingError, logLevelOption, storeOption } from './options.ts'
 import { forTerminal, ignoreClosedPipe } from './output.ts'
 import { rowProgress } from './progress.ts'
 import { wholeId } from './whole-id.ts'
@@ -106,11 +105,9 @@ export function exportCommand(): Command {
     )
     .option('--out <file>', 'the file to write, standard output where none is named; of `all` the directory')
     .addOption(
-      new Option(
-        '--decimal <scale>',
-        `Parquet: prices, TWAPs, payments and rates also as decimal(${DECIMAL_PRECISION}, scale)`,
-      ).argParser(integerBetween(0, DECIMAL_PRECISION)),
+      new Option('--times <form>', 'csv: times as dates in UTC, not as nanoseconds').choices(['iso']),
     )
+    .option('--text', 'Parquet: prices, TWAPs, payments and rates as text, not as decimals', false)
     .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -129,12 +126,11 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
     market: options.market && (await wholeId(store, 'market', options.market)),
     party: options.party && (await wholeId(store, 'party', options.party)),
   })
-  const { out, force, format, decimal } = options
-  if (decimal !== undefined && format !== 'parquet') {
-    throw new InvalidSettingError(
-      `--decimal ${decimal} is for Parquet; the format is ${format}: add --format parquet`,
-    )
-  }
+  const { out, force, format, text, times } = options
+  if (text && format !== 'parquet')
+    throw new InvalidSettingError(`--text is for Parquet; the format is ${format}: add --format parquet`)
+  if (times !== undefined && format !== 'csv')
+    throw new InvalidSettingError(`--times ${times} is for csv; the format is ${format}: add --format csv`)
   if (out !== undefined && !force && existsSync(out)) {
     throw new StoreError(`${out}: already exists; name another file, or replace it with --force`)
   }
@@ -238,16 +234,16 @@ type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number
 
 async function* bytesOf(
   query: ExportQuery,
-  { format, decimal, out }: ExportCommandOptions,
+  { format, text: asText, times, out }: ExportCommandOptions,
   { snapshot, signal, onRows }: Reading,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   if (format === 'parquet') {
     const rows = counted(exportRows(query, snapshot, signal), onRows)
-    yield* parquetOf(rows, query.resource, { decimalScale: decimal ?? null })
+    yield* parquetOf(rows, query.resource, { asText })
     return
   }
   const isShown = out === undefined && process.stdout.isTTY
-  for await (const { text, count } of exportText(query, format, snapshot, signal)) {
+  for await (const { text, count } of exportText({ ...query, times }, format, snapshot, signal)) {
     yield isShown ? forTerminal(Buffer.from(text).toString(), format) : text
     onRows(count)
   }

@@ -355,7 +355,7 @@ function differingFields(
 function isSame(form: Field['form'], a: unknown, b: unknown, cutsTimes: boolean): boolean {
   if (a === b) return true
   if (typeof a === 'string' && typeof b === 'string') {
-    if (form === 'number') return compareNumbers(a, b) === 0
+    if (form === 'number' || form === 'rate') return compareNumbers(a, b) === 0
     if (form !== 'time' || !cutsTimes) return false
     const isTime = (text: string) => /^-?\d{1,20}$/.test(text)
     return isTime(a) && isTime(b) && cutToMicrosecond(BigInt(a)) === cutToMicrosecond(BigInt(b))

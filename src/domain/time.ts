@@ -64,13 +64,14 @@ function offsetOf(zone = 'Z'): bigint | null {
   return (zone[0] === '-' ? -1n : 1n) * (hours * HOUR + minutes * MINUTE)
 }
 
-/** A time in Unix nanoseconds by RFC 3339, in UTC, to the nanosecond where it has any. */
-export function formatTime(timestamp: bigint): string {
+/** A time in Unix nanoseconds by RFC 3339, in UTC, to the last digit that is not 0, or to the nanosecond. */
+export function formatTime(timestamp: bigint, precision?: 'all digits'): string {
   const fraction = ((timestamp % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n
   const date = new Date(Number((timestamp - fraction) / 1_000_000n))
   // What a hand-made stream may hold, and no calendar: the number says it all.
   if (Number.isNaN(date.getTime())) return timestamp.toString()
-  const digits = fraction.toString().padStart(9, '0').replace(/0+$/, '')
+  const nanoseconds = fraction.toString().padStart(9, '0')
+  const digits = precision === 'all digits' ? nanoseconds : nanoseconds.replace(/0+$/, '')
   return date.toISOString().replace(/\.\d+Z$/, digits === '' ? 'Z' : `.${digits}Z`)
 }
 

@@ -1,3 +1,4 @@
+import { QUOTIENT_SCALE } from '../funding/decimal.ts'
 import { type Field, isNodeOf, isObject, isStored, namesOf } from '../resources/field.ts'
 import type { Resource, Row, Selection } from '../resources/resource.ts'
 
@@ -16,8 +17,8 @@ export type ExportColumn = {
   kind: ColumnKind
   /** Whether a row may have no value. */
   nullable: boolean
-  /** Whether its texts are decimal numbers. */
-  isNumber?: true
+  /** Digits after the point of its texts, where they are decimal numbers. */
+  scale?: number
 }
 
 /** A resource as a table; the cursor of a row is added by the formats that have one. */
@@ -96,8 +97,10 @@ function columnsOfField(field: Field, rowColumns: readonly string[]): FieldColum
       },
     }
   }
-  const isNumber = form === 'number' ? ({ isNumber: true } as const) : {}
-  const columns: ExportColumn[] = [{ name, kind: kindOf(form), nullable, ...isNumber }]
+  const scale = form === 'number' ? 0 : form === 'rate' ? QUOTIENT_SCALE : undefined
+  const columns: ExportColumn[] = [
+    { name, kind: kindOf(form), nullable, ...(scale === undefined ? {} : { scale }) },
+  ]
   if (column === 'scope') return { columns, add: (cells, _, scope) => cells.push(scope) }
   const names = namesOf(form)
   return {

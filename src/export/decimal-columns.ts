@@ -9,28 +9,24 @@ export const DECIMAL_PRECISION = 38
 
 const LIMIT = 10n ** BigInt(DECIMAL_PRECISION)
 
-/** The name of the column that holds a column's numbers as such. */
-export const decimalName = ({ name }: Pick<ExportColumn, 'name'>) => `${name}Decimal`
-
 /**
- * A text as the digits of `decimal(38, scale)`; null where there is no number (none, or an empty text).
+ * A number as the digits of `decimal(38, scale)`.
  *
  * @throws {ExportError} for a text that is not a number of that type without loss; it names the row.
  */
 export function decimalDigits(
-  text: string | null,
+  text: string,
   scale: number,
   column: ExportColumn,
   resource: Resource,
   exported: ExportedRow,
-): bigint | null {
-  if (text === null || text === '') return null
+): bigint {
   const number = parseDecimal(text)
   const digits = number === null ? null : digitsAt(number, scale)
   if (digits === null || digits >= LIMIT || digits <= -LIMIT) {
     throw new ExportError(
       `${wordsOf(resource)}: ${column.name} is ${JSON.stringify(text.slice(0, 100))} in the row ${describe(resource, exported)}, ` +
-        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); export with another --decimal, or without: the texts hold every value`,
+        `which is not a decimal(${DECIMAL_PRECISION}, ${scale}); export with --text, which writes every number as text`,
     )
   }
   return digits

@@ -16,16 +16,16 @@ import type { ParquetOptions } from './parquet.ts'
 const MANIFEST = '_lyra.json'
 
 type FolderManifest = {
-  format: 1
+  format: 2
   chainId: string
-  /** The scale of `--decimal`; null without. */
-  decimal: number | null
+  /** Whether it was begun with `--text`. */
+  asText: boolean
   /** The last block of the last run that came to its end; null where none has. */
   height: string | null
 }
 
-/** The folder of a market: what readers of Parquet take for a column `market_id`. */
-const MARKET_FOLDER = /^market_id=(.+)$/
+/** The folder of a market: what readers of Parquet take for a column `marketId`, which the files lack. */
+const MARKET_FOLDER = /^marketId=(.+)$/
 
 export type FolderOptions = ParquetOptions & {
   folder: string
@@ -45,6 +45,8 @@ export type FolderReport = PartitionReport & { height: bigint }
  * Writes all rows of every resource into a folder, as Parquet by market; of a folder that holds an export already, what
  * has come or changed since. However it ends, the next run resumes where it stopped.
  *
+ * A folder keeps the types that it was begun with.
+ *
  * @throws {ExportError} where the folder holds something else, or a number does not fit its decimal.
  */
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
@@ -57,7 +59,11 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
     const manifest = claimFolder(options, coverage)
     const total: FolderReport = { rows: 0, written: 0, unchanged: 0, height: coverage.height }
     for (const resource of RESOURCES) {
-      for await (const report of exportResource(resource, options, coverage)) {
+      for await (const report of exportResource(
+        resource,
+        { ...options, asText: manifest.asText },
+        coverage,
+      )) {
         total.rows += report.rows
         total.written += report.written
         total.unchanged += report.unchanged
@@ -71,7 +77,7 @@ export async function exportFolder(options: FolderOptions): Promise<FolderReport
 }
 
 /** Checks that the folder is one for this export, and notes that it is. */
-function claimFolder({ folder, decimalScale }: FolderOptions, coverage: Coverage): FolderManifest {
+function claimFolder({ folder, asText }: FolderOptions, coverage: Coverage): FolderManifest {
   const path = join(folder, MANIFEST)
   if (!existsSync(path)) {
     const [other] = readdirSync(folder).filter((name) => !name.startsWith('_lyra'))
@@ -79,21 +85,21 @@ function claimFolder({ folder, decimalScale }: FolderOptions, coverage: Coverage
       throw new ExportError(
         `${folder}: is not empty (${other}) and holds no export to continue; name a new directory`,
       )
-    const manifest = { format: 1, chainId: coverage.chainId, decimal: decimalScale, height: null } as const
+    const manifest = { format: 2, chainId: coverage.chainId, asText, height: null } as const
     writeJson(path, manifest)
     return manifest
   }
   const found = readJson<FolderManifest>(path)
-  if (found?.format !== 1)
+  if (found?.format !== 2)
     throw new ExportError(`${path}: was not written by this version; name a new directory`)
   if (found.chainId !== coverage.chainId)
     throw new ExportError(
       `${folder}: holds an export of chain ${found.chainId}, and the store is of ${coverage.chainId}; name another directory`,
     )
-  if (found.decimal !== decimalScale) {
-    const was = found.decimal === null ? 'without --decimal' : `with --decimal ${found.decimal}`
-    throw new ExportError(`${folder}: was exported ${was}; do the same, or name another directory`)
-  }
+  if (asText && !found.asText)
+    throw new ExportError(
+      `${folder}: was begun without --text, and keeps its types; leave it out, or name another directory`,
+    )
   if (found.height !== null && BigInt(found.height) > coverage.height)
     throw new ExportError(
       `${folder}: was exported at block ${found.height}, and the store stands at block ${coverage.height}; ingest the blocks up to there, or name another directory`,
@@ -132,7 +138,7 @@ async function* exportResource(
   for (;;) {
     const marketId: string | null = await options.snapshot.read(readNextMarket(resource, from, false))
     if (marketId === null) break
-    const name = `market_id=${marketId}`
+    const name = `marketId=${marketId}`
     left.delete(name)
     yield await inFolder(name, marketId)
     from = { marketId, inclusive: false }

@@ -21,7 +21,8 @@ export type PartitionReport = { rows: number; written: number; unchanged: number
  */
 export async function exportPartition(options: PartitionOptions): Promise<PartitionReport> {
   const { folder, coverage, resource } = options
-  const columns = parquetColumns(resource, options)
+  const withoutMarket = options.selection.marketId !== undefined
+  const columns = parquetColumns(resource, { ...options, withoutMarket })
   const path = join(folder, MANIFEST)
   const known = readJson<PartitionManifest>(path)
   // What was pruned stands in the files alone: they are replaced by nothing that may hold less.

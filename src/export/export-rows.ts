@@ -23,6 +23,8 @@ export type ExportQuery = {
    * those of the selection's market by themselves, or are bound to none.
    */
   list?: { market: string | null }
+  /** How times are written in CSV: as RFC 3339 in UTC, or else as Unix nanoseconds. */
+  times?: 'iso' | undefined
 }
 
 /** A row, the cursor to resume after it, and what binds its node to a market. */

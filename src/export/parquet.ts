@@ -1,7 +1,7 @@
 import type { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Resource } from '../resources/resource.ts'
 import { type CellValue, type ColumnKind, type ExportColumn, exportTableOf } from './columns.ts'
-import { DECIMAL_PRECISION, decimalDigits, decimalName } from './decimal-columns.ts'
+import { DECIMAL_PRECISION, decimalDigits } from './decimal-columns.ts'
 import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
@@ -22,15 +22,24 @@ const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>>
 
 /** How Parquet is written. */
 export type ParquetOptions = {
-  /** Numbers that are texts also as decimals with so many digits after the point; null: as texts alone. */
-  decimalScale: number | null
+  /** Whether decimal numbers are texts, which hold every value, instead of decimals. */
+  asText: boolean
+  /** Whether the name of the folder stands for the column of the market. */
+  withoutMarket?: boolean
+}
+
+/** The columns of a resource's Parquet, each with its place among the cells of a row. */
+function columnsOf(resource: Resource, { asText, withoutMarket }: ParquetOptions) {
+  return exportTableOf(resource).columns.flatMap(({ scale, ...column }, at) =>
+    withoutMarket && column.name === 'marketId'
+      ? []
+      : [{ at, ...column, ...(scale === undefined || asText ? {} : { scale }) }],
+  )
 }
 
 /** The names of the columns of a resource's Parquet. */
-export function parquetColumns(resource: Resource, { decimalScale }: ParquetOptions): string[] {
-  return exportTableOf(resource).columns.flatMap((column) =>
-    column.isNumber && decimalScale !== null ? [column.name, decimalName(column)] : [column.name],
-  )
+export function parquetColumns(resource: Resource, options: ParquetOptions): string[] {
+  return columnsOf(resource, options).map(({ name }) => name)
 }
 
 /**
@@ -41,28 +50,18 @@ export function parquetColumns(resource: Resource, { decimalScale }: ParquetOpti
 export async function* parquetOf(
   chunks: AsyncIterable<ExportedRow[]>,
   resource: Resource,
-  { decimalScale }: ParquetOptions = { decimalScale: null },
+  options: ParquetOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
-  const { columns, cells } = exportTableOf(resource)
+  const { cells } = exportTableOf(resource)
+  const columns = columnsOf(resource, options)
   const bytes = new ByteWriter()
-  const file = new ParquetWriter({
-    writer: bytes,
-    schema: schemaOf(columns, decimalScale),
-    createdBy: 'lyra',
-  })
-  const group = columns.map(({ kind, nullable }) => createColumn(kind, nullable))
-  const decimals = columns.map(({ isNumber }): (bigint | null)[] | null =>
-    isNumber && decimalScale !== null ? [] : null,
-  )
+  const file = new ParquetWriter({ writer: bytes, schema: schemaOf(columns), createdBy: 'lyra' })
+  const group = columns.map(createColumn)
   let rows = 0
 
   function write(): Uint8Array {
-    const columnData = columns.flatMap((column, index) => {
-      const text = { name: column.name, data: group[index]!.take(rows) }
-      const numbers = decimals[index]
-      return numbers == null ? [text] : [text, { name: decimalName(column), data: numbers.slice(0, rows) }]
-    })
+    const columnData = columns.map(({ name }, index) => ({ name, data: group[index]!.take(rows) }))
     if (rows > 0) file.write({ columnData, rowGroupSize: GROUP_ROWS })
     rows = 0
     return taken(bytes)
@@ -70,12 +69,12 @@ export async function* parquetOf(
 
   for await (const chunk of chunks) {
     for (const exported of chunk) {
-      const { row, selection } = exported
-      for (const [index, value] of cells(row, selection).entries()) {
-        group[index]!.set(rows, value)
-        const numbers = decimals[index]
-        if (numbers != null)
-          numbers[rows] = decimalDigits(value, decimalScale!, columns[index]!, resource, exported)
+      const values = cells(exported.row, exported.selection)
+      for (const [index, column] of columns.entries()) {
+        const { scale } = column
+        const value = values[column.at]!
+        const isDecimal = value !== null && scale !== undefined
+        group[index]!.set(rows, isDecimal ? decimalDigits(value, scale, column, resource, exported) : value)
       }
       rows++
       if (rows === GROUP_ROWS) yield write()
@@ -88,12 +87,12 @@ export async function* parquetOf(
 
 /** The values of a column in a row group. */
 type GroupColumn = {
-  set(row: number, value: CellValue): void
+  set(row: number, value: CellValue | bigint): void
   /** The values of the first rows; those that follow may be set from the first one on again. */
   take(rows: number): BigInt64Array | (CellValue | bigint)[]
 }
 
-function createColumn(kind: ColumnKind, nullable: boolean): GroupColumn {
+function createColumn({ kind, nullable }: ExportColumn): GroupColumn {
   const isInteger = kind === 'integer' || kind === 'time'
   if (isInteger && !nullable) {
     const values = new BigInt64Array(GROUP_ROWS)
@@ -120,20 +119,15 @@ function taken(bytes: ByteWriter): Uint8Array {
   return copy
 }
 
-function schemaOf(columns: readonly ExportColumn[], decimalScale: number | null): SchemaElement[] {
-  const elements = columns.flatMap((column): SchemaElement[] => {
-    const { name, kind, nullable, isNumber } = column
-    const text: SchemaElement = { ...TYPES[kind], name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' }
-    if (!isNumber || decimalScale === null) return [text]
-    const decimal = { precision: DECIMAL_PRECISION, scale: decimalScale }
-    return [
-      text,
-      {
-        ...{ name: decimalName(column), repetition_type: 'OPTIONAL' },
-        ...{ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL', ...decimal },
-        logical_type: { type: 'DECIMAL', ...decimal },
-      },
-    ]
+function schemaOf(columns: readonly ExportColumn[]): SchemaElement[] {
+  const elements = columns.map(({ name, kind, nullable, scale }): SchemaElement => {
+    const repetition_type = nullable ? 'OPTIONAL' : 'REQUIRED'
+    if (scale === undefined) return { ...TYPES[kind], name, repetition_type }
+    const decimal = { precision: DECIMAL_PRECISION, scale }
+    return {
+      ...{ name, repetition_type, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 },
+      ...{ converted_type: 'DECIMAL', ...decimal, logical_type: { type: 'DECIMAL', ...decimal } },
+    }
   })
   return [{ name: 'root', num_children: elements.length }, ...elements]
 }

@@ -1,3 +1,4 @@
+import { formatTime } from '../domain/time.ts'
 import { DECIMAL } from '../events/left-out.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type CellValue, exportTableOf } from './columns.ts'
@@ -17,7 +18,7 @@ export type TextFormatName = 'ndjson' | 'csv'
 export type TextFormat = {
   contentType: string
   /** Makes the writer of a resource's rows. */
-  writerOf(resource: Resource): TextWriter
+  writerOf(resource: Resource, times?: 'iso'): TextWriter
 }
 
 type TextWriter = {
@@ -40,11 +41,15 @@ export const TEXT_FORMATS: Record<TextFormatName, TextFormat> = {
   /** RFC 4180, the names of the columns first. A value that is not there is empty; an empty text is `""`. */
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
-    writerOf: (resource) => {
+    writerOf: (resource, times) => {
       const { columns, cells } = exportTableOf(resource)
+      const written = (cell: CellValue, at: number) =>
+        times === 'iso' && cell !== null && columns[at]!.kind === 'time'
+          ? formatTime(BigInt(cell), 'all digits')
+          : csvCell(cell)
       return {
         head: `${[...columns.map(({ name }) => name), 'cursor'].join(',')}\r\n`,
-        line: ({ row, cursor, selection }) => `${cells(row, selection).map(csvCell).join(',')},${cursor}\r\n`,
+        line: ({ row, cursor, selection }) => `${cells(row, selection).map(written).join(',')},${cursor}\r\n`,
       }
     },
   },
@@ -62,7 +67,7 @@ export async function* exportText(
     yield* exportLines(query, { lines, read }, signal)
     return
   }
-  const { head, line } = TEXT_FORMATS[format].writerOf(query.resource)
+  const { head, line } = TEXT_FORMATS[format].writerOf(query.resource, query.times)
   if (head !== '') yield { text: head, count: 0 }
   for await (const rows of exportRows(query, source, signal)) {
     let text = ''

@@ -47,17 +47,18 @@ export async function* writeParts(
 
 /** Writes a file under another name first; one that is there already and holds the same stays. */
 async function writeFile(
-  { folder, resource, decimalScale, signal, begin }: WritingOptions,
+  { folder, resource, asText, selection, signal, begin }: WritingOptions,
   number: number,
   rows: AsyncIterable<ExportedRow[]>,
   old: PartFile | undefined,
 ): Promise<{ sha256: string; file: string; isNew: boolean }> {
   const file = `part-${String(number).padStart(5, '0')}.parquet`
   const path = join(folder, file)
+  const withoutMarket = selection.marketId !== undefined
   mkdirSync(folder, { recursive: true })
   const sum = createHash('sha256')
   async function* summed(): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const bytes of parquetOf(rows, resource, { decimalScale })) {
+    for await (const bytes of parquetOf(rows, resource, { asText, withoutMarket })) {
       sum.update(bytes)
       yield bytes
     }

@@ -11,8 +11,9 @@ export type ValueForm =
   | 'signed'
   /** Unix nanoseconds. */
   | 'time'
-  /** A decimal number of any size, as the network sent it. */
+  /** A decimal number of any size, as the network sent it: an amount in the asset's smallest unit, or a rate. */
   | 'number'
+  | 'rate'
   | 'marketId'
   | 'partyId'
   | 'text'

@@ -1,35 +1,60 @@
 #!/usr/bin/env python3
-"""Runs the code cells of a notebook in one namespace, as Jupyter does, and prints a JSON list of what each prints.
+"""Runs the code cells of a notebook in one namespace, as Jupyter does, and prints a JSON list of what each shows: its
+text, and how many pictures.
 
     run_notebook.py NOTEBOOK [--write]
 
 With --write the notebook's stored outputs are replaced by these.
 """
 
+import base64
 import contextlib
 import io
 import json
 import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+pictures = []
+
+
+def show():
+    """Keeps the figures that are drawn, as Jupyter shows them."""
+    for number in plt.get_fignums():
+        png = io.BytesIO()
+        plt.figure(number).savefig(png, format="png", dpi=72, bbox_inches="tight", metadata={"Software": None})
+        pictures.append(base64.b64encode(png.getvalue()).decode())
+    plt.close("all")
+
+
+plt.show = show
 
 path = sys.argv[1]
 with open(path, encoding="utf-8") as file:
     notebook = json.load(file)
 
 namespace = {"__name__": "__main__"}
-printed = []
+shown = []
 cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 for number, cell in enumerate(cells, 1):
     out = io.StringIO()
+    pictures.clear()
     with contextlib.redirect_stdout(out):
         exec(compile("".join(cell["source"]), f"cell {number}", "exec"), namespace)
     text = out.getvalue()
-    printed.append(text)
+    shown.append({"text": text, "pictures": len(pictures)})
     cell["execution_count"] = number
     lines = text.splitlines(True)
     cell["outputs"] = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []
+    cell["outputs"] += [
+        {"data": {"image/png": picture}, "metadata": {}, "output_type": "display_data"} for picture in pictures
+    ]
 
 if "--write" in sys.argv[2:]:
     with open(path, "w", encoding="utf-8") as file:
         json.dump(notebook, file, indent=1, ensure_ascii=False)
         file.write("\n")
-print(json.dumps(printed))
+print(json.dumps(shown))

@@ -15,6 +15,8 @@ RULES = re.compile(
     r"|(pagination\.)?(after|before) is not a cursor"
     "|after is not a cursor of the coverage"
     "|marketId or partyId or both must be provided"
+    # Exports: how CSV has times.
+    "|allowed is only with format=csv"
     # Series: one of the two, and no more buckets than there may be.
     "|allowed is one of the two"
     "|allowed is one of which the range touches at most"

@@ -13,6 +13,7 @@ const SCHEMAS = {
   signed: SIGNED,
   time: SIGNED,
   number: TEXT,
+  rate: TEXT,
   text: TEXT,
   texts: { type: 'array', items: TEXT },
 }

@@ -1,7 +1,7 @@
 import type { Resource } from '../../resources/resource.ts'
 import { RESOURCES } from '../../resources/resources.ts'
 import { JSON_TYPE } from '../http/exchange.ts'
-import { FORMAT_PARAMETER, PATH_MARKET_ID } from '../questions/parameters.ts'
+import { FORMAT_PARAMETER, PATH_MARKET_ID, TIMES_PARAMETER } from '../questions/parameters.ts'
 import type { JsonSchema, Question, Report } from '../questions/question.ts'
 import { closedObject } from './node-schemas.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf, refusedAnswer } from './openapi-answers.ts'
@@ -20,7 +20,7 @@ export function questionOperation({ path, parameters, description }: Question): 
     tags: ['market data'],
     parameters: [
       ...(isOfMarket ? [{ ...describedParameter(PATH_MARKET_ID), in: 'path', required: true }] : []),
-      ...queryParameters(isExported ? [...parameters, FORMAT_PARAMETER] : parameters),
+      ...queryParameters(isExported ? [...parameters, FORMAT_PARAMETER, TIMES_PARAMETER] : parameters),
       ...COMMON_PARAMETERS,
     ],
     responses: {

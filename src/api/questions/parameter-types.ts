@@ -130,6 +130,11 @@ export const PARAMETER_TYPES = {
     allowed: `one of ${EXPORT_FORMATS.join(', ')}`,
     schema: { type: 'string', enum: EXPORT_FORMATS },
   },
+  exportTimes: {
+    parse: (text) => (text === 'iso' ? text : undefined),
+    allowed: 'iso, which is for csv',
+    schema: { type: 'string', enum: ['iso'] },
+  },
   cursor: textLike(CURSOR),
   marketId: textLike(MARKET_ID),
   partyId: textLike(PARTY_ID),

@@ -101,6 +101,13 @@ export const FORMAT_PARAMETER: Parameter = {
     'All rows of the selection, or those after `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
 }
 
+/** Says how CSV has times. */
+export const TIMES_PARAMETER: Parameter = {
+  name: 'times',
+  type: TYPES.exportTimes,
+  description: 'With `format=csv`: times as RFC 3339 in UTC, to the nanosecond, instead of Unix nanoseconds.',
+}
+
 /** The query parameters of a resource, by name: the order in which faults are reported. */
 export function parametersOf(resource: Resource): readonly Parameter[] {
   return [

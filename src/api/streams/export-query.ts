@@ -1,7 +1,7 @@
 import type { ExportQuery } from '../../export/export-rows.ts'
 import { decodeMarketCursor } from '../../resources/market-cursor.ts'
 import type { Resource } from '../../resources/resource.ts'
-import { invalidPagination } from '../http/errors.ts'
+import { invalidPagination, invalidParameter } from '../http/errors.ts'
 import { cursorOf, invalidCursor, pageRequest, selectionOf } from '../questions/page-request.ts'
 import { PARAMETER_TYPES } from '../questions/parameter-types.ts'
 import {
@@ -11,6 +11,7 @@ import {
   type Parameter,
   type ParameterValues,
   parametersOf,
+  TIMES_PARAMETER,
 } from '../questions/parameters.ts'
 
 const NOT_PAGED = ['pagination.first', 'pagination.last', 'pagination.before']
@@ -21,7 +22,7 @@ function byName(parameters: readonly Parameter[]): readonly Parameter[] {
 
 /** The parameters of a resource's operation, with the format. */
 export function exportParametersOf(resource: Resource): readonly Parameter[] {
-  return byName([...parametersOf(resource), FORMAT_PARAMETER])
+  return byName([...parametersOf(resource), FORMAT_PARAMETER, TIMES_PARAMETER])
 }
 
 /** The parameters of the export of all markets, with those that only pages have, which are refused. */
@@ -35,6 +36,7 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
     ...filterParametersOf({ ...resource, needsFilter: false }),
     ...(resource.scope === null ? [] : [ofMarket]),
     { ...FORMAT_PARAMETER, description: 'Lines of JSON, where nothing is said, or of CSV.' },
+    TIMES_PARAMETER,
   ])
 }
 
@@ -62,7 +64,7 @@ export function exportQuery(
 ): ExportQuery {
   const { selection, descending, cursor } = pageRequest(resource, pathMarketId, values).query
   refusePaging(values)
-  return { resource, selection, descending, cursor }
+  return { resource, selection, descending, cursor, times: timesOf(values) }
 }
 
 /**
@@ -76,7 +78,7 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   const descending = values.get('pagination.newestFirst') === true
   const name = 'pagination.after'
   const after = values.get(name) as string | undefined
-  const query = { resource, selection, descending }
+  const query = { resource, selection, descending, times: timesOf(values) }
   if (resource.scope === null)
     return { ...query, cursor: after === undefined ? null : cursorOf(resource, selection, name, after) }
   if (after === undefined) return { ...query, cursor: null, list: { market: null } }
@@ -86,6 +88,15 @@ export function fullExportQuery(resource: Resource, values: ParameterValues): Ex
   if (selection.marketId !== undefined && selection.marketId !== marketId)
     throw invalidCursor(name, 'of another market')
   return { ...query, cursor: key, list: { market: marketId } }
+}
+
+/** How times are to be written, which is for CSV to say. */
+function timesOf(values: ParameterValues): ExportQuery['times'] {
+  const times = values.get('times') as ExportQuery['times']
+  if (times !== undefined && values.get('format') !== 'csv') {
+    throw invalidParameter(`parsing field "times": times is "${times}", allowed is only with format=csv`)
+  }
+  return times
 }
 
 function refusePaging(values: ParameterValues): void {

@@ -7,7 +7,7 @@ import { acceptsGzip } from '../http/negotiation.ts'
 import { hasName, parseQuery, queryOf } from '../http/query-string.ts'
 import type { Route } from '../http/router.ts'
 import { exportPath } from '../paths.ts'
-import { FORMAT_PARAMETER, parameterReader } from '../questions/parameters.ts'
+import { FORMAT_PARAMETER, parameterReader, TIMES_PARAMETER } from '../questions/parameters.ts'
 import { watchPace } from './export-pace.ts'
 import { exportParametersOf, exportQuery, fullExportParametersOf, fullExportQuery } from './export-query.ts'
 import type { OpenExport } from './long-reads.ts'
@@ -72,7 +72,8 @@ export function createExports(options: ExportOptions): Exports {
         ...pages,
         answer: async (exchange) => {
           const query = queryOf(exchange.target)
-          if (!hasName(query, FORMAT_PARAMETER.name)) return pages.answer(exchange)
+          if (![FORMAT_PARAMETER, TIMES_PARAMETER].some(({ name }) => hasName(query, name)))
+            return pages.answer(exchange)
           const values = readParameters(parseQuery(query))
           const asked = exportQuery(resource, exchange.pathId, values)
           return sendExport(asked, values.get(FORMAT_PARAMETER.name) as TextFormatName, exchange)

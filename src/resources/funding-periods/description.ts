@@ -59,7 +59,7 @@ export const fundingPeriods = defineResource({
       name: 'fundingRate',
       meaning: 'The payment by the external TWAP, for this period.',
       column: 'funding_rate',
-      form: 'number',
+      form: 'rate',
       ifNull: 'left out',
     },
     {
