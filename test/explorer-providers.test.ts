@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { describe } from 'node:test'
 import type { LiquidityProvider } from 'lyra-client'
 import type { Page } from 'playwright-core'
+import type { MarketEvent } from '../src/events/event.ts'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
 import { eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { BTC, cellsOf, ETH, exactFigure, figure, SOL, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
-import { createLiveStore, LIVE_MARKET } from './fixtures/live-store.ts'
+import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-store.ts'
 import { PROVIDERS } from './fixtures/sample.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
@@ -24,6 +25,33 @@ const isPenalised = ({ sla }: LiquidityProvider) =>
   [sla.lastEpochFeePenalty, sla.lastEpochBondPenalty, ...sla.hysteresisPeriodFeePenalties].some(
     (text) => Number(text) !== 0,
   )
+
+/** A decimal number as so many of its 36th decimal place. */
+function exact(text: string): bigint {
+  const [whole, fraction = ''] = text.split('.')
+  return BigInt(whole! + fraction.padEnd(36, '0'))
+}
+
+const UNIT = 10n ** 36n
+
+/** Fee share, what is kept after the penalty, and their product, of all providers of whole markets: in 10^-18, cut off. */
+function feesOf(providers: LiquidityProvider[]) {
+  const weight = ({ feeShare }: LiquidityProvider, byScore: boolean) =>
+    exact(feeShare.equityLikeShare) * (byScore ? exact(feeShare.averageScore) : UNIT)
+  return new Map(
+    providers.map((provider) => {
+      const own = providers.filter(({ marketId }) => marketId === provider.marketId)
+      const byScore = own.some((other) => weight(other, true) > 0n)
+      const sum = own.reduce((total, other) => total + weight(other, byScore), 0n)
+      const kept = provider.sla === null ? null : UNIT - exact(provider.sla.lastEpochFeePenalty)
+      const part = weight(provider, byScore) * 10n ** 18n
+      return [
+        provider,
+        { share: part / sum, kept, net: kept === null ? null : (part * kept) / (sum * UNIT) },
+      ] as const
+    }),
+  )
+}
 
 /** Market and party of each row of the table. */
 async function rowsOf(page: Page): Promise<string[]> {
@@ -46,10 +74,18 @@ describe("the explorer's providers", () => {
     const all = (
       await Promise.all([BTC, ETH, SOL].map((marketId) => providersOf(base, [['marketId', marketId]])))
     ).flat()
+    // By the product of fee share and what is kept; those without an SLA last, equal ones by their ids.
+    const fees = feesOf(all)
     const names = (list: LiquidityProvider[]) =>
-      [...list]
-        .sort((a, b) => Number(b.feeShare.equityLikeShare) - Number(a.feeShare.equityLikeShare))
-        .map(({ marketId, partyId }) => `${marketId} ${partyId}`)
+      list
+        .map((provider) => ({ id: `${provider.marketId} ${provider.partyId}`, net: fees.get(provider)!.net }))
+        .sort((a, b) => {
+          if (a.net === null || b.net === null || a.net === b.net) {
+            return a.net === b.net ? (a.id < b.id ? -1 : 1) : a.net === null ? 1 : -1
+          }
+          return b.net > a.net ? 1 : -1
+        })
+        .map(({ id }) => id)
     const sum = (list: LiquidityProvider[]) =>
       `${list.reduce((total, { sla }) => total + BigInt(sla!.requiredLiquidity), 0n)}`
 
@@ -77,14 +113,37 @@ describe("the explorer's providers", () => {
             ...[
               'Market',
               'Party',
-              'Equity-like share',
-              'Required liquidity, USD',
+              'Fee share',
+              'Kept after penalty',
+              'Fee share after penalty',
               'Time on book, this epoch',
             ],
-            ...['Time on book, last epoch', 'Fee penalty, last epoch', 'Bond penalty, last epoch'],
+            ...['Time on book, last epoch', 'Required liquidity, USD', 'Bond penalty, last epoch'],
           ],
         )
         assert.equal(await page.locator('.scroll-hint').count(), 0)
+
+        // Figures of each row, by their exact texts: 18 places of a share, all of what is kept.
+        const shown = await page.locator('table.providers tbody tr').evaluateAll((rows) =>
+          rows.map((row) => ({
+            id: [...row.querySelectorAll('[title]')]
+              .map((element) => element.getAttribute('title')!.split(' ').at(-1)!)
+              .filter((title) => /^[0-9a-f]{64}$/.test(title))
+              .join(' '),
+            figures: ['fees', 'kept', 'net'].map(
+              (name) => row.querySelector(`[data-figure="${name}"]`)?.getAttribute('value') ?? null,
+            ),
+          })),
+        )
+        for (const [provider, { share, kept, net }] of fees) {
+          const row = shown.find(({ id }) => id === `${provider.marketId} ${provider.partyId}`)!
+          const [fee, keeps, after] = row.figures
+          assert.equal(exact(fee!) / 10n ** 18n, share)
+          assert.equal(keeps === null ? null : exact(keeps), kept)
+          assert.equal(after === null ? null : exact(after) / 10n ** 18n, net)
+        }
+        const shares = new Set([...fees.values()].map(({ share }) => share))
+        assert.ok(shares.size > 3 && [...fees.values()].some(({ kept }) => kept !== null && kept < UNIT))
       },
     )
 
@@ -126,7 +185,7 @@ describe("the explorer's providers", () => {
         await page.waitForURL(new RegExp(`market=${ETH}`))
         const own = all.filter(({ marketId }) => marketId === ETH)
         await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
-        await page.getByRole('button', { name: 'All 12 figures' }).click()
+        await page.getByRole('button', { name: 'All 15 figures' }).click()
         await page.waitForURL(/columns=all/)
         await page.getByRole('button', { name: 'Virtual stake, USD' }).click()
         const byStake = [...own].sort(
@@ -143,7 +202,7 @@ describe("the explorer's providers", () => {
         await eventually(stakes, (seen) => JSON.stringify(seen) === JSON.stringify(expected))
         await page.getByRole('button', { name: 'Virtual stake, USD' }).click()
         await eventually(stakes, (seen) => JSON.stringify(seen) === JSON.stringify([...expected].reverse()))
-        await page.getByText('Scroll sideways for more columns').waitFor()
+        await page.locator('.scroll-hint').waitFor()
         await page.getByText('What the figures mean').click()
         assert.match(
           await page.locator('.meanings').innerText(),
@@ -154,7 +213,7 @@ describe("the explorer's providers", () => {
 
     await t.test("a party's page across markets, by its address alone, and its rows as CSV", async () => {
       const { partyId } = all[0]!
-      await page.getByPlaceholder('64 hex digits, or network').fill(partyId)
+      await page.getByPlaceholder('hex digits, or network').fill(partyId)
       await page.getByRole('button', { name: 'Show', exact: true }).click()
       await page.waitForURL(new RegExp(`party=${partyId}`))
       await page.goto(`/?view=providers&party=${partyId.toUpperCase()}`)
@@ -184,7 +243,7 @@ describe("the explorer's providers", () => {
 
     await t.test('a wrong id gets words, an unknown party too', async () => {
       await page.goto('/?view=providers&party=bob')
-      await page.getByText("bob is not a party's id: it has 64 hex digits").waitFor()
+      await page.getByText("bob is not a party's id or its beginning: it has 64 hex digits").waitFor()
       await page.goto('/?view=providers&market=12')
       await page.getByText("12 is not a market's id: it has 64 hex digits").waitFor()
       await page.goto(`/?view=providers&party=${'0'.repeat(64)}`)
@@ -225,9 +284,171 @@ describe("the explorer's providers", () => {
     assert.equal(await exactFigure(page, 'share'), '0.1234567890123456789')
     assert.equal(await exactFigure(page, 'stake'), `${great}.0000000000000001`)
     assert.ok(row.includes('1,234,567,890,123,456,789,012,345,678'), row)
-    await page.getByText('whole numbers as sent: no event with the name and the asset').waitFor()
+    await page
+      .getByText('whole numbers as sent, and in no total: no event with the name and the asset')
+      .waitFor()
+    assert.equal(await page.locator('[data-figure="total-stake"]').count(), 0)
     await page.setViewportSize({ width: 375, height: 812 })
     assert.equal(await overflow(page), 0)
     assert.match(await page.locator('.card').innerText(), /No SLA figures/)
+  })
+
+  test('has a mark on the time on book where the market asks for a least, and each asset its own total', async ({
+    t,
+    open,
+  }) => {
+    const { store, live } = await createLiveStore(t)
+    const markets = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
+    const parties = ['a', 'b'].map((digit) => digit.repeat(64))
+    // Two of USD, one of EUR, and one that no event names.
+    const assets = ['usd', 'usd', 'eur']
+    await live.commit(1, [
+      ...['usd', 'eur'].map(
+        (assetId): MarketEvent => ({
+          ...{
+            kind: 'asset',
+            assetId,
+            symbol: assetId.toUpperCase(),
+            name: assetId,
+            decimals: 2n,
+            status: 4,
+          },
+        }),
+      ),
+      ...assets.map(
+        (settlementAsset, index): MarketEvent => ({
+          ...(perpetualMarket(markets[index]!) as Extract<MarketEvent, { kind: 'market' }>),
+          ...{ code: `M${index}`, settlementAsset },
+          sla:
+            index === 0
+              ? {
+                  ...{ priceRange: '0.05', commitmentMinTimeFraction: '0.65' },
+                  ...{ performanceHysteresisEpochs: 1n, slaCompetitionFactor: '0.5' },
+                }
+              : null,
+        }),
+      ),
+      ...markets.flatMap((marketId) => [
+        ...parties.map(
+          (partyId): MarketEvent => ({
+            ...{
+              kind: 'liquidity-provision',
+              provisionId: `${marketId}${partyId}`,
+              marketId,
+              partyId,
+              status: 1,
+            },
+          }),
+        ),
+        {
+          ...{ kind: 'market-data' as const, figures: null, marketId },
+          feeShares: parties.map((party, index) => ({
+            ...{ party, equityLikeShare: index === 0 ? '0.25' : '0.75', averageEntryValuation: '1' },
+            // Where nobody has a score the shares alone count.
+            ...{ averageScore: marketId === markets[1] ? '0' : index === 0 ? '0.9' : '0.1' },
+            virtualStake: `100000.${'1'.repeat(16)}`,
+          })),
+          slas: parties.map((party) => ({
+            ...{ party, currentEpochFractionOfTimeOnBook: '0.5', lastEpochFractionOfTimeOnBook: '0.7' },
+            ...{ lastEpochFeePenalty: '0.2', lastEpochBondPenalty: '0', hysteresisPeriodFeePenalties: [] },
+            ...{ requiredLiquidity: '12345', notionalVolumeBuys: '1', notionalVolumeSells: '1' },
+          })),
+        },
+      ]),
+    ])
+    const { page } = await open(store)
+    await page.goto('/?view=providers')
+    await page.waitForSelector('table.providers')
+    const row = (market: number, party: number) =>
+      page.locator('table.providers tbody tr', {
+        has: page.locator(`[title$="${markets[market]}"]`),
+        hasText: parties[party]!.slice(0, 8),
+      })
+    const value = (market: number, party: number, name: string) =>
+      row(market, party).locator(`[data-figure="${name}"]`).getAttribute('value')
+    // 0.25 x 0.9 and 0.75 x 0.1 have a sum of 0.3.
+    assert.equal(await value(0, 0, 'fees'), '0.750000000000000000')
+    assert.equal(await value(0, 0, 'net'), '0.600000000000000000')
+    assert.equal(await value(0, 0, 'kept'), '0.8')
+    assert.equal(await value(1, 0, 'fees'), '0.250000000000000000')
+    const marks = row(0, 0).locator('.bar-mark')
+    assert.deepEqual(await marks.evaluateAll((all) => all.map((mark) => mark.getAttribute('data-least'))), [
+      '0.65',
+      '0.65',
+    ])
+    const [mark, bar] = [
+      (await marks.first().boundingBox())!,
+      (await row(0, 0).locator('.bar:has(.bar-mark)').first().boundingBox())!,
+    ]
+    assert.ok(Math.abs((mark.x + mark.width / 2 - bar.x) / bar.width - 0.65) < 0.02)
+    assert.match(await row(0, 0).innerText(), /of at least 65 %/)
+    assert.equal(await row(1, 0).locator('.bar-mark').count(), 0)
+
+    const totals = await page.locator('.totals').allInnerTexts()
+    assert.equal(totals.length, 3, totals.join(' | '))
+    assert.match(totals[1]!, /Required liquidity, EUR\s+246\.90 EUR\s+Virtual stake, EUR\s+2,000\.00 EUR/)
+    assert.match(totals[2]!, /Required liquidity, USD\s+493\.80 USD\s+Virtual stake, USD\s+4,000\.00 USD/)
+    await page.getByText('Amounts of 1 market are whole numbers as sent, and in no total').waitFor()
+    assert.doesNotMatch(await page.locator('main').innerText(), /\.1{3}/)
+  })
+
+  test('are found by the beginning of a party id, and listed in pages', async ({ t, open }) => {
+    const { store, live } = await createLiveStore(t)
+    const ids = Array.from(
+      { length: 225 },
+      (_, index) => `${(index * 7919).toString(16).padStart(6, '0')}${'e'.repeat(58)}`,
+    )
+    await live.commit(1, [
+      perpetualMarket(LIVE_MARKET),
+      ...ids.map(
+        (partyId): MarketEvent => ({
+          ...{ kind: 'liquidity-provision', provisionId: partyId, marketId: LIVE_MARKET, partyId, status: 1 },
+        }),
+      ),
+      {
+        ...{ kind: 'market-data', figures: null, marketId: LIVE_MARKET, slas: [] },
+        feeShares: ids.map((party, index) => ({
+          ...{ party, equityLikeShare: `0.00${index + 100}`, averageEntryValuation: '1' },
+          ...{ averageScore: '1', virtualStake: '1' },
+        })),
+      },
+    ])
+    const { page } = await open(store)
+    await page.goto(`/?view=providers&market=${LIVE_MARKET}&sort=-share`)
+    await page.waitForSelector('table.providers')
+    const shown = () => rowsOf(page)
+    const ordered = [...ids].reverse()
+    await eventually(shown, (rows) => rows.join() === ordered.slice(0, 50).join())
+    assert.equal(await figure(page, 'provisions'), '225')
+    const { height } = (await page.locator('#app').boundingBox())!
+    assert.ok(height < 4_000, `${height} px`)
+    await page.getByText('1 to 50 of 225').waitFor()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await eventually(shown, (rows) => rows.join() === ordered.slice(50, 100).join())
+    await page.goto(page.url().replace('page=2', 'page=5'))
+    await eventually(shown, (rows) => rows.join() === ordered.slice(200).join())
+    assert.ok(await page.getByRole('button', { name: 'Next' }).isDisabled())
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await page.waitForURL(/page=4/)
+
+    const [wanted] = [ids[123]!]
+    const start = wanted.slice(0, 5).toUpperCase()
+    await page.getByLabel('Party: its id, or how the id begins').fill(start)
+    await page.keyboard.press('Enter')
+    const found = ids.filter((id) => id.startsWith(start.toLowerCase()))
+    assert.ok(found.length < 10)
+    await eventually(
+      shown,
+      (rows) =>
+        rows
+          .map((row) => row.split(' ').at(-1))
+          .sort()
+          .join() === found.sort().join(),
+    )
+    await page.getByText('Parties whose id begins with').waitFor()
+    await page.getByLabel('Party: its id, or how the id begins').fill('xyz')
+    await page.getByText('A party id has up to 64 hex digits').waitFor()
+    await page.goto('/?view=providers&party=abcdef0')
+    await page.getByText("No provider's id begins with abcdef0").waitFor()
   })
 })

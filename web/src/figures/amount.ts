@@ -45,14 +45,15 @@ export function wholeUnits(text: string, unit: Unit): Decimal | null {
 
 /**
  * A number of an asset's smallest parts, as people read it: `2947093000` with 5 decimals is `29,470.93`. Zeros at the
- * end are left out after the second place; a number that would read as zero has two digits. Without a unit the number is as sent, in groups of three; a text that is
- * not a number stays as it is.
+ * end are left out after the second place; a number that would read as zero has two digits. Without a unit the number
+ * is as sent, in groups of three, with as many places as are asked for; a text that is not a number stays as it is.
  */
 export function formatAmount(text: string, unit: Unit | null, style: AmountStyle = {}): string {
   const { places = PRICE_PLACES, signed = false } = style
   const number = unit === null ? parseDecimal(text) : wholeUnits(text, unit)
   if (number === null) return text
-  const shown = unit === null ? number : roundVisibly(number, places)
+  const isWhole = unit === null && style.places === undefined
+  const shown = isWhole ? number : roundVisibly(number, places)
   const written = writeDecimal(shown)
   const sign = signed && shown.digits > 0n ? '+' : ''
   return sign + groupDigits(unit === null ? written : trimZeros(written, Math.min(2, places, unit.decimals)))

@@ -11,6 +11,7 @@ import {
 import { formatPercent, groupDigits } from '../figures/format-figure.ts'
 import type { Sorting } from '../parts/sort-controls.tsx'
 import { marketUnit } from '../service/instruments.ts'
+import type { ProviderRow } from './fees.ts'
 
 /** A figure of a provider: how it is read, shown and explained. */
 export type Column = {
@@ -21,13 +22,14 @@ export type Column = {
   /** Whether it is of the SLA, which a provider may have none of. */
   sla?: true
   /** The API's text; null where the provider has none. */
-  read: (provider: LiquidityProvider) => string | null
+  read: (provider: ProviderRow) => string | null
   /** A part of one, an amount of the settlement asset, or a plain number. */
   kind: 'part' | 'amount' | 'plain'
   /** Whether it is on the first screen; the others are a click away. */
   first?: true
-  /** Whether the figure is a part of one: shown with a bar. */
+  /** Whether the figure is a part of one: shown with a bar, on which the SLA's least may be marked. */
   bar?: true
+  least?: true
   /** Whether anything but zero is bad news. */
   penalty?: true
   /** Whether it is a list: not sorted by. */
@@ -36,14 +38,57 @@ export type Column = {
 
 export const COLUMNS: readonly Column[] = [
   {
-    name: 'share',
+    name: 'fees',
     first: true,
-    title: 'Equity-like share',
+    title: 'Fee share',
     meaning:
-      "The provider's share of the market by what it has committed and for how long. The fees that it gets also depend on its score and penalties.",
-    read: ({ feeShare }) => feeShare.equityLikeShare,
+      "Its part of the fees that the market's providers get: its equity-like share times its average score, divided by the sum of that over all providers. Penalties are not taken off, nor is the bonus added that the penalties of others pay.",
+    read: ({ fees }) => fees.share,
     kind: 'part',
     bar: true,
+  },
+  {
+    name: 'kept',
+    first: true,
+    title: 'Kept after penalty',
+    meaning: 'The part of its fees that the fee penalty of its last epoch leaves.',
+    sla: true,
+    read: ({ fees }) => fees.kept,
+    kind: 'part',
+  },
+  {
+    name: 'net',
+    first: true,
+    title: 'Fee share after penalty',
+    meaning: "Its fee share times what it keeps: what it really gets of the market's fees.",
+    sla: true,
+    read: ({ fees }) => fees.net,
+    kind: 'part',
+    bar: true,
+  },
+  {
+    name: 'book',
+    first: true,
+    title: 'Time on book, this epoch',
+    meaning:
+      'The part of the epoch so far in which its orders met its commitment. The mark on the bar is the least that the market asks for.',
+    sla: true,
+    read: ({ sla }) => sla?.currentEpochFractionOfTimeOnBook ?? null,
+    kind: 'part',
+    bar: true,
+    least: true,
+  },
+  {
+    name: 'lastBook',
+    first: true,
+    title: 'Time on book, last epoch',
+    meaning:
+      'The part of the last whole epoch in which its orders met its commitment. The mark on the bar is the least that the market asks for.',
+    sla: true,
+    read: ({ sla }) => sla?.lastEpochFractionOfTimeOnBook ?? null,
+    kind: 'part',
+    bar: true,
+    least: true,
   },
   {
     name: 'required',
@@ -55,43 +100,22 @@ export const COLUMNS: readonly Column[] = [
     kind: 'amount',
   },
   {
-    name: 'book',
-    first: true,
-    title: 'Time on book, this epoch',
-    meaning: 'The part of the epoch so far in which its orders met its commitment.',
-    sla: true,
-    read: ({ sla }) => sla?.currentEpochFractionOfTimeOnBook ?? null,
-    kind: 'part',
-    bar: true,
-  },
-  {
-    name: 'lastBook',
-    first: true,
-    title: 'Time on book, last epoch',
-    meaning: 'The part of the last whole epoch in which its orders met its commitment.',
-    sla: true,
-    read: ({ sla }) => sla?.lastEpochFractionOfTimeOnBook ?? null,
-    kind: 'part',
-    bar: true,
-  },
-  {
-    name: 'feePenalty',
-    first: true,
-    title: 'Fee penalty, last epoch',
-    meaning:
-      'The part of its fees that it lost after the last epoch, because its time on book was too short. It averages earlier epochs: the network takes the greater of the last epoch and the average.',
-    sla: true,
-    read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
-    kind: 'part',
-    penalty: true,
-  },
-  {
     name: 'bondPenalty',
     first: true,
     title: 'Bond penalty, last epoch',
     meaning: 'The part of its bond, the commitment it has put up, that was taken for the last epoch.',
     sla: true,
     read: ({ sla }) => sla?.lastEpochBondPenalty ?? null,
+    kind: 'part',
+    penalty: true,
+  },
+  {
+    name: 'feePenalty',
+    title: 'Fee penalty, last epoch',
+    meaning:
+      'The part of its fees that it lost after the last epoch, because its time on book was too short. It averages earlier epochs: the network takes the greater of the last epoch and the average.',
+    sla: true,
+    read: ({ sla }) => sla?.lastEpochFeePenalty ?? null,
     kind: 'part',
     penalty: true,
   },
@@ -123,6 +147,23 @@ export const COLUMNS: readonly Column[] = [
     kind: 'amount',
   },
   {
+    name: 'share',
+    title: 'Equity-like share',
+    meaning:
+      "The provider's share of the market by what it has committed and for how long. The fees that it gets also depend on its score and penalties.",
+    read: ({ feeShare }) => feeShare.equityLikeShare,
+    kind: 'part',
+    bar: true,
+  },
+  {
+    name: 'score',
+    title: 'Average score',
+    meaning:
+      'How close to the middle of the order book its orders have been; the fee share is weighted with it.',
+    read: ({ feeShare }) => feeShare.averageScore,
+    kind: 'plain',
+  },
+  {
     name: 'stake',
     title: 'Virtual stake',
     meaning: "Its commitment, grown with the market's trading since it was made.",
@@ -137,14 +178,6 @@ export const COLUMNS: readonly Column[] = [
     read: ({ feeShare }) => feeShare.averageEntryValuation,
     kind: 'amount',
   },
-  {
-    name: 'score',
-    title: 'Average score',
-    meaning:
-      'How close to the middle of the order book its orders have been; the fee share is weighted with it.',
-    read: ({ feeShare }) => feeShare.averageScore,
-    kind: 'plain',
-  },
 ]
 
 /** Decimal digits of what is shown; the exact text is on hover. */
@@ -154,12 +187,12 @@ const PLACES = 2
 const SMALL_PART_PLACES = 4
 
 /** A figure as it is read: two decimal digits, in percent or in whole units of the asset where they are known. */
-export function showFigure({ kind, list }: Column, text: string, provider: LiquidityProvider): string {
+export function showFigure({ kind, list }: Column, text: string, marketId: string): string {
   if (list) return text.split(' ').map(showPart).join(' · ')
   if (kind === 'part') return showPart(text)
   const number = parseDecimal(text)
   if (number === null) return text
-  if (kind === 'amount') return formatAmount(text, marketUnit(provider.marketId), { places: PLACES })
+  if (kind === 'amount') return formatAmount(text, marketUnit(marketId), { places: PLACES })
   return groupDigits(trimZeros(writeDecimal(roundVisibly(number, SMALL_PART_PLACES))))
 }
 
@@ -187,9 +220,9 @@ export function isBelow({ feeShare }: LiquidityProvider, percent: Decimal): bool
 
 /** Providers in the order of a column; those without the figure last, equal ones by market and party. */
 export function sortProviders(
-  providers: readonly LiquidityProvider[],
+  providers: readonly ProviderRow[],
   { column, descending }: Sorting,
-): LiquidityProvider[] {
+): ProviderRow[] {
   const byId = (left: LiquidityProvider, right: LiquidityProvider) =>
     `${left.marketId}${left.partyId}` < `${right.marketId}${right.partyId}` ? -1 : 1
   const found = COLUMNS.find(({ name }) => name === column)

@@ -23,7 +23,7 @@ export function FilterControls() {
         <input
           type="checkbox"
           checked={param('penalised') !== null}
-          onChange={(event) => setParams({ penalised: event.currentTarget.checked ? '1' : null })}
+          onChange={(event) => setParams({ penalised: event.currentTarget.checked ? '1' : null, page: null })}
         />
         Penalised only
       </label>
@@ -35,7 +35,9 @@ export function FilterControls() {
           placeholder="any"
           value={text}
           aria-invalid={wrong}
-          onInput={(event) => setParams({ below: event.currentTarget.value.trim() || null }, { push: false })}
+          onInput={(event) =>
+            setParams({ below: event.currentTarget.value.trim() || null, page: null }, { push: false })
+          }
         />
       </label>
       <span class="fault" aria-live="polite">

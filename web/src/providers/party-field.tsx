@@ -1,39 +1,60 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 
 /** A party: 64 hex digits, or the network itself. */
 export const PARTY_ID = /^(?:[0-9a-f]{64}|network)$/i
 
-/** Where a party's id is put in. */
-export function PartyField({ party, onPick }: { party: string | null; onPick: (partyId: string) => void }) {
+/** A party, or the beginning of its id. */
+export const PARTY_START = /^(?:[0-9a-f]{1,64}|network)$/i
+
+/** Parties that are offered while an id is typed. */
+const OFFERED = 20
+
+export type PartyFieldProps = {
+  party: string | null
+  /** The parties that are known. */
+  parties: readonly string[]
+  onPick: (party: string) => void
+}
+
+/** Where a party's id, or the beginning of one, is put in. */
+export function PartyField({ party, parties, onPick }: PartyFieldProps) {
+  const id = useId()
   const [text, setText] = useState(party ?? '')
-  const given = text.trim()
-  const wrong = given !== '' && !PARTY_ID.test(given)
+  const given = text.trim().toLowerCase()
+  const wrong = given !== '' && !PARTY_START.test(given) && !'network'.startsWith(given)
+  const offered = given === '' ? [] : parties.filter((known) => known.startsWith(given)).slice(0, OFFERED)
   return (
     <form
       class="party-form"
       onSubmit={(event) => {
         event.preventDefault()
-        if (given !== '' && !wrong) onPick(given.toLowerCase())
+        if (PARTY_START.test(given)) onPick(given)
       }}
     >
       <label class="field grow">
-        <span class="field-label">Party</span>
+        <span class="field-label">Party: its id, or how the id begins</span>
         <input
           class="mono"
           value={text}
-          placeholder="64 hex digits, or network"
+          list={`${id}-parties`}
+          placeholder="hex digits, or network"
           spellcheck={false}
           autocomplete="off"
           aria-invalid={wrong}
-          aria-describedby="party-fault"
+          aria-describedby={`${id}-fault`}
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" class="button" disabled={given === '' || wrong}>
+      <datalist id={`${id}-parties`}>
+        {offered.map((known) => (
+          <option key={known} value={known} />
+        ))}
+      </datalist>
+      <button type="submit" class="button" disabled={!PARTY_START.test(given)}>
         Show
       </button>
-      <span id="party-fault" class="fault" aria-live="polite">
-        {wrong && given.length > 8 ? 'A party id has 64 hex digits.' : ''}
+      <span id={`${id}-fault`} class="fault" aria-live="polite">
+        {wrong ? 'A party id has up to 64 hex digits: 0 to 9 and a to f.' : ''}
       </span>
     </form>
   )

@@ -1,9 +1,11 @@
-import type { LiquidityProvider } from 'lyra-client'
-import { approximate, parseDecimal } from '../figures/decimal.ts'
+import { approximate, type Decimal, parseDecimal } from '../figures/decimal.ts'
+import { formatPercent } from '../figures/format-figure.ts'
+import { instrumentOf } from '../service/instruments.ts'
 import { type Column, showFigure } from './columns.ts'
+import type { ProviderRow } from './fees.ts'
 
 /** A figure of a provider: exact on hover, with a bar where it is a part of one, marked where it is a penalty. */
-export function ProviderFigure({ column, provider }: { column: Column; provider: LiquidityProvider }) {
+export function ProviderFigure({ column, provider }: { column: Column; provider: ProviderRow }) {
   const text = column.read(provider)
   if (text === null || text === '') return <span class="quiet">none</span>
   const number = parseDecimal(text)
@@ -11,13 +13,36 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
   return (
     <>
       <data class={bad ? 'amount bad' : 'amount'} value={text} title={text} data-figure={column.name}>
-        {showFigure(column, text, provider)}
+        {showFigure(column, text, provider.marketId)}
       </data>
       {column.bar && number !== null && (
-        <span class="bar" aria-hidden="true">
-          <span style={{ width: `${Math.min(100, Math.max(0, approximate(number) * 100))}%` }} />
-        </span>
+        <Bar part={number} least={column.least ? leastTime(provider.marketId) : null} />
       )}
     </>
   )
+}
+
+/** The least part of an epoch that a market's SLA asks its providers to be on the book; null where it asks for none. */
+export function leastTime(marketId: string): string | null {
+  const text = instrumentOf(marketId)?.sla?.commitmentMinTimeFraction ?? ''
+  return (parseDecimal(text)?.digits ?? 0n) === 0n ? null : text
+}
+
+/** A part of one as a bar, with a mark where the least that is asked for lies. */
+export function Bar({ part, least }: { part: Decimal; least: string | null }) {
+  return (
+    <>
+      <span class="bar" aria-hidden="true">
+        <span class="bar-part" style={{ width: placeOf(part) }} />
+        {least !== null && (
+          <span class="bar-mark" data-least={least} style={{ left: placeOf(parseDecimal(least)!) }} />
+        )}
+      </span>
+      {least !== null && <span class="visually-hidden"> of at least {formatPercent(least)}</span>}
+    </>
+  )
+}
+
+function placeOf(part: Decimal): string {
+  return `${Math.min(100, Math.max(0, approximate(part) * 100))}%`
 }

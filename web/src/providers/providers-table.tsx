@@ -1,18 +1,23 @@
-import type { LiquidityProvider } from 'lyra-client'
 import type { Unit } from '../figures/amount.ts'
+import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
 import { MarketName } from '../parts/market-name.tsx'
 import { SortField, SortHeader, type Sorting } from '../parts/sort-controls.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { COLUMNS, type Column, sortProviders } from './columns.ts'
+import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { ProviderFigure } from './provider-figure.tsx'
 
-const DEFAULT: Sorting = { column: 'share', descending: true }
+/** What a provider really gets of its market's fees. */
+const DEFAULT: Sorting = { column: 'net', descending: true }
+
+/** Rows of a page. */
+const ROWS = 50
 
 export type ProvidersTableProps = {
-  providers: readonly LiquidityProvider[]
+  providers: readonly ProviderRow[]
   /** Whether each row names its party, and its market. */
   names: { party: boolean; market: boolean }
   /** What all amounts are in; null where markets differ, or it is not known. */
@@ -22,12 +27,17 @@ export type ProvidersTableProps = {
 /** Providers as a table that is sorted by its columns; on a phone one below the other. */
 export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) {
   const sorting = readSorting()
-  const onSort = (chosen: string) => setParams({ sort: chosen }, { push: false })
+  const onSort = (chosen: string) => setParams({ sort: chosen, page: null }, { push: false })
   const idTitle = names.party ? 'Party' : 'Market'
   const all = param('columns') === 'all'
   const columns = all ? COLUMNS : COLUMNS.filter(({ first }) => first)
   const sorted = sortProviders(providers, sorting)
-  const rows = sorted.map((provider) => ({ provider, key: `${provider.marketId} ${provider.partyId}` }))
+  const pages = Math.max(1, Math.ceil(sorted.length / ROWS))
+  const page = Math.min(pages, Math.max(1, Math.trunc(Number(param('page') ?? 1)) || 1))
+  const first = (page - 1) * ROWS
+  const rows = sorted
+    .slice(first, first + ROWS)
+    .map((provider) => ({ provider, key: `${provider.marketId} ${provider.partyId}` }))
   const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
     <>
@@ -80,12 +90,34 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
           <Card key={key} provider={provider} names={names} columns={columns} />
         ))}
       </ul>
+      {pages > 1 && <Pages page={page} pages={pages} first={first} count={sorted.length} />}
     </>
   )
 }
 
+type PagesProps = { page: number; pages: number; first: number; count: number }
+
+/** Goes from page to page of the list. */
+function Pages({ page, pages, first, count }: PagesProps) {
+  const go = (next: number) => setParams({ page: next === 1 ? null : `${next}` })
+  return (
+    <nav class="pager" aria-label="Pages of providers">
+      <button type="button" class="button" disabled={page === 1} onClick={() => go(page - 1)}>
+        Previous
+      </button>
+      <span class="quiet">
+        {groupDigits(`${first + 1}`)} to {groupDigits(`${Math.min(count, first + ROWS)}`)} of{' '}
+        {groupDigits(`${count}`)}
+      </span>
+      <button type="button" class="button" disabled={page === pages} onClick={() => go(page + 1)}>
+        Next
+      </button>
+    </nav>
+  )
+}
+
 type RowProps = Pick<ProvidersTableProps, 'names'> & {
-  provider: LiquidityProvider
+  provider: ProviderRow
   columns: readonly Column[]
 }
 

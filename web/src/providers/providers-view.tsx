@@ -10,33 +10,37 @@ import { beforeCoverage, Empty, Failure, Skeleton } from '../parts/states.tsx'
 import { marketUnit } from '../service/instruments.ts'
 import { lyra } from '../service/lyra.ts'
 import { knownMarkets, MARKET_ID } from '../service/markets.ts'
+import type { Query } from '../service/use-query.ts'
 import { isBelow, isPenalised } from './columns.ts'
 import { readFilter } from './filters.tsx'
 import { Meanings } from './meanings.tsx'
-import { PARTY_ID, PartyField } from './party-field.tsx'
+import { PARTY_ID, PARTY_START, PartyField } from './party-field.tsx'
 import { ProvidersTable } from './providers-table.tsx'
 import { sumsOf, Totals } from './totals.tsx'
-import { EXPORT_PATH, MAX_PROVIDERS, useProviders } from './use-providers.ts'
+import { EXPORT_PATH, type ProviderList, useProviders } from './use-providers.ts'
 
-/** The liquidity providers of all markets or of one, or a party's provisions on all markets. */
+/** The liquidity providers of all markets or of one, or the provisions of the parties whose id begins as named. */
 export function ProvidersView() {
   const party = param('party')?.toLowerCase() ?? null
   const market = param('market')?.toLowerCase() ?? null
   const fault = faultOf(market, party)
+  const list = useProviders(fault === null ? market : null)
   const before = beforeCoverage('providers')
   if (before !== null) return before
+  const parties = [...new Set(list.data?.providers.map(({ partyId }) => partyId))].sort()
   return (
     <>
       <MarketBar
         marketId={market}
         markets={knownMarkets('providers')}
         none="All markets"
-        onPick={(id) => setParams({ market: id })}
+        onPick={(id) => setParams({ market: id, page: null })}
         beside={
           <PartyField
             key={party ?? ''}
             party={party}
-            onPick={(id) => setParams({ party: id, market: null })}
+            parties={parties}
+            onPick={(id) => setParams({ party: id, market: null, page: null })}
           />
         }
       >
@@ -49,7 +53,7 @@ export function ProvidersView() {
       {fault !== null ? (
         <Empty title="The id in the address is not valid">{fault}</Empty>
       ) : (
-        <Providers market={market} party={party} />
+        <Providers market={market} party={party} list={list} />
       )}
       <Meanings />
     </>
@@ -64,52 +68,67 @@ function faultOf(market: string | null, party: string | null): preact.ComponentC
       </>
     )
   }
-  if (party !== null && !PARTY_ID.test(party)) {
+  if (party !== null && !PARTY_START.test(party)) {
     return (
       <>
-        <code>{party}</code> is not a party's id: it has 64 hex digits, or is "network".
+        <code>{party}</code> is not a party's id or its beginning: it has 64 hex digits, or is "network".
       </>
     )
   }
   return null
 }
 
-function Providers({ market, party }: { market: string | null; party: string | null }) {
-  const filters: LiquidityProviderFilters = {
-    ...(market !== null && { marketId: market }),
-    ...(party !== null && { partyId: party }),
-  }
-  const { data, error, reload } = useProviders(filters)
+type ProvidersProps = { market: string | null; party: string | null; list: Query<ProviderList> }
+
+function Providers({ market, party, list: { data, error, reload } }: ProvidersProps) {
   const { penalised, below } = readFilter()
-  const listed = (data?.providers ?? []).filter(
+  const held = (data?.providers ?? []).filter(({ partyId }) => party === null || partyId.startsWith(party))
+  const listed = held.filter(
     (provider) => (!penalised || isPenalised(provider)) && (below === null || isBelow(provider, below)),
   )
-  const sums = sumsOf(listed)
   const first = listed[0]
-  const isAll = market === null && party === null
+  const areOneAsset =
+    first !== undefined &&
+    sumsOf(listed).length === 1 &&
+    listed.every(({ marketId }) => marketUnit(marketId) !== null)
+  const isWhole = party !== null && PARTY_ID.test(party)
+  // A request that gives these rows, and others where only the beginning of an id is known.
+  const filters: LiquidityProviderFilters = {
+    ...(market !== null && { marketId: market }),
+    ...(isWhole && { partyId: party }),
+  }
+  const isAll = market === null && !isWhole
   return (
     <section class="panel" aria-label="Providers">
       {party !== null && (
         <div class="panel-head">
           <h2>
-            Party <Id id={party} what="the party id" />
+            {isWhole ? (
+              <>
+                Party <Id id={party} what="the party id" />
+              </>
+            ) : (
+              <>
+                Parties whose id begins with <code>{party}</code>
+              </>
+            )}
           </h2>
           <Link view="providers" params={{ market }}>
             All parties
           </Link>
         </div>
       )}
-      {data !== null && data.providers.length > 0 && <Totals providers={listed} />}
+      {held.length > 0 && <Totals providers={listed} />}
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="providers" />}
-      {data !== null && data.providers.length === 0 && error === null && (
+      {data !== null && held.length === 0 && error === null && (
         <Empty title={emptyTitle(market, party)}>
           As of block {groupDigits(data.blockHeight)}. Only live provisions are listed.
         </Empty>
       )}
-      {data !== null && data.providers.length > 0 && listed.length === 0 && (
+      {held.length > 0 && listed.length === 0 && (
         <Empty title="No provider matches the filters">
-          {groupDigits(`${data.providers.length}`)} are held here.{' '}
+          {groupDigits(`${held.length}`)} are held here.{' '}
           <button type="button" class="button" onClick={() => setParams({ penalised: null, below: null })}>
             Clear the filters
           </button>
@@ -118,18 +137,21 @@ function Providers({ market, party }: { market: string | null; party: string | n
       {listed.length > 0 && (
         <ProvidersTable
           providers={listed}
-          names={{ party: party === null, market: market === null }}
-          unit={sums.length === 1 && first !== undefined ? marketUnit(first.marketId) : null}
+          names={{ party: !isWhole, market: market === null }}
+          unit={areOneAsset ? marketUnit(first.marketId) : null}
         />
       )}
       {data?.more && (
-        <p class="notice">Only the first {groupDigits(`${MAX_PROVIDERS}`)} are shown and sorted.</p>
+        <p class="notice">
+          There are more than {groupDigits(`${data.providers.length}`)} providers: the others are not shown,
+          sorted or added up.
+        </p>
       )}
       <Request
         url={
           isAll
             ? `${location.origin}${EXPORT_PATH}?format=ndjson`
-            : lyra.url('liquidityProviders', filters, { first: MAX_PROVIDERS })
+            : lyra.url('liquidityProviders', filters, { first: 1_000 })
         }
         csv={
           isAll
@@ -142,6 +164,10 @@ function Providers({ market, party }: { market: string | null; party: string | n
 }
 
 function emptyTitle(market: string | null, party: string | null): string {
-  if (party !== null) return `${shortId(party)} provides no liquidity`
+  if (party !== null) {
+    return PARTY_ID.test(party)
+      ? `${shortId(party)} provides no liquidity`
+      : `No provider's id begins with ${shortId(party)}`
+  }
   return market === null ? 'No liquidity providers yet' : 'No providers on this market'
 }

@@ -6,33 +6,32 @@ import { Amount } from '../parts/amount.tsx'
 import { instrumentOf, marketUnit } from '../service/instruments.ts'
 import { isPenalised } from './columns.ts'
 
-type Sums = { key: string; unit: Unit | null; required: Decimal; stake: Decimal }
+type Sums = { asset: string; unit: Unit; required: Decimal; stake: Decimal }
 
 const NOTHING: Decimal = { digits: 0n, scale: 0 }
 
-/** What providers come to together, by settlement asset. */
+/** What the providers of markets whose asset is known come to together, by that asset. */
 export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
   const sums = new Map<string, Sums>()
   for (const { marketId, sla, feeShare } of providers) {
     const unit = marketUnit(marketId)
-    const key = unit === null ? `as sent ${marketId}` : (instrumentOf(marketId)?.settlementAsset?.id ?? '')
-    const known = sums.get(key) ?? { key, unit, required: NOTHING, stake: NOTHING }
-    sums.set(key, {
+    if (unit === null) continue
+    const asset = instrumentOf(marketId)?.settlementAsset?.id ?? ''
+    const known = sums.get(asset) ?? { asset, unit, required: NOTHING, stake: NOTHING }
+    sums.set(asset, {
       ...known,
       required: add(known.required, parseDecimal(sla?.requiredLiquidity ?? '') ?? NOTHING),
       stake: add(known.stake, parseDecimal(feeShare.virtualStake) ?? NOTHING),
     })
   }
-  return [...sums.values()]
+  return [...sums.values()].sort((left, right) => (left.unit.symbol < right.unit.symbol ? -1 : 1))
 }
 
-/** The totals of the providers that are listed. */
+/** The totals of the providers that are listed: how many, and how much of each asset. */
 export function Totals({ providers }: { providers: readonly LiquidityProvider[] }) {
   const count = (of: (provider: LiquidityProvider) => string) => new Set(providers.map(of)).size
-  const sums = sumsOf(providers)
-  const why = [...new Set(providers.map(({ marketId }) => whyNoUnit(instrumentOf(marketId))))].find(
-    (text) => text !== null,
-  )
+  const unknown = providers.filter(({ marketId }) => marketUnit(marketId) === null)
+  const why = unknown[0] === undefined ? null : whyNoUnit(instrumentOf(unknown[0].marketId))
   return (
     <>
       <dl class="facts totals" aria-label="Totals of the providers listed">
@@ -40,21 +39,29 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
         <Fact name="Parties" value={count(({ partyId }) => partyId)} figure="parties" />
         <Fact name="Markets" value={count(({ marketId }) => marketId)} figure="markets" />
         <Fact name="Penalised" value={providers.filter(isPenalised).length} figure="penalised" />
-        {sums.map(({ key, unit, required, stake }) => (
-          <div key={key}>
-            <dt>Required liquidity</dt>
+      </dl>
+      {sumsOf(providers).map(({ asset, unit, required, stake }) => (
+        <dl key={asset} class="facts totals" aria-label={`Totals in ${unit.symbol}`} title={`Asset ${asset}`}>
+          <div>
+            <dt>Required liquidity, {unit.symbol}</dt>
             <dd>
               <Amount text={writeDecimal(required)} unit={unit} places={2} name="total-required" />
             </dd>
-            <dt>Virtual stake</dt>
+          </div>
+          <div>
+            <dt>Virtual stake, {unit.symbol}</dt>
             <dd>
               <Amount text={writeDecimal(stake)} unit={unit} places={2} name="total-stake" />
             </dd>
           </div>
-        ))}
-      </dl>
-      {why !== undefined && why !== null && (
-        <p class="quiet">Some amounts are whole numbers as sent: {why}.</p>
+        </dl>
+      ))}
+      {why !== null && (
+        <p class="quiet">
+          Amounts of {groupDigits(`${new Set(unknown.map(({ marketId }) => marketId)).size}`)}{' '}
+          {new Set(unknown.map(({ marketId }) => marketId)).size === 1 ? 'market' : 'markets'} are whole
+          numbers as sent, and in no total: {why}.
+        </p>
       )}
     </>
   )

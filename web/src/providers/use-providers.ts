@@ -1,12 +1,14 @@
-import type { LiquidityProvider, LiquidityProviderFilters } from 'lyra-client'
+import type { LiquidityProvider } from 'lyra-client'
 import { askLines } from '../service/ask-lines.ts'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
+import { type ProviderRow, withFees } from './fees.ts'
 
-/** Providers that are shown, and sorted, at most; a market has a few dozen. */
-export const MAX_PROVIDERS = 1_000
+/** Providers of a market that are read at most, and of all markets: a market has a few dozen. */
+const MOST_OF_MARKET = 5_000
+export const MAX_PROVIDERS = 20_000
 
 /** The rows of all markets, in one request. */
 export const EXPORT_PATH = '/api/v2/export/liquidity-providers'
@@ -15,29 +17,30 @@ export const EXPORT_PATH = '/api/v2/export/liquidity-providers'
 const REFRESH_NS = 15_000_000_000n
 
 /** The list, and whether there are more than it holds. */
-export type ProviderList = { providers: LiquidityProvider[]; more: boolean; blockHeight: string }
+export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeight: string }
 
-/** The providers of a market or a party, or of all markets where neither is named, kept up to date. */
-export function useProviders(filters: LiquidityProviderFilters): Query<ProviderList> {
-  const isAll = filters.marketId === undefined && filters.partyId === undefined
-  const name = JSON.stringify(filters)
-  const { version } = useChanges(isAll ? null : name, (options) =>
-    lyra.streamLiquidityProviders(filters, options),
+/**
+ * The providers of a market, or of all markets where none is named, kept up to date. A market's are always read
+ * together: their fee shares have one sum.
+ */
+export function useProviders(market: string | null): Query<ProviderList> {
+  const { version } = useChanges(market, (options) =>
+    lyra.streamLiquidityProviders({ marketId: market! }, options),
   )
   const coverage = latestCoverage()
   const markets = coverage?.liquidityProviders.map(({ marketId, count }) => `${marketId} ${count}`) ?? []
   const time = BigInt(coverage?.blocks.lastTimestamp ?? 0) / REFRESH_NS
   return useQuery(
-    coverage === null ? null : isAll ? `${time} ${markets.join()}` : `${name} ${version}`,
-    (signal) => (isAll ? askAll(signal) : ask(filters, signal)),
+    coverage === null ? null : market === null ? `${time} ${markets.join()}` : `${market} ${version}`,
+    (signal) => (market === null ? askAll(signal) : ask(market, signal)),
     { keep: true },
   )
 }
 
-async function ask(filters: LiquidityProviderFilters, signal: AbortSignal): Promise<ProviderList> {
-  const page = await lyra.liquidityProvidersPage(filters, { first: MAX_PROVIDERS, signal })
+async function ask(marketId: string, signal: AbortSignal): Promise<ProviderList> {
+  const page = await lyra.liquidityProvidersPage({ marketId }, { first: MOST_OF_MARKET, signal })
   return {
-    providers: page.rows.map(({ node }) => node),
+    providers: withFees(page.rows.map(({ node }) => node)),
     more: page.pageInfo.hasNextPage,
     blockHeight: page.blockHeight,
   }
@@ -47,7 +50,7 @@ async function askAll(signal: AbortSignal): Promise<ProviderList> {
   const providers = await askLines<LiquidityProvider>(`${EXPORT_PATH}?format=ndjson`, signal)
   const coverage = latestCoverage()
   return {
-    providers: providers.slice(0, MAX_PROVIDERS),
+    providers: withFees(providers).slice(0, MAX_PROVIDERS),
     more: providers.length > MAX_PROVIDERS,
     blockHeight: coverage === null ? '' : lastHeight(coverage),
   }

@@ -1,0 +1,84 @@
+import type { LiquidityProvider } from 'lyra-client'
+import {
+  add,
+  type Decimal,
+  multiply,
+  parseDecimal,
+  ratio,
+  subtract,
+  writeDecimal,
+} from '../figures/decimal.ts'
+
+/** Decimal places of a fee share; what is beyond is cut off. */
+const PLACES = 18
+
+/** What a provider gets of its market's fees, as parts of one; null where that is not known. */
+export type Fees = {
+  /** Its part of all fees: by its equity-like share and its score, before penalties. */
+  share: string | null
+  /** The part of its fees that the penalty of its last epoch leaves. */
+  kept: string | null
+  /** The product of the two. */
+  net: string | null
+}
+
+export type ProviderRow = LiquidityProvider & { fees: Fees }
+
+const ZERO: Decimal = { digits: 0n, scale: 0 }
+const ONE: Decimal = { digits: 1n, scale: 0 }
+
+/**
+ * The fees of each provider.
+ *
+ * @param providers all of each market: their shares have one sum
+ */
+export function withFees(providers: readonly LiquidityProvider[]): ProviderRow[] {
+  const markets = new Map<string, LiquidityProvider[]>()
+  for (const provider of providers) {
+    const own = markets.get(provider.marketId)
+    if (own === undefined) markets.set(provider.marketId, [provider])
+    else own.push(provider)
+  }
+  const weights = new Map<string, { of: (provider: LiquidityProvider) => Decimal; sum: Decimal }>()
+  for (const [marketId, own] of markets) {
+    const byScore = sumOf(own, scored)
+    // Without any score the shares alone count.
+    weights.set(
+      marketId,
+      byScore.digits !== 0n ? { of: scored, sum: byScore } : { of: equity, sum: sumOf(own, equity) },
+    )
+  }
+  return providers.map((provider) => {
+    const { of, sum } = weights.get(provider.marketId)!
+    const weight = of(provider)
+    const penalty = parseDecimal(provider.sla?.lastEpochFeePenalty ?? '')
+    const kept = penalty === null ? null : subtract(ONE, penalty)
+    return {
+      ...provider,
+      fees: {
+        share: write(ratio(weight, sum, 0, PLACES)),
+        kept: write(kept),
+        net: kept === null ? null : write(ratio(multiply(weight, kept), sum, 0, PLACES)),
+      },
+    }
+  })
+}
+
+function equity({ feeShare }: LiquidityProvider): Decimal {
+  return parseDecimal(feeShare.equityLikeShare) ?? ZERO
+}
+
+function scored(provider: LiquidityProvider): Decimal {
+  return multiply(equity(provider), parseDecimal(provider.feeShare.averageScore) ?? ZERO)
+}
+
+function sumOf(
+  providers: readonly LiquidityProvider[],
+  of: (provider: LiquidityProvider) => Decimal,
+): Decimal {
+  return providers.reduce((sum, provider) => add(sum, of(provider)), ZERO)
+}
+
+function write(number: Decimal | null): string | null {
+  return number === null ? null : writeDecimal(number)
+}
