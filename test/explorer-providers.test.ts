@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe } from 'node:test'
-import type { LiquidityProvider } from 'lyra-client'
+import type { Instrument, LiquidityProvider, LiquidityProviderEpoch } from 'lyra-client'
 import type { Page } from 'playwright-core'
 import type { MarketEvent } from '../src/events/event.ts'
 import { formatAmount, formatAmountWithUnit } from '../web/src/figures/amount.ts'
-import { eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
+import { accessibilityFaults, eventually, eventuallyIs, overflow } from './fixtures/browser.ts'
 import { BTC, cellsOf, ETH, exactFigure, figure, SOL, explorerTest as test } from './fixtures/explorer.ts'
 import { getPage } from './fixtures/http.ts'
 import { createLiveStore, LIVE_MARKET, perpetualMarket } from './fixtures/live-store.ts'
+import { runLyra } from './fixtures/program.ts'
 import { PROVIDERS } from './fixtures/sample.ts'
+import { storeOf } from './fixtures/service.ts'
+import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const USD = { symbol: 'USD', decimals: 5 }
 
@@ -220,7 +224,7 @@ describe("the explorer's providers", () => {
       const own = all.filter((provider) => provider.partyId === partyId)
       await eventuallyIs(() => page.locator('table.providers tbody tr').count(), own.length)
       assert.equal(await figure(page, 'markets'), `${own.length}`)
-      const markets = (await cellsOf(page, 'providers')).map(([name]) => name!.trim()).sort()
+      const markets = (await cellsOf(page, 'providers')).map(([name]) => name!.trim().split('\n')[0]).sort()
       assert.deepEqual(markets, own.map(({ marketId }) => NAMES[marketId]!).sort())
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -450,5 +454,116 @@ describe("the explorer's providers", () => {
     await page.getByText('A party id has up to 64 hex digits').waitFor()
     await page.goto('/?view=providers&party=abcdef0')
     await page.getByText("No provider's id begins with abcdef0").waitFor()
+  })
+
+  test('have their past epochs one click away: a chart, a table and the request, by keys and without colours', async ({
+    t,
+    open,
+  }) => {
+    const path = join(temporaryFolder(t), 'generated.evts')
+    const generated = await runLyra(
+      t,
+      ['generate', '--blocks', '9000', '--markets', '1', '--parties', '3', '--points', '1', '--events', '0'],
+      { stdio: ['ignore', openSync(path, 'w'), 'pipe'] },
+    )
+    assert.equal(generated.code, 0, generated.stderr)
+    const { page, base } = await open(await storeOf(t, STORE_KINDS[0]!, path))
+    await page.goto('/?view=providers')
+    const row = page.locator('table.providers tbody tr').first()
+    await row.getByRole('link', { name: 'Past epochs' }).click()
+    await page.waitForURL(/market=[0-9a-f]{64}&party=[0-9a-f]{64}/)
+    const address = new URL(page.url())
+    const filters = ['market', 'party'].map((name): [string, string] => [
+      `${name}Id`,
+      address.searchParams.get(name)!,
+    ])
+    await page.waitForSelector('table.epochs-table')
+    const { edges } = await getPage(base, '/api/v2/liquidity/provider-history', [
+      ...filters,
+      ['pagination.first', '200'],
+    ])
+    const rows = edges.map(({ node }) => node as unknown as LiquidityProviderEpoch)
+    assert.ok(rows.length > 20, `${rows.length} epochs`)
+    const values = (name: string) =>
+      page
+        .locator(`table.epochs-table [data-figure="${name}"]`)
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('value')))
+    const showsTable = async (expected: LiquidityProviderEpoch[]) => {
+      const epochs = () => page.locator('table.epochs-table tbody th').allInnerTexts()
+      await eventually(epochs, (shown) => shown.join() === expected.map(({ epoch }) => epoch).join())
+      for (const [name, read] of [
+        ['epoch-book', (epoch: LiquidityProviderEpoch) => epoch.timeOnBook],
+        ['epoch-fee-penalty', (epoch: LiquidityProviderEpoch) => epoch.feePenalty],
+        ['epoch-bond-penalty', (epoch: LiquidityProviderEpoch) => epoch.bondPenalty],
+        ['epoch-share', (epoch: LiquidityProviderEpoch) => epoch.equityLikeShare],
+        ['epoch-required', (epoch: LiquidityProviderEpoch) => epoch.requiredLiquidity],
+      ] as const) {
+        assert.deepEqual(await values(name), expected.map(read), name)
+      }
+    }
+    await showsTable(rows.slice(0, 10))
+
+    // The bars stand for the same figures; what is below the SLA's least is hatched, and said.
+    const least = Number(
+      (await getPage(base, '/api/v2/instruments')).edges
+        .map(({ node }) => node as unknown as Instrument)
+        .find(({ marketId }) => marketId === filters[0]![1])!.sla!.commitmentMinTimeFraction,
+    )
+    const isShort = ({ timeOnBook }: LiquidityProviderEpoch) => Number(timeOnBook) < least
+    assert.ok(rows.slice(0, 10).some(isShort) && !rows.slice(0, 10).every(isShort))
+    const bars = await page.locator('[data-lane="Time on book"] [data-epoch]').evaluateAll((columns) =>
+      columns.map((column) => {
+        const bar = column.firstElementChild!
+        const [whole, part] = [column, bar].map((element) => element.getBoundingClientRect().height)
+        return {
+          epoch: column.getAttribute('data-epoch')!,
+          part: part! / whole!,
+          short: bar.className.includes('short'),
+        }
+      }),
+    )
+    assert.deepEqual(
+      bars.map(({ epoch, short }) => [epoch, short]),
+      rows
+        .slice(0, 10)
+        .map((epoch) => [epoch.epoch, isShort(epoch)])
+        .reverse(),
+    )
+    for (const { epoch, part } of bars) {
+      const { timeOnBook } = rows.find((known) => known.epoch === epoch)!
+      assert.ok(Math.abs(part - Number(timeOnBook)) < 0.02, `${epoch}: ${part} for ${timeOnBook}`)
+    }
+    const line = (await page.locator('.lane-least').boundingBox())!
+    const lane = (await page.locator('[data-lane="Time on book"] .lane-bars').boundingBox())!
+    assert.ok(Math.abs((lane.y + lane.height - line.y) / lane.height - least) < 0.03)
+    assert.equal(
+      await page.locator('table.epochs-table .tag').count(),
+      rows.slice(0, 10).filter(isShort).length,
+    )
+
+    await page.locator('.epochs').focus()
+    await page.keyboard.press('Home')
+    const said = page.locator('.epochs-said')
+    assert.match(await said.innerText(), new RegExp(`^Epoch ${rows[9]!.epoch}: on the book `))
+    await page.keyboard.press('ArrowRight')
+    const text = await said.innerText()
+    assert.match(text, new RegExp(`^Epoch ${rows[8]!.epoch}: `))
+    assert.equal(text.includes('less than the SLA asks for'), isShort(rows[8]!))
+
+    await page.getByRole('button', { name: 'Last 50' }).click()
+    await showsTable(rows.slice(0, 20))
+    await page
+      .getByRole('navigation', { name: 'Pages of epochs' })
+      .getByRole('button', { name: 'Next' })
+      .click()
+    await showsTable(rows.slice(20, Math.min(40, rows.length)))
+    for (const width of [1440, 820, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      await eventuallyIs(() => overflow(page), 0)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        assert.deepEqual(await accessibilityFaults(page), [], `${width} ${colorScheme}`)
+      }
+    }
   })
 })

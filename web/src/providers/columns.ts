@@ -196,7 +196,8 @@ export function showFigure({ kind, list }: Column, text: string, marketId: strin
   return groupDigits(trimZeros(writeDecimal(roundVisibly(number, SMALL_PART_PLACES))))
 }
 
-function showPart(text: string): string {
+/** A part of one in percent, with two decimal digits, or four where it is small. */
+export function showPart(text: string): string {
   const number = parseDecimal(text)
   if (number === null) return text
   const isSmall = compare(number, { digits: 1n, scale: 2 }) < 0

@@ -1,8 +1,9 @@
 import type { Unit } from '../figures/amount.ts'
-import { groupDigits } from '../figures/format-figure.ts'
 import { param, setParams } from '../location.ts'
 import { Id } from '../parts/id.tsx'
+import { Link } from '../parts/link.tsx'
 import { MarketName } from '../parts/market-name.tsx'
+import { Pages, pageOf } from '../parts/pages.tsx'
 import { SortField, SortHeader, type Sorting } from '../parts/sort-controls.tsx'
 import { TablePlace } from '../parts/table-place.tsx'
 import { COLUMNS, type Column, sortProviders } from './columns.ts'
@@ -32,11 +33,9 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
   const all = param('columns') === 'all'
   const columns = all ? COLUMNS : COLUMNS.filter(({ first }) => first)
   const sorted = sortProviders(providers, sorting)
-  const pages = Math.max(1, Math.ceil(sorted.length / ROWS))
-  const page = Math.min(pages, Math.max(1, Math.trunc(Number(param('page') ?? 1)) || 1))
-  const first = (page - 1) * ROWS
+  const pages = pageOf('page', sorted.length, ROWS)
   const rows = sorted
-    .slice(first, first + ROWS)
+    .slice(pages.first, pages.first + ROWS)
     .map((provider) => ({ provider, key: `${provider.marketId} ${provider.partyId}` }))
   const symbol = unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
   return (
@@ -90,29 +89,8 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
           <Card key={key} provider={provider} names={names} columns={columns} />
         ))}
       </ul>
-      {pages > 1 && <Pages page={page} pages={pages} first={first} count={sorted.length} />}
+      <Pages {...pages} what="providers" />
     </>
-  )
-}
-
-type PagesProps = { page: number; pages: number; first: number; count: number }
-
-/** Goes from page to page of the list. */
-function Pages({ page, pages, first, count }: PagesProps) {
-  const go = (next: number) => setParams({ page: next === 1 ? null : `${next}` })
-  return (
-    <nav class="pager" aria-label="Pages of providers">
-      <button type="button" class="button" disabled={page === 1} onClick={() => go(page - 1)}>
-        Previous
-      </button>
-      <span class="quiet">
-        {groupDigits(`${first + 1}`)} to {groupDigits(`${Math.min(count, first + ROWS)}`)} of{' '}
-        {groupDigits(`${count}`)}
-      </span>
-      <button type="button" class="button" disabled={page === pages} onClick={() => go(page + 1)}>
-        Next
-      </button>
-    </nav>
   )
 }
 
@@ -130,7 +108,10 @@ function Row({ provider, names, columns }: RowProps) {
           <Market provider={provider} />
         </td>
       )}
-      <th scope="row">{names.party ? <Party provider={provider} /> : <Market provider={provider} />}</th>
+      <th scope="row">
+        {names.party ? <Party provider={provider} /> : <Market provider={provider} />}
+        <ToEpochs provider={provider} />
+      </th>
       {columns.map((column) => {
         if (provider.sla !== null || !column.sla) {
           return (
@@ -159,6 +140,7 @@ function Card({ provider, names, columns }: RowProps) {
       <span class="card-head">
         {names.market && <Market provider={provider} />}
         {names.party && <Party provider={provider} />}
+        <ToEpochs provider={provider} />
       </span>
       <dl>
         {columns
@@ -179,6 +161,19 @@ function Card({ provider, names, columns }: RowProps) {
 
 function Party({ provider: { partyId } }: Pick<RowProps, 'provider'>) {
   return <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
+}
+
+/** Where the provider's earlier epochs on the market are. */
+function ToEpochs({ provider: { marketId, partyId } }: Pick<RowProps, 'provider'>) {
+  const [market, party] = [param('market'), param('party')]
+  if (market === marketId && party === partyId) return null
+  return (
+    <span class="to-epochs">
+      <Link view="providers" params={{ market: marketId, party: partyId }}>
+        Past epochs
+      </Link>
+    </span>
+  )
 }
 
 function Market({ provider: { marketId } }: Pick<RowProps, 'provider'>) {

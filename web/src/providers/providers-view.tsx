@@ -13,6 +13,7 @@ import { knownMarkets, MARKET_ID } from '../service/markets.ts'
 import type { Query } from '../service/use-query.ts'
 import { isBelow, isPenalised } from './columns.ts'
 import { readFilter } from './filters.tsx'
+import { History } from './history.tsx'
 import { Meanings } from './meanings.tsx'
 import { PARTY_ID, PARTY_START, PartyField } from './party-field.tsx'
 import { ProvidersTable } from './providers-table.tsx'
@@ -54,6 +55,9 @@ export function ProvidersView() {
         <Empty title="The id in the address is not valid">{fault}</Empty>
       ) : (
         <Providers market={market} party={party} list={list} />
+      )}
+      {fault === null && market !== null && party !== null && PARTY_ID.test(party) && (
+        <History key={`${market} ${party}`} marketId={market} partyId={party} />
       )}
       <Meanings />
     </>

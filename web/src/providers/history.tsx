@@ -1,0 +1,154 @@
+import type { LiquidityProviderEpoch } from 'lyra-client'
+import type { Unit } from '../figures/amount.ts'
+import { parseDecimal } from '../figures/decimal.ts'
+import { groupDigits } from '../figures/format-figure.ts'
+import { formatTime } from '../figures/format-time.ts'
+import { param, setParams } from '../location.ts'
+import { Amount } from '../parts/amount.tsx'
+import { Pages, pageOf } from '../parts/pages.tsx'
+import { Request } from '../parts/request.tsx'
+import { Empty, Failure, Skeleton } from '../parts/states.tsx'
+import { TablePlace } from '../parts/table-place.tsx'
+import { marketUnit } from '../service/instruments.ts'
+import { lyra } from '../service/lyra.ts'
+import { useChanges } from '../service/use-changes.ts'
+import { useQuery } from '../service/use-query.ts'
+import { showPart } from './columns.ts'
+import { EpochsChart, isBelow } from './epochs-chart.tsx'
+import { Bar, leastTime } from './provider-figure.tsx'
+
+/** How many epochs can be looked at. */
+const COUNTS = ['10', '50', '200'] as const
+
+/** Rows of a page of the table. */
+const ROWS = 20
+
+export type HistoryProps = { marketId: string; partyId: string }
+
+/** How a provider did on a market in its last epochs: a chart, a table, and the request that gives them. */
+export function History({ marketId, partyId }: HistoryProps) {
+  const filters = { marketId, partyId }
+  const count = COUNTS.find((known) => known === param('epochs')) ?? COUNTS[0]
+  const { version } = useChanges(`${marketId} ${partyId}`, (options) =>
+    lyra.streamLiquidityProviderHistory(filters, options),
+  )
+  const { data, error, reload } = useQuery(
+    `${marketId} ${partyId} ${count} ${version}`,
+    async (signal) => lyra.liquidityProviderHistoryPage(filters, { first: Number(count), signal }),
+    { keep: true },
+  )
+  const rows = data?.rows.map(({ node }) => node) ?? []
+  const least = leastTime(marketId)
+  const listed = pageOf('epochPage', rows.length, ROWS)
+  return (
+    <section class="panel" aria-labelledby="history-title">
+      <div class="panel-head">
+        <h2 id="history-title">Epochs of this provider</h2>
+        <fieldset class="segments small" aria-label="How many epochs">
+          {COUNTS.map((choice) => (
+            <button
+              key={choice}
+              type="button"
+              aria-pressed={choice === count}
+              onClick={() =>
+                setParams({ epochs: choice === COUNTS[0] ? null : choice, epochPage: null }, { push: false })
+              }
+            >
+              Last {choice}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      {error !== null && <Failure error={error} onRetry={reload} />}
+      {data === null && error === null && <Skeleton what="epochs" />}
+      {data !== null && rows.length === 0 && (
+        <Empty title="No epoch of this provider">
+          No epoch has ended since the provider committed, or the service does not hold the blocks in which
+          one did.
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <>
+          <EpochsChart rows={[...rows].reverse()} least={least} />
+          <EpochsTable
+            rows={rows.slice(listed.first, listed.first + ROWS)}
+            least={least}
+            unit={marketUnit(marketId)}
+          />
+          <Pages {...listed} what="epochs" />
+        </>
+      )}
+      <Request
+        url={lyra.url('liquidityProviderHistory', filters, { first: Number(count) })}
+        csv={lyra.url('liquidityProviderHistory', filters, { format: 'csv' })}
+      />
+    </section>
+  )
+}
+
+type EpochsTableProps = {
+  /** Newest first. */
+  rows: readonly LiquidityProviderEpoch[]
+  least: string | null
+  unit: Unit | null
+}
+
+function EpochsTable({ rows, least, unit }: EpochsTableProps) {
+  const required =
+    unit === null || unit.symbol === '' ? 'Required liquidity' : `Required liquidity, ${unit.symbol}`
+  const titles = ['Ended (UTC)', 'Time on book', 'Fee penalty', 'Bond penalty', 'Equity-like share', required]
+  return (
+    <TablePlace name="Table of epochs">
+      <table class="epochs-table stacked">
+        <thead>
+          <tr>
+            {['Epoch', ...titles].map((title, index) => (
+              <th key={title} scope="col" class={index > 1 ? 'figure-column' : ''}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.epoch}>
+              <th scope="row">{groupDigits(row.epoch)}</th>
+              <td data-label={titles[0]} title={`${row.timestamp} ns, block ${row.atBlock}`}>
+                {formatTime(row.timestamp).slice(0, 19)}
+              </td>
+              <td data-label={titles[1]} class="figure-column">
+                {isBelow(row.timeOnBook, least) && <span class="tag">below SLA</span>}{' '}
+                <Part text={row.timeOnBook} name="epoch-book" />
+                {parseDecimal(row.timeOnBook) !== null && (
+                  <Bar part={parseDecimal(row.timeOnBook)!} least={least} />
+                )}
+              </td>
+              <td data-label={titles[2]} class="figure-column">
+                <Part text={row.feePenalty} name="epoch-fee-penalty" penalty />
+              </td>
+              <td data-label={titles[3]} class="figure-column">
+                <Part text={row.bondPenalty} name="epoch-bond-penalty" penalty />
+              </td>
+              <td data-label={titles[4]} class="figure-column">
+                {row.equityLikeShare === null ? '–' : <Part text={row.equityLikeShare} name="epoch-share" />}
+              </td>
+              <td data-label={titles[5]} class="figure-column">
+                <Amount text={row.requiredLiquidity} unit={unit} places={2} bare name="epoch-required" />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TablePlace>
+  )
+}
+
+/** A part of one in percent, exact on hover. */
+function Part({ text, name, penalty = false }: { text: string; name: string; penalty?: boolean }) {
+  const bad = penalty && (parseDecimal(text)?.digits ?? 0n) !== 0n
+  return (
+    <data class={bad ? 'amount bad' : 'amount'} value={text} title={text} data-figure={name}>
+      {showPart(text)}
+    </data>
+  )
+}
