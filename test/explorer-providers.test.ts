@@ -390,8 +390,8 @@ describe("the explorer's providers", () => {
 
     const totals = await page.locator('.totals').allInnerTexts()
     assert.equal(totals.length, 3, totals.join(' | '))
-    assert.match(totals[1]!, /Required liquidity, EUR\s+246\.90 EUR\s+Virtual stake, EUR\s+2,000\.00 EUR/)
-    assert.match(totals[2]!, /Required liquidity, USD\s+493\.80 USD\s+Virtual stake, USD\s+4,000\.00 USD/)
+    assert.match(totals[1]!, /Required liquidity\s+246\.90 EUR\s+Virtual stake\s+2,000\.00 EUR/)
+    assert.match(totals[2]!, /Required liquidity\s+493\.80 USD\s+Virtual stake\s+4,000\.00 USD/)
     await page.getByText('Amounts of 1 market are whole numbers as sent, and in no total').waitFor()
     assert.doesNotMatch(await page.locator('main').innerText(), /\.1{3}/)
   })

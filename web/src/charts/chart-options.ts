@@ -44,6 +44,9 @@ export function readColours(element: Element): ChartColours {
 /** About how wide a digit at the axis is, pixels of the style sheet. */
 const DIGIT_WIDTH = 7
 
+/** Between figures at the axis and the plot. */
+const AXIS_GAP = 10
+
 export const FONT = '12px system-ui, sans-serif'
 
 /** How times stand at the axis, by the distance between them (seconds): text, and what a new day or year adds. */
@@ -86,7 +89,7 @@ export function figureAxis(colours: ChartColours, size: number, suffix = ''): uP
     values: (_, ticks) => {
       // Adding 0 takes the sign off a zero.
       const texts = ticks.map((tick) => `${long.format(tick + 0)}${suffix}`)
-      const fits = texts.every(({ length }) => length * DIGIT_WIDTH <= size)
+      const fits = texts.every(({ length }) => length * DIGIT_WIDTH <= size - AXIS_GAP)
       return fits ? texts : ticks.map((tick) => `${short.format(tick + 0)}${suffix}`)
     },
   }

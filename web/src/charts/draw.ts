@@ -34,14 +34,11 @@ export function inPlot(chart: uPlot, draw: (boxOf: (range: Range) => Box) => voi
   ctx.restore()
 }
 
-/** Draws every other funding period as a band behind the lines; its number on top, where there is room. */
-export function drawBands(
-  chart: uPlot,
-  periods: readonly Period[],
-  shown: Range,
-  colours: ChartColours,
-  labels: boolean,
-): void {
+/** A period within the plot; every other one is filled. */
+type Band = Range & { seq: bigint; filled: boolean }
+
+/** The periods that are seen, if they are not too many to be distinguished. */
+function bandsOf(periods: readonly Period[], shown: Range): Band[] {
   let count = 0
   const bands = periods.flatMap((period, index) => {
     const to = endOf(periods, index, shown.to)
@@ -50,7 +47,33 @@ export function drawBands(
     const band = { seq: period.seq, from: period.start, to, filled: count++ % 2 === 1 }
     return to > shown.from && period.start < shown.to ? [band] : []
   })
-  if (bands.length > MAX_BANDS) return
+  return bands.length > MAX_BANDS ? [] : bands
+}
+
+/** Draws every other funding period as a band behind the lines. */
+export function drawBands(
+  chart: uPlot,
+  periods: readonly Period[],
+  shown: Range,
+  colours: ChartColours,
+): void {
+  inPlot(chart, (boxOf) => {
+    const { ctx, bbox } = chart
+    ctx.fillStyle = colours.band
+    for (const { filled, ...range } of bandsOf(periods, shown)) {
+      const { left, right } = boxOf(range)
+      if (filled && right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height)
+    }
+  })
+}
+
+/** Writes the numbers of funding periods above them, where there is room for the whole of one. */
+export function drawNumbers(
+  chart: uPlot,
+  periods: readonly Period[],
+  shown: Range,
+  colours: ChartColours,
+): void {
   inPlot(chart, (boxOf) => {
     const { ctx, bbox } = chart
     const ratio = devicePixelRatio
@@ -58,15 +81,9 @@ export function drawBands(
     ctx.textBaseline = 'top'
     // The axes leave it at what their own labels need.
     ctx.textAlign = 'left'
-    ctx.fillStyle = colours.band
-    for (const { filled, ...range } of bands) {
-      const { left, right } = boxOf(range)
-      if (filled && right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height)
-    }
-    if (!labels) return
     ctx.fillStyle = colours.text
     let free = 0
-    for (const { seq, ...range } of bands) {
+    for (const { seq, ...range } of bandsOf(periods, shown)) {
       const { left, right } = boxOf(range)
       const text = `#${seq}`
       const at = left + LABEL_MARGIN * ratio

@@ -7,7 +7,7 @@ import {
   steps,
   timeAxis,
 } from '../charts/chart-options.ts'
-import { type Bar, drawBands, drawBars, drawShades, type Shade } from '../charts/draw.ts'
+import { type Bar, drawBands, drawBars, drawNumbers, drawShades, type Shade } from '../charts/draw.ts'
 import { attachGestures } from '../charts/gestures.ts'
 import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
 import { approximate } from '../figures/decimal.ts'
@@ -137,11 +137,13 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
       options.series.map(() => []) as unknown as uPlot.AlignedData,
       places[name],
     )
-  const background = (labels: boolean) => (chart: uPlot) => {
+  const background = (chart: uPlot) => {
     if (data === null) return
-    drawBands(chart, data.periods ?? [], range, colours, labels)
+    drawBands(chart, data.periods ?? [], range, colours)
     drawShades(chart, data.shades, colours)
   }
+
+  const numbers = (chart: uPlot) => drawNumbers(chart, data?.periods ?? [], range, colours)
 
   const charts: Record<ChartName, uPlot> = {
     rates: make('rates', {
@@ -154,7 +156,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
       axes: [timeAxis(colours), figureAxis(colours, axisSize, ' %')],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
-        drawClear: [background(false)],
+        drawClear: [background],
         draw: [(chart) => drawBars(chart, bars, colours)],
         setSelect: [select],
       },
@@ -167,7 +169,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
         { series: [2, 1], fill: `${colours.external}33` },
         { series: [6, 5], fill: `${colours.internal}33` },
       ],
-      hooks: { drawClear: [background(true)], setCursor: [hover], setSelect: [select] },
+      hooks: { drawClear: [background], draw: [numbers], setCursor: [hover], setSelect: [select] },
     }),
     premium: make('premium', {
       zero: true,
@@ -176,7 +178,7 @@ export function createCharts({ places, narrow, long, onRange, onHover }: ChartsO
         {},
         { stroke: colours.difference, width: 1.5, fill: colours.fill, fillTo: 0, points: { show: false } },
       ],
-      hooks: { drawClear: [background(false)], setSelect: [select] },
+      hooks: { drawClear: [background], setSelect: [select] },
     }),
   }
   const all = CHARTS.map((name) => charts[name])

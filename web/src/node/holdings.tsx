@@ -10,7 +10,16 @@ import { pointsOf, sumOf } from './rates.ts'
 
 /** What is held of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
-  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, liquidityProviders, instruments } = coverage
+  const { checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
+  const { liquidityProviders, liquidityProviderHistory } = coverage
+  const totals: [name: string, count: string][] = [
+    ['Checkpoints', checkpoints.count],
+    ['Funding period data points', `${pointsOf(coverage)}`],
+    ['Liquidity providers', `${sumOf(liquidityProviders)}`],
+    ['Past epochs of providers', `${sumOf(liquidityProviderHistory)}`],
+    ['Funding periods', `${sumOf(fundingPeriods)}`],
+    ['Instruments', instruments.count],
+  ]
   return (
     <section class="panel" aria-labelledby="holdings-title">
       <div class="panel-head">
@@ -18,66 +27,46 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
       </div>
       <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
       <dl class="facts wide">
-        <div>
-          <dt>Checkpoints</dt>
-          <dd>{groupDigits(checkpoints.count)}</dd>
-        </div>
-        <div>
-          <dt>Funding period data points</dt>
-          <dd>{groupDigits(pointsOf(coverage).toString())}</dd>
-        </div>
-        <div>
-          <dt>Liquidity providers</dt>
-          <dd>{groupDigits(sumOf(liquidityProviders).toString())}</dd>
-        </div>
-        <div>
-          <dt>Funding periods</dt>
-          <dd>{groupDigits(sumOf(fundingPeriods).toString())}</dd>
-        </div>
-        <div>
-          <dt>Instruments</dt>
-          <dd>{groupDigits(instruments.count)}</dd>
-        </div>
+        {totals.map(([name, count]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{groupDigits(count)}</dd>
+          </div>
+        ))}
       </dl>
       <TablePlace name="Table of rows held, by market">
-        <table class="holdings">
+        <table class="holdings stacked">
           <thead>
             <tr>
               <th scope="col">Market</th>
-              <th scope="col" class="figure-column">
-                Periods
-              </th>
-              <th scope="col" class="figure-column">
-                Data points
-              </th>
-              <th scope="col" class="less">
-                First
-              </th>
-              <th scope="col" class="less">
-                Last
-              </th>
-              <th scope="col" class="figure-column">
-                Providers
-              </th>
+              {TITLES.map(({ title, figure }) => (
+                <th key={title} scope="col" class={figure ? 'figure-column' : ''}>
+                  {title}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {knownMarkets().map((id) => {
               const points = fundingPeriodDataPoints.find(({ marketId }) => marketId === id)
+              const cells = [
+                groupDigits(countOf(fundingPeriods, id)),
+                groupDigits(points?.count ?? '0'),
+                points === undefined ? '–' : formatTime(points.firstTimestamp),
+                points === undefined ? '–' : formatTime(points.lastTimestamp),
+                groupDigits(countOf(liquidityProviders, id)),
+                groupDigits(countOf(liquidityProviderHistory, id)),
+              ]
               return (
                 <tr key={id}>
                   <th scope="row">
                     <MarketName marketId={id} link={{ view: 'funding', params: { market: id } }} />
                   </th>
-                  <td class="figure-column">
-                    {groupDigits(fundingPeriods.find(({ marketId }) => marketId === id)?.count ?? '0')}
-                  </td>
-                  <td class="figure-column">{groupDigits(points?.count ?? '0')}</td>
-                  <td class="less">{points === undefined ? '–' : formatTime(points.firstTimestamp)}</td>
-                  <td class="less">{points === undefined ? '–' : formatTime(points.lastTimestamp)}</td>
-                  <td class="figure-column">
-                    {groupDigits(liquidityProviders.find(({ marketId }) => marketId === id)?.count ?? '0')}
-                  </td>
+                  {TITLES.map(({ title, figure }, index) => (
+                    <td key={title} data-label={title} class={figure ? 'figure-column' : ''}>
+                      {cells[index]}
+                    </td>
+                  ))}
                 </tr>
               )
             })}
@@ -88,11 +77,31 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
   )
 }
 
-function holdingsCsv({ fundingPeriods, fundingPeriodDataPoints, liquidityProviders }: Coverage): string {
-  const countOf = (list: { marketId: string; count: string }[], id: string) =>
-    list.find(({ marketId }) => marketId === id)?.count ?? '0'
+/** The columns beside the market's. */
+const TITLES = [
+  { title: 'Periods', figure: true },
+  { title: 'Data points', figure: true },
+  { title: 'First point (UTC)', figure: false },
+  { title: 'Last point (UTC)', figure: false },
+  { title: 'Providers', figure: true },
+  { title: 'Provider epochs', figure: true },
+]
+
+function countOf(list: readonly { marketId: string; count: string }[], id: string): string {
+  return list.find(({ marketId }) => marketId === id)?.count ?? '0'
+}
+
+function holdingsCsv({
+  fundingPeriods,
+  fundingPeriodDataPoints,
+  liquidityProviders,
+  liquidityProviderHistory,
+}: Coverage): string {
   return csvOf(
-    ['marketId', 'fundingPeriods', 'dataPoints', 'firstTimestamp', 'lastTimestamp', 'providers'],
+    [
+      ...['marketId', 'fundingPeriods', 'dataPoints', 'firstTimestamp', 'lastTimestamp', 'providers'],
+      'providerEpochs',
+    ],
     knownMarkets().map((id) => {
       const points = fundingPeriodDataPoints.find(({ marketId }) => marketId === id)
       return [
@@ -102,6 +111,7 @@ function holdingsCsv({ fundingPeriods, fundingPeriodDataPoints, liquidityProvide
         points?.firstTimestamp,
         points?.lastTimestamp,
         countOf(liquidityProviders, id),
+        countOf(liquidityProviderHistory, id),
       ]
     }),
   )

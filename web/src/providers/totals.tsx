@@ -40,22 +40,29 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
         <Fact name="Markets" value={count(({ marketId }) => marketId)} figure="markets" />
         <Fact name="Penalised" value={providers.filter(isPenalised).length} figure="penalised" />
       </dl>
-      {sumsOf(providers).map(({ asset, unit, required, stake }) => (
-        <dl key={asset} class="facts totals" aria-label={`Totals in ${unit.symbol}`} title={`Asset ${asset}`}>
-          <div>
-            <dt>Required liquidity, {unit.symbol}</dt>
-            <dd>
-              <Amount text={writeDecimal(required)} unit={unit} places={2} name="total-required" />
-            </dd>
-          </div>
-          <div>
-            <dt>Virtual stake, {unit.symbol}</dt>
-            <dd>
-              <Amount text={writeDecimal(stake)} unit={unit} places={2} name="total-stake" />
-            </dd>
-          </div>
-        </dl>
-      ))}
+      <div class="asset-totals">
+        {sumsOf(providers).map(({ asset, unit, required, stake }) => (
+          <dl
+            key={asset}
+            class="facts totals"
+            aria-label={`Totals in ${unit.symbol}`}
+            title={`Asset ${asset}`}
+          >
+            <div>
+              <dt>Required liquidity</dt>
+              <dd>
+                <Amount text={writeDecimal(required)} unit={unit} places={2} name="total-required" />
+              </dd>
+            </div>
+            <div>
+              <dt>Virtual stake</dt>
+              <dd>
+                <Amount text={writeDecimal(stake)} unit={unit} places={2} name="total-stake" />
+              </dd>
+            </div>
+          </dl>
+        ))}
+      </div>
       {why !== null && (
         <p class="quiet">
           Amounts of {groupDigits(`${new Set(unknown.map(({ marketId }) => marketId)).size}`)}{' '}
