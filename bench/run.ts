@@ -5,7 +5,6 @@ import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { chartOf } from './chart.ts'
 import { measureBesideIntake, measureCompany } from './company.ts'
 import { measureDatabasePages } from './database-pages.ts'
 import { measureExplorer } from './explorer.ts'
@@ -102,7 +101,6 @@ async function benchAgainstLimits(): Promise<void> {
   if (values.only !== undefined) return
   const result = { date: new Date().toISOString(), node: process.version, cpus: cpus().length, figures }
   writeFileSync(join(ROOT, 'bench/results.json'), `${JSON.stringify(result, null, 2)}\n`)
-  writeFileSync(join(ROOT, 'docs/images/bench.svg'), chartOf(figures))
 }
 
 type Add = (...figures: Figure[]) => void

@@ -95,7 +95,7 @@ describe('what npm run packages makes', () => {
     for (const [, link] of read('README.md').matchAll(/\]\((?!https?:)([^)#]+)/g))
       assert.ok(existsSync(join(folder, link!)), link!)
     for (const path of [
-      'docs/operating.md',
+      'docs/install.md',
       'docs/import.md',
       'deploy/lyra.service',
       'deploy/prometheus/alerts.yml',

@@ -14,7 +14,7 @@ import { table } from './table.ts'
 /** Gaps that are listed one by one; a stream full of holes has as many as blocks. */
 const SHOWN_GAPS = 20
 
-/** What holding a block from an import means, in short (docs/operating.md). */
+/** What holding a block from an import means, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
   'of these not all points, the order within a block, nor times below a microsecond are known; event files replace them'
 

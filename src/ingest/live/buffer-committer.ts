@@ -177,6 +177,6 @@ function remedyOf(error: Error): string {
     return ''
   return (
     '. The buffer cannot be read beyond this place: stop the service, move this file and those of higher numbers out of ' +
-    'the buffer, start it again (docs/operating.md, a buffer that cannot be read)'
+    'the buffer, start it again (docs/monitor.md, a damaged buffer file)'
   )
 }
