@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { curlSample, typescriptSample } from '../web/reference/samples.ts'
+import { curlSample, pythonSample, typescriptSample } from '../web/reference/samples.ts'
 import { accessibilityFaults, eventually, openBrowser, openPage, overflow } from './fixtures/browser.ts'
 import { getJson, send } from './fixtures/http.ts'
+import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS } from './fixtures/sample.ts'
 import { inTurns } from './fixtures/sampling.ts'
 import { serve, serveFiles } from './fixtures/service.ts'
-import { NAMED_SAMPLE } from './fixtures/shared.ts'
+import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/{marketId}'
@@ -59,6 +61,9 @@ describe('the API reference', () => {
       await sample.innerText(),
       /lyra\.fundingPeriodDataPointsPage\(\{\n {2}marketId: '[0-9a-f]{64}',\n\}, \{ first: 2 \}\)/,
     )
+    await operation.getByRole('button', { name: 'Python' }).click()
+    assert.match(await sample.innerText(), /urllib\.request\.urlopen\('.*pagination\.first=2'/)
+    await operation.getByRole('button', { name: 'TypeScript' }).click()
     // Yes or no is chosen, and what is not chosen is not sent.
     const order = operation.locator('[data-parameter="pagination.newestFirst"]')
     assert.deepEqual(await order.locator('option').allInnerTexts(), ['not sent', 'true', 'false'])
@@ -121,14 +126,16 @@ describe('the API reference', () => {
       await status.waitFor()
       assert.equal(await status.innerText(), '200', path)
       const isStream = path.includes('/stream/')
+      // The sample ends no epoch.
+      const hasRows = !path.endsWith('provider-history')
       if (isStream) await operation.getByRole('button', { name: 'Stop' }).click()
       else {
         await operation.locator('.try .answer').waitFor()
         const text = await eventually(
           () => operation.locator('.try .answer').innerText(),
-          (found) => found !== '',
+          (found) => !hasRows || found !== '',
         )
-        assert.doesNotMatch(text, /"edges": \[\]|: null\n\}$/, path)
+        if (hasRows) assert.doesNotMatch(text, /"edges": \[\]|: null\n\}$/, path)
         // A list of a million rows would keep the browser busy for minutes.
         assert.ok(text.length <= 20_000, path)
       }
@@ -183,6 +190,33 @@ describe('the API reference', () => {
       Object.keys(packages).filter((name) => /scarf|swagger-ui/.test(name)),
       [],
     )
+  })
+
+  test('writes requests as Python takes them, without a library', async (t) => {
+    const python = process.env.LYRA_PYTHON ?? 'python3'
+    if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'Python is not there')
+    const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
+    const run = (path: string, given: [place: string, name: string, value: string][]) => {
+      const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
+      return startProgram(t, python, ['-c', pythonSample({ base, path, given: parameters })])
+    }
+    const page = await run(DATA_POINTS, [
+      ['path', 'marketId', MARKET],
+      ['query', 'pagination.first', '2'],
+      ['header', 'X-Request-Id', "it's\\"],
+    ]).outcome
+    assert.equal(page.code, 0, page.stderr)
+    const { text } = await send(base, `${POINTS}?pagination.first=2`)
+    assert.deepEqual(JSON.parse(page.stdout), JSON.parse(text))
+    const lines = await run('/api/v2/export/checkpoints', [['query', 'format', 'csv']]).outcome
+    const { text: exported } = await send(base, '/api/v2/export/checkpoints?format=csv')
+    assert.deepEqual(lines.stdout.split(/\r?\n/), exported.split('\r\n'))
+    assert.match((await run('/metrics', []).outcome).stdout, /^lyra_\w+ /m)
+    const stream = run('/api/v2/stream/checkpoints', [['query', 'afterBlock', '0']])
+    await stream.printed(/^data: \{"hash"/m)
+    stream.child.kill()
+    const refused = await run(DATA_POINTS, []).outcome
+    assert.match(refused.stderr, /HTTP Error 400/)
   })
 
   test('writes requests as a shell and TypeScript take them', () => {
@@ -244,6 +278,7 @@ describe('the API reference', () => {
         [['query', 'after', 'x']],
         /const stop = AbortSignal\.timeout\(60_000\)\nfor await \(const \{ row \} of lyra\.streamCheckpoints\(\{\}, \{ after: 'x', signal: stop \}\)\)/,
       ],
+      ['/api/v2/liquidity/provider-history', [], /lyra\.liquidityProviderHistoryPage\(\{\}, \{\}\)/],
       ['/metrics', [], /fetch\(.*\/metrics'\)/],
     ]
     for (const [path, given, code] of cases) {

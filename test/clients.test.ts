@@ -3,11 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { documentedPages } from './fixtures/documentation.ts'
 import { getPage, type PageAnswer } from './fixtures/http.ts'
 import { startProgram } from './fixtures/program.ts'
 import { CHECKPOINTS, MARKET, POINTS, PROVIDERS } from './fixtures/sample.ts'
 import { scaled } from './fixtures/sampling.ts'
-import { serveFiles } from './fixtures/service.ts'
+import { serveBoth, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
@@ -130,6 +131,32 @@ test('Python scripts that paste cursors into addresses walk every page of every 
     }
   }
 })
+
+const RECIPES = documentedPages()
+  .find(({ path }) => path === 'docs/api.md')!
+  .blocks.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
+
+for (const [index, { needs, prints }] of [
+  { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+data: \{"marketId"/ },
+  {
+    needs: 'grpc_reflection',
+    prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/,
+  },
+].entries()) {
+  test(`the recipe of docs/api.md for ${needs} runs as it stands there`, async (t) => {
+    const python = process.env.LYRA_PYTHON ?? 'python3'
+    if (spawnSync(python, ['-c', `import ${needs}`]).status !== 0)
+      return skip(t, `${needs} for Python is not there; LYRA_PYTHON may name a Python that has it`)
+    const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
+    const { text, place } = RECIPES[index]!
+    const program = text.replaceAll('http://127.0.0.1:3008', base).replaceAll('127.0.0.1:3007', grpc)
+    const { code, stdout, stderr } = await startProgram(t, python, ['-c', program]).outcome
+    assert.equal(code, 0, `${place}: ${stderr}`)
+    assert.match(stdout, prints)
+    const periods = await getPage(base, `/api/v2/funding-periods/${MARKET}`)
+    assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
+  })
+}
 
 test('schemathesis finds nothing but what is written down', async (t) => {
   const command = process.env.LYRA_SCHEMATHESIS ?? 'schemathesis'

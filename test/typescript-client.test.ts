@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { createEventStreamReader, type ServerEvent } from '../client/src/event-stream.ts'
 import { createLyraClient, LyraApiError, LyraConnectionError } from '../client/src/index.ts'
+import { VERSION } from '../src/version.ts'
+import { documentedPages } from './fixtures/documentation.ts'
 import { getPage } from './fixtures/http.ts'
 import { createActivity, createLiveStore, LIVE_MARKET, pointAt } from './fixtures/live-store.ts'
 import { startLyra, startProgram } from './fixtures/program.ts'
@@ -213,22 +215,76 @@ describe('the TypeScript client', () => {
       { numRuns: runsOf('call'), seed: 1 },
     )
   })
-
-  test('its package holds compiled code and types, which a program of its own can use', async (t) => {
-    const folder = temporaryFolder(t)
-    const out = join(folder, 'dist')
-    const tsc = join(ROOT, 'node_modules/.bin/tsc')
-    const built = spawnSync(tsc, ['--project', join(ROOT, 'client/tsconfig.json'), '--outDir', out])
-    assert.equal(built.status, 0, String(built.stdout))
-    assert.match(readFileSync(join(out, 'index.d.ts'), 'utf8'), /createLyraClient/)
-    const base = await sampleService(t)
-    const script = `const { createLyraClient } = await import(${JSON.stringify(join(out, 'index.js'))})
-      for await (const { atBlock } of createLyraClient({ url: ${JSON.stringify(base)} }).checkpoints()) console.log(atBlock)`
-    const run = await startProgram(t, process.execPath, ['--input-type=module', '-e', script]).outcome
-    assert.equal(run.code, 0, run.stderr)
-    assert.equal(run.stdout.trim().split('\n').length, 36)
-  })
 })
+
+/** The Node of whoever runs the tests, which may be older than that of the checkout. */
+const OWN_NODE = process.env
+  .PATH!.split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .map((folder) => join(folder, 'node'))
+  .find((path) => existsSync(path))
+
+/** The lines of the client's README that install it, with the names that they have here. */
+function installLines(kind: 'folder' | 'file', names: Record<string, string>): string {
+  const page = documentedPages().find(({ path }) => path === 'client/README.md')!
+  const blocks = page.blocks.filter(
+    ({ language, reason }) => language === 'sh' && /registry/.test(reason ?? ''),
+  )
+  const { text } = blocks.find(({ text }) => text.includes('npm pack') === (kind === 'file'))!
+  return Object.entries(names).reduce((lines, [from, to]) => lines.replaceAll(from, to), text)
+}
+
+describe('the package of the client', () => {
+  for (const kind of ['folder', 'file'] as const) {
+    test(`is installed from a checkout, as a ${kind}, and its examples run on every Node`, async (t) => {
+      const folder = temporaryFolder(t)
+      writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+      // The checkout is installed.
+      const lines = installLines(kind, { '~/lyra': ROOT, '~/my-bot': folder }).replace(' && npm ci', '')
+      const env = { ...process.env, npm_config_offline: 'true' }
+      const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
+        .outcome
+      assert.equal(ran.code, 0, ran.stderr)
+      t.after(() => rmSync(join(ROOT, `lyra-client-${VERSION}.tgz`), { force: true }))
+      const installed = join(folder, 'node_modules/lyra-client')
+      assert.deepEqual(readdirSync(installed).includes('src'), kind === 'folder')
+
+      const base = await sampleService(t)
+      const nodes = [...new Set([process.execPath, OWN_NODE!])]
+      const { engines } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+      assert.equal(engines.node, '>=20.3')
+      for (const node of nodes) {
+        const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout
+        t.diagnostic(`Node ${version.trim()}`)
+        const example = join('node_modules/lyra-client/examples/check-providers.js')
+        const run = await startProgram(t, node, [example, base, MARKET], { cwd: folder }).outcome
+        assert.equal(run.code, 0, `${version}: ${run.stderr}`)
+        assert.match(run.stdout, PROVIDERS_SHOWN)
+      }
+
+      // Types, without the sources and without settings of the checkout.
+      const program = `import { annualised, createLyraClient, type FundingPeriod } from 'lyra-client'
+        const lyra = createLyraClient({ url: '' })
+        export const of = async (marketId: string): Promise<string[]> => {
+          const found: string[] = []
+          for await (const period of lyra.fundingPeriods({ marketId }))
+            if (period.fundingRate !== undefined) found.push(annualised(period.fundingRate, period))
+          return found
+        }
+        // @ts-expect-error: it is a text.
+        export const seq: FundingPeriod['seq'] = 1\n`
+      writeFileSync(join(folder, 'bot.ts'), program)
+      const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2023,dom', '--types', '']
+      const checked = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...options, 'bot.ts'], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      assert.equal(checked.status, 0, checked.stdout)
+    })
+  }
+})
+
+const PROVIDERS_SHOWN = /at block 905:\n([0-9a-f]{64}: share [\d.]+, on book [\d.]+\n){4}$/
 
 describe('the examples of the client', () => {
   /** Runs an example as its first lines say. */
@@ -245,7 +301,7 @@ describe('the examples of the client', () => {
   }
 
   test('walk-funding-points', async (t) => {
-    const stdout = await run(t, 'walk-funding-points.ts', [await sampleService(t), MARKET])
+    const stdout = await run(t, 'walk-funding-points.js', [await sampleService(t), MARKET])
     assert.match(
       stdout,
       /^SOURCE_EXTERNAL: \d+ points, TWAP \d+ at first, \d+ at last\nSOURCE_INTERNAL: \d+ points, .*\n$/,
@@ -255,15 +311,15 @@ describe('the examples of the client', () => {
   test('follow-funding-points continues where it was', async (t) => {
     const base = await sampleService(t)
     const file = join(temporaryFolder(t), 'cursor.txt')
-    const first = await run(t, 'follow-funding-points.ts', [base, MARKET, file, '5'])
-    const second = await run(t, 'follow-funding-points.ts', [base, MARKET, file, '5'])
-    const both = await run(t, 'follow-funding-points.ts', [base, MARKET, `${file}2`, '10'])
+    const first = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])
+    const second = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])
+    const both = await run(t, 'follow-funding-points.js', [base, MARKET, `${file}2`, '10'])
     assert.equal(`${first}${second}`, both)
     assert.equal(both.trim().split('\n').length, 10)
   })
 
   test('check-providers', async (t) => {
-    const stdout = await run(t, 'check-providers.ts', [await sampleService(t), MARKET])
-    assert.match(stdout, /at block 905:\n([0-9a-f]{64}: share [\d.]+, on book [\d.]+\n){4}$/)
+    const stdout = await run(t, 'check-providers.js', [await sampleService(t), MARKET])
+    assert.match(stdout, PROVIDERS_SHOWN)
   })
 })

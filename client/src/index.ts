@@ -1,5 +1,6 @@
 export { createLyraClient, type LyraClient, type Rows } from './client.ts'
 export type { ConnectionOptions } from './connection.ts'
+export * from './decimals.ts'
 export { LyraApiError, LyraConnectionError, type LyraErrorDetail } from './errors.ts'
 export type { Page, PageRow, WalkOptions } from './pages.ts'
 export type * from './requests.ts'

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Asked, curlSample, typescriptSample } from './samples.ts'
+import { type Asked, curlSample, pythonSample, typescriptSample } from './samples.ts'
 
 const LANGUAGES = [
   ['curl', curlSample],
   ['TypeScript', typescriptSample],
+  ['Python', pythonSample],
 ] as const
 
 const COPIED_MS = 1_500

@@ -31,9 +31,11 @@ const CALLS: Record<string, { name: string; takes: 'page' | 'market' | 'options'
   '/api/v2/funding-periods/data-points/{marketId}': { name: 'fundingPeriodDataPointsPage', takes: 'page' },
   '/api/v2/funding-periods/{marketId}': { name: 'fundingPeriodsPage', takes: 'page' },
   '/api/v2/instruments': { name: 'instrumentsPage', takes: 'page' },
+  '/api/v2/liquidity/provider-history': { name: 'liquidityProviderHistoryPage', takes: 'page' },
   '/api/v2/liquidity/providers': { name: 'liquidityProvidersPage', takes: 'page' },
   '/api/v2/market-summaries': { name: 'marketSummariesPage', takes: 'page' },
   '/api/v2/funding-estimates/{marketId}': { name: 'fundingEstimate', takes: 'market' },
+  '/api/v2/funding-payments/{marketId}': { name: 'fundingPayments', takes: 'market' },
   '/api/v2/series/funding-period-data-points/{marketId}': { name: 'series', takes: 'market' },
   '/api/v2/auctions/{marketId}': { name: 'auctions', takes: 'market' },
   '/api/v2/coverage': { name: 'coverage', takes: 'options' },
@@ -46,6 +48,7 @@ const STREAMS: Record<string, string> = {
   '/api/v2/stream/funding-period-data-points': 'streamFundingPeriodDataPoints',
   '/api/v2/stream/funding-periods': 'streamFundingPeriods',
   '/api/v2/stream/instruments': 'streamInstruments',
+  '/api/v2/stream/liquidity-provider-history': 'streamLiquidityProviderHistory',
   '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
 }
 
@@ -106,6 +109,30 @@ export function typescriptSample(asked: Asked): string {
     ...client,
     `const page = await lyra.${call.name}(${object(filters)}, ${object(page)})`,
     'for (const { node, cursor } of page.rows) console.log(node, cursor)',
+  ].join('\n')
+}
+
+/** The request in Python, by nothing but its own library. */
+export function pythonSample(asked: Asked): string {
+  const headers = asked.given
+    .filter((parameter) => parameter.in === 'header')
+    .map(({ name, value }) => `${literal(name)}: ${literal(value)}`)
+  const address = literal(addressOf(asked))
+  const request =
+    headers.length === 0 ? address : `urllib.request.Request(${address}, headers={${headers.join(', ')}})`
+  const isText =
+    asked.path === '/metrics' ||
+    asked.path.startsWith('/api/v2/export/') ||
+    asked.given.some(({ name }) => name === 'format')
+  const isStream = asked.path in STREAMS
+  return [
+    ...(isText || isStream ? [] : ['import json']),
+    'import urllib.request',
+    '',
+    `with urllib.request.urlopen(${request}, timeout=60) as response:`,
+    ...(isText || isStream
+      ? ['    for line in response:', '        print(line.decode(), end="", flush=True)']
+      : ['    print(json.dumps(json.load(response), indent=2))']),
   ].join('\n')
 }
 

@@ -1,8 +1,9 @@
+// @ts-check
 /**
  * Prints the data points of a market as they come, and resumes after the last one when it is started again: its cursor
  * is kept in a file. Ends after a number of points, or with Ctrl-C.
  *
- *     node --conditions=source client/examples/follow-funding-points.ts [URL] [MARKET] [CURSOR_FILE] [COUNT]
+ *     node client/examples/follow-funding-points.js [URL] [MARKET] [CURSOR_FILE] [COUNT]
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createLyraClient } from 'lyra-client'

@@ -1,7 +1,8 @@
+// @ts-check
 /**
  * Walks the data points of a market and sums up each source: how many, and the first and the last TWAP.
  *
- *     node --conditions=source client/examples/walk-funding-points.ts [URL] [MARKET]
+ *     node client/examples/walk-funding-points.js [URL] [MARKET]
  */
 import { createLyraClient } from 'lyra-client'
 
@@ -11,7 +12,7 @@ const lyra = createLyraClient({ url })
 const marketId = market ?? (await lyra.coverage()).fundingPeriodDataPoints[0]?.marketId
 if (marketId === undefined) throw new Error('the service holds no data points')
 
-for (const source of ['SOURCE_EXTERNAL', 'SOURCE_INTERNAL'] as const) {
+for (const source of /** @type {const} */ (['SOURCE_EXTERNAL', 'SOURCE_INTERNAL'])) {
   let count = 0
   let first = ''
   let last = ''

@@ -1,7 +1,8 @@
+// @ts-check
 /**
  * Lists the liquidity providers of a market by their share, with how much of the epoch they were on the book.
  *
- *     node --conditions=source client/examples/check-providers.ts [URL] [MARKET]
+ *     node client/examples/check-providers.js [URL] [MARKET]
  */
 import { createLyraClient, LyraApiError } from 'lyra-client'
 
