@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { groupDigits } from '../web/src/figures/format-figure.ts'
 import { eventually, eventuallyIs, openPage } from './fixtures/browser.ts'
-import { cellsOf, FUNDING, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
+import { BTC, cellsOf, FUNDING, explorerTest as test, watchRequests } from './fixtures/explorer.ts'
 import { getPage, send } from './fixtures/http.ts'
 import { CHECKPOINTS, HEIGHT } from './fixtures/sample.ts'
 
@@ -97,6 +97,8 @@ describe('the explorer', () => {
     const { base } = await openRecording(RECORDING)
     const cases: [path: string, needs: string, shown: string][] = [
       ['/', '/api/v2/market-summaries', 'table.markets'],
+      ['/?view=providers', '/api/v2/export/', 'table.providers'],
+      [`/?view=providers&market=${BTC}`, '/api/v2/liquidity/providers', 'table.providers'],
       ['/?view=funding', '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
       [FUNDING, '/api/v2/series/', '.chart-panel[aria-busy="false"] .notes'],
     ]

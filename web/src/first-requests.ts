@@ -1,23 +1,41 @@
 import { effect } from '@preact/signals'
+import type { Coverage } from 'lyra-client'
 import { fundingMarket, fundingRequests } from './funding/requests.ts'
-import { param, view } from './location.ts'
+import { param, type View, view } from './location.ts'
 import { SUMMARIES_URL } from './markets/summary.ts'
+import { providersTarget } from './providers/requests.ts'
 import { latestCoverage } from './service/coverage.ts'
 import { askEarly } from './service/early.ts'
+import { MARKET_ID } from './service/markets.ts'
 
 /** Asks for what the first view will show while its code is on the way: on a slow network both take long. */
 export function askForFirstView(): void {
   const shown = view.peek()
   const stop = effect(() => {
     const coverage = latestCoverage()
-    const marketId = shown === 'funding' ? fundingMarket() : null
     // A store without a block would refuse them.
-    if (coverage === null || (shown === 'funding' && marketId === null)) return
-    if (shown === 'markets') askEarly(SUMMARIES_URL)
-    if (marketId !== null) {
-      const given = { from: param('from'), to: param('to'), span: param('span') }
-      for (const target of fundingRequests(coverage, marketId, given)) askEarly(target)
-    }
+    const targets = coverage === null ? null : targetsOf(shown, coverage)
+    if (targets === null) return
+    for (const target of targets) askEarly(target)
     queueMicrotask(() => stop())
   })
+}
+
+/** The requests that a view makes first; null before they are known. */
+function targetsOf(shown: View, coverage: Coverage): string[] | null {
+  const market = param('market')?.toLowerCase() ?? null
+  switch (shown) {
+    case 'markets':
+      return [SUMMARIES_URL]
+    case 'funding': {
+      const given = { from: param('from'), to: param('to'), span: param('span') }
+      const marketId = fundingMarket()
+      return marketId === null ? null : fundingRequests(coverage, marketId, given)
+    }
+    case 'providers':
+      return market === null || MARKET_ID.test(market) ? [providersTarget(market)] : []
+    case 'checkpoints':
+    case 'node':
+      return []
+  }
 }

@@ -9,7 +9,7 @@ import { TablePlace } from '../parts/table-place.tsx'
 import { COLUMNS, type Column, sortProviders } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
-import { ProviderFigure } from './provider-figure.tsx'
+import { leastTime, ProviderFigure } from './provider-figure.tsx'
 
 /** What a provider really gets of its market's fees. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
@@ -90,6 +90,9 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
         ))}
       </ul>
       <Pages {...pages} what="providers" />
+      {rows.some(({ provider }) => leastTime(provider.marketId) !== null) && (
+        <p class="quiet">The mark on a bar of time on book is the least that the market's SLA asks for.</p>
+      )}
     </>
   )
 }

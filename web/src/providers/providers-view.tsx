@@ -1,4 +1,5 @@
 import type { LiquidityProviderFilters } from 'lyra-client'
+import { exportTarget } from '../../../client/src/requests.ts'
 import { groupDigits } from '../figures/format-figure.ts'
 import { shortId } from '../figures/short-id.ts'
 import { param, setParams } from '../location.ts'
@@ -17,8 +18,9 @@ import { History } from './history.tsx'
 import { Meanings } from './meanings.tsx'
 import { PARTY_ID, PARTY_START, PartyField } from './party-field.tsx'
 import { ProvidersTable } from './providers-table.tsx'
+import { providersTarget } from './requests.ts'
 import { sumsOf, Totals } from './totals.tsx'
-import { EXPORT_PATH, type ProviderList, useProviders } from './use-providers.ts'
+import { type ProviderList, useProviders } from './use-providers.ts'
 
 /** The liquidity providers of all markets or of one, or the provisions of the parties whose id begins as named. */
 export function ProvidersView() {
@@ -154,12 +156,12 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
       <Request
         url={
           isAll
-            ? `${location.origin}${EXPORT_PATH}?format=ndjson`
+            ? `${location.origin}${providersTarget(null)}`
             : lyra.url('liquidityProviders', filters, { first: 1_000 })
         }
         csv={
           isAll
-            ? `${location.origin}${EXPORT_PATH}?format=csv`
+            ? `${location.origin}${exportTarget('liquidityProviders', {}, { format: 'csv' })}`
             : lyra.url('liquidityProviders', filters, { format: 'csv' })
         }
       />

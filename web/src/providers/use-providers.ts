@@ -5,13 +5,10 @@ import { lyra } from '../service/lyra.ts'
 import { useChanges } from '../service/use-changes.ts'
 import { type Query, useQuery } from '../service/use-query.ts'
 import { type ProviderRow, withFees } from './fees.ts'
+import { MOST_OF_MARKET, providersTarget } from './requests.ts'
 
-/** Providers of a market that are read at most, and of all markets: a market has a few dozen. */
-const MOST_OF_MARKET = 5_000
-export const MAX_PROVIDERS = 20_000
-
-/** The rows of all markets, in one request. */
-export const EXPORT_PATH = '/api/v2/export/liquidity-providers'
+/** Providers of all markets that are shown, sorted and added up at most. */
+const MOST_OF_ALL = 20_000
 
 /** Providers of all markets have no stream: they are asked for again with the blocks, so often. */
 const REFRESH_NS = 15_000_000_000n
@@ -47,11 +44,11 @@ async function ask(marketId: string, signal: AbortSignal): Promise<ProviderList>
 }
 
 async function askAll(signal: AbortSignal): Promise<ProviderList> {
-  const providers = await askLines<LiquidityProvider>(`${EXPORT_PATH}?format=ndjson`, signal)
+  const providers = await askLines<LiquidityProvider>(providersTarget(null), signal)
   const coverage = latestCoverage()
   return {
-    providers: withFees(providers).slice(0, MAX_PROVIDERS),
-    more: providers.length > MAX_PROVIDERS,
+    providers: withFees(providers).slice(0, MOST_OF_ALL),
+    more: providers.length > MOST_OF_ALL,
     blockHeight: coverage === null ? '' : lastHeight(coverage),
   }
 }
