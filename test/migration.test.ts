@@ -116,9 +116,10 @@ for (const kind of STORE_KINDS) {
         const { stdout } = await runLyra(t, ['export', 'instruments', '--store', old])
         return JSON.parse(stdout).funding.schedule
       }
-      assert.deepEqual([await lackOf(), await scheduleOf()], [['instrumentTerms'], null])
+      const lacked = ['instrumentTerms', 'liquidityProviderHistory']
+      assert.deepEqual([await lackOf(), await scheduleOf()], [lacked, null])
       await runWell(t, ['ingest', '--store', old, later!])
-      assert.deepEqual(await lackOf(), ['instrumentTerms'])
+      assert.deepEqual(await lackOf(), lacked)
       await runWell(t, ['ingest', '--store', old, file!])
       assert.deepEqual(await lackOf(), [])
       assert.deepEqual(await scheduleOf(), { initial: null, every: '31536000000000000' })
@@ -178,8 +179,9 @@ const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner })
 
 /** Makes of a store one from before schedules and SLA parameters were kept. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  await runSql(store, 'drop table instrument_terms')
-  const before = kind.schemaVersion - 1
+  // The history of providers came later.
+  await runSql(store, 'drop table instrument_terms; drop table liquidity_provider_history')
+  const before = kind.schemaVersion - 2
   await runSql(
     store,
     kind.name === 'sqlite'

@@ -313,6 +313,7 @@ export const SCHEMA: Schema = {
 
   create index liquidity_provider_history_by_market on liquidity_provider_history (market_id, timestamp, party_id, epoch);
   create index liquidity_provider_history_by_party on liquidity_provider_history (party_id, timestamp, market_id, epoch);
+  create index liquidity_provider_history_by_place on liquidity_provider_history (market_id, height, event_index);
   create index liquidity_provider_history_by_time on liquidity_provider_history (timestamp, market_id, party_id, epoch);
     `,
   ],
