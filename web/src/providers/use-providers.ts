@@ -21,10 +21,10 @@ export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeigh
  * together: their fee shares have one sum.
  */
 export function useProviders(market: string | null): Query<ProviderList> {
-  const { version } = useChanges(market, (options) =>
+  const coverage = latestCoverage()
+  const { version } = useChanges(coverage === null ? null : market, (options) =>
     lyra.streamLiquidityProviders({ marketId: market! }, options),
   )
-  const coverage = latestCoverage()
   const markets = coverage?.liquidityProviders.map(({ marketId, count }) => `${marketId} ${count}`) ?? []
   const time = BigInt(coverage?.blocks.lastTimestamp ?? 0) / REFRESH_NS
   return useQuery(
