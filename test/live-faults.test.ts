@@ -101,7 +101,7 @@ for (const kind of STORE_KINDS) {
 describe('a disk that is full under a SQLite store', () => {
   test('the core is not held up; the fault is reported, and made good once space is made', async (t) => {
     if (SQLITE === undefined) return
-    const disk = mountSmallDisk(t, (5 * MB) / 16)
+    const disk = mountSmallDisk(t, (3 * MB) / 8)
     if (disk === null) return skip(t, 'no file system can be mounted here')
     const store = join(disk.folder, 'lyra.db')
     const { service, core } = await startWithCore(t, store)

@@ -231,7 +231,7 @@ function isRunImported(run: bigint, imported: readonly HeightRange[]): boolean {
 
 /** Whether a row comes from a file of instruments (ingest/write-instruments.ts) instead of a block. */
 function isRowOfFile({ name }: Table, row: NamedRow): boolean {
-  return (name === 'instruments' || name === 'assets') && isOfFile(placeOfRow(row))
+  return ['instruments', 'instrument_terms', 'assets'].includes(name) && isOfFile(placeOfRow(row))
 }
 
 /** What is wrong with the height that a row comes from. */
