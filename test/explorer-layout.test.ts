@@ -184,6 +184,14 @@ describe('the layout of the explorer', () => {
     }
     assert.equal(await page.locator('.scroll-hint').count(), 0)
     assert.equal(await overflow(page), 0)
+    // Nothing that holds a first cell in a wide table covers the edge of the panel.
+    assert.equal(
+      await row.locator('th').evaluate((cell) => {
+        // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
+        return (globalThis as any).getComputedStyle(cell).boxShadow as string
+      }),
+      'none',
+    )
     const codes = () => page.locator('table.markets .market-code').allInnerTexts()
     const before = await codes()
     await page.getByLabel('Sort by').selectOption('-market')

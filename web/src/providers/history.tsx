@@ -5,6 +5,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { formatTime } from '../figures/format-time.ts'
 import { param, setParams } from '../location.ts'
 import { Amount } from '../parts/amount.tsx'
+import { Id } from '../parts/id.tsx'
 import { Pages, pageOf } from '../parts/pages.tsx'
 import { Request } from '../parts/request.tsx'
 import { Empty, Failure, Skeleton } from '../parts/states.tsx'
@@ -43,7 +44,9 @@ export function History({ marketId, partyId }: HistoryProps) {
   return (
     <section class="panel" aria-labelledby="history-title">
       <div class="panel-head">
-        <h2 id="history-title">Epochs of this provider</h2>
+        <h2 id="history-title">
+          Past epochs of party <Id id={partyId} what="the party id" />
+        </h2>
         <fieldset class="segments small" aria-label="How many epochs">
           {COUNTS.map((choice) => (
             <button

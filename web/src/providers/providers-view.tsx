@@ -53,13 +53,13 @@ export function ProvidersView() {
           </Link>
         )}
       </MarketBar>
+      {fault === null && market !== null && party !== null && PARTY_ID.test(party) && (
+        <History key={`${market} ${party}`} marketId={market} partyId={party} />
+      )}
       {fault !== null ? (
         <Empty title="The id in the address is not valid">{fault}</Empty>
       ) : (
         <Providers market={market} party={party} list={list} />
-      )}
-      {fault === null && market !== null && party !== null && PARTY_ID.test(party) && (
-        <History key={`${market} ${party}`} marketId={market} partyId={party} />
       )}
       <Meanings />
     </>
