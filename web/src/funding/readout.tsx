@@ -24,6 +24,7 @@ export type ReadoutProps = {
 export function Readout({ reading, pointed, bars, cumulative, unit, interval }: ReadoutProps) {
   const moment = reading?.moment ?? null
   const period = reading?.period ?? null
+  const hasEstimate = period?.end === null && bars.values.has(period.seq)
   return (
     <div class="figures">
       <div class="figure">
@@ -50,7 +51,7 @@ export function Readout({ reading, pointed, bars, cumulative, unit, interval }: 
         </span>
         {cumulative !== null && (
           <span class="figure-more">
-            cumulative in this range{' '}
+            cumulative in this range{hasEstimate ? ', with the estimate' : ''}{' '}
             <Rounded
               text={writeDecimal(cumulative)}
               shown={formatRate(cumulative, RATE_PLACES)}
