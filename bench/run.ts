@@ -1,7 +1,7 @@
 // `npm run bench`: every figure beside its limit, measured in the same run, and its target.
 // `npm run bench -- --only PART,PART`: some parts of it (pages, lists, series, export, company, live, explorer, grpc, intake, import, postgres); no results are written.
 // `npm run bench -- --peer URL --paths FILE [--url URL]`: the same requests to another server, side by side.
-import { copyFileSync, createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, createReadStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -32,6 +32,7 @@ import {
   pageTargets,
 } from './table-of-pages.ts'
 import { measureVisibility } from './visibility.ts'
+import { makeYearOfPeriods } from './year-of-periods.ts'
 
 /** Points of the store that pages are read from. */
 const POINTS = 10_000_000
@@ -92,6 +93,7 @@ async function benchAgainstLimits(): Promise<void> {
     process.exitCode = 2
     return
   }
+  mkdirSync(WORK, { recursive: true })
   for (const [name, bench] of Object.entries(parts)) {
     if (only === undefined || only.includes(name)) await bench(add)
   }
@@ -255,10 +257,19 @@ async function benchExplorer(add: Add): Promise<void> {
   const service = await serveStore(store)
   try {
     const figures = await measureExplorer(service.base)
-    if (figures === null) console.log('Chromium: not there, left out')
-    else add(...figures)
+    if (figures === null) return console.log('Chromium: not there, left out')
+    add(...figures)
   } finally {
     await service.stop()
+  }
+  const year = join(WORK, 'year-of-periods.db')
+  removeStore(year)
+  await makeYearOfPeriods(year)
+  const ofYear = await serveStore(year)
+  try {
+    add(...(await measureExplorer(ofYear.base, ['markets', 'funding'], ', a year of 40 markets,'))!)
+  } finally {
+    await ofYear.stop()
   }
 }
 
