@@ -213,6 +213,33 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(edges, first.edges)
     })
 
+    test('end a page early where markets have a great many periods, and lose none', async (t) => {
+      const { store, live } = await createLiveStore(t, kind)
+      const ids = [1, 2, 3].map((digit) => String(digit).repeat(64))
+      const count = 60_000
+      for (const marketId of ids) {
+        const periods = Array.from({ length: count }, (_, index): Period => {
+          const start = index * 20
+          return { seq: index + 1, start, end: start + 20, rate: 1n }
+        })
+        await live.commit(
+          20 * count + Number(marketId[0]),
+          periods.map((period) => eventOf(marketId, period)),
+        )
+      }
+      const base = await serve(t, store)
+      const seen: string[] = []
+      const pages: number[] = []
+      let after = ''
+      do {
+        const page = await ratesOf(base, after === '' ? '' : `pagination.after=${after}`)
+        pages.push(page.edges.length)
+        seen.push(...page.edges.map(({ node }) => node.marketId))
+        after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : ''
+      } while (after !== '')
+      assert.deepEqual([pages, seen], [[2, 1], ids.toReversed()])
+    })
+
     test('refuse what they cannot answer, by the table of errors', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null })])

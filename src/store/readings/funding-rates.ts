@@ -34,8 +34,9 @@ export type FundingRates = Omit<MarketPage, 'ids'> & {
 /** Buckets of a market, at most. */
 export const MAX_RATE_BUCKETS = 400
 
-/** After so many buckets a page ends, whatever its size. */
+/** After so many buckets, or periods read for them, a page ends, whatever its size. */
 const MAX_PAGE_BUCKETS = 40_000
+const MAX_PAGE_PERIODS = 100_000
 
 /** Sums of funding rates by market and bucket. Null in an empty store. */
 export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRates | null> {
@@ -50,13 +51,15 @@ export function* readFundingRates(query: FundingRatesQuery): Reading<FundingRate
   if (last - first >= BigInt(MAX_RATE_BUCKETS)) return none
   const { ids, ...page } = yield* readMarketPage(query.page)
   const markets: FundingRates['markets'] = []
-  let found = 0
+  const found = { buckets: 0, periods: 0 }
   for (const marketId of ids) {
-    if (found >= MAX_PAGE_BUCKETS) return { ...none, ...page, markets, more: true, isTooLong: false }
+    if (found.buckets >= MAX_PAGE_BUCKETS || found.periods >= MAX_PAGE_PERIODS)
+      return { ...none, ...page, markets, more: true, isTooLong: false }
     const buckets =
       start < end ? yield* readBuckets(marketId, first * length, (last + 1n) * length, length) : []
     markets.push({ marketId, buckets })
-    found += buckets.length
+    found.buckets += buckets.length
+    for (const { count } of buckets) found.periods += count
   }
   return { ...none, ...page, markets, isTooLong: false }
 }
