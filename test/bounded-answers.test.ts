@@ -188,7 +188,7 @@ test('Readiness says that the store is unreachable, and where it is says the log
     assert.equal(status, 503)
     assert.deepEqual(JSON.parse(body), {
       status: 'not ready',
-      reasons: [{ reason: 'store unreachable', message: 'the store cannot be read; the log says why' }],
+      reasons: [{ reason: 'store unreachable', message: 'the store cannot be read; see the log' }],
     })
   }
   assert.equal(lines.filter((line) => line.includes(`store unreachable: ${store}`)).length, 1, lines.join(''))

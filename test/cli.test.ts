@@ -66,7 +66,7 @@ describe('the command line', () => {
     [
       'status of a store and a service',
       ['status', '--store', 'a.db', '--url', 'http://127.0.0.1:1'],
-      /give either --store or --url, not both/,
+      /--store and --url cannot be combined; give one of them/,
       2,
     ],
     [

@@ -107,7 +107,7 @@ for (const resource of RESOURCES) {
       }
     })
 
-    test('whatever is not a cursor is refused', () => {
+    test('whatever is not a valid cursor is refused', () => {
       const property = fc.property(
         fc.oneof(
           fc.string({ unit: 'binary', maxLength: 80 }),

@@ -73,7 +73,7 @@ describe('records', () => {
     })
   }
 
-  test('sequence numbers that do not follow on are counted', () => {
+  test('breaks in the record numbering are counted', () => {
     const framer = new RecordFramer('test', () => {})
     for (const sequence of [7n, 8n, 0xffff_ffffn, 0x1_0000_0000n, 3n]) {
       const record = Buffer.alloc(12)
@@ -307,7 +307,7 @@ describe('paths of event files', () => {
       'a link in a circle',
       'loop',
       (folder) => symlinkSync('loop', join(folder, 'loop')),
-      /links that lead in a circle/,
+      /symbolic link loop/,
     ],
     ['a name too long', 'x'.repeat(300), () => {}, /x{300}: /],
   ]

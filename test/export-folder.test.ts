@@ -365,11 +365,11 @@ describe('an export into a folder', () => {
     const behind = kind.create(t)
     await (await openLiveStore(t, behind)).commit(9, [])
     await assert.rejects(exportTo(behind, folder), {
-      message: /was exported at block 11, and the store stands at block 9/,
+      message: /was exported at block 11, and the store for 9/,
     })
     const other = await storeOf(t, kind, NAMED_SAMPLE)
     await assert.rejects(exportTo(other, folder), {
-      message: /holds an export of chain test-chain, and the store is of core-scenarios/,
+      message: /holds an export of chain test-chain, but the store is of core-scenarios/,
     })
     const full = temporaryFolder(t)
     writeFileSync(join(full, 'letter.txt'), 'x')
@@ -406,8 +406,8 @@ describe('an export into a folder', () => {
       await assertFails(t, ['export', 'all', '--store', store, ...args], message, 2)
     }
     for (const [args, message] of [
-      [['--text', '--format', 'csv'], /--text is for Parquet; the format is csv/],
-      [['--times', 'iso'], /--times iso is for csv; the format is ndjson: add --format csv/],
+      [['--text', '--format', 'csv'], /--text requires Parquet; the format is csv/],
+      [['--times', 'iso'], /--times iso requires csv; the format is ndjson: add --format csv/],
     ] as const) {
       const refused = await runLyra(t, ['export', POINTS, '--store', store, ...args])
       assert.deepEqual([refused.code, refused.stdout], [2, ''])

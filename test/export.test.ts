@@ -360,7 +360,7 @@ describe('an export', () => {
     const several = await runLyra(t, [
       ...['export', 'funding-period-data-points', '--store', live, '--market', 'a'],
     ])
-    assert.match(several.stderr, /--market a: ab0+ and ac0+ begin so; give more digits\n$/)
+    assert.match(several.stderr, /--market a: ab0+ and ac0+; give more digits\n$/)
   })
 
   test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {
@@ -379,10 +379,10 @@ describe('an export', () => {
         ['export', 'liquidity-providers', '--market', 'x', '--store', store],
         /a market id is 64 hex digits|x/,
       ],
-      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a cursor/],
+      [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a valid cursor/],
       [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
       [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be restricted by market/],
-      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a cursor/],
+      [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a valid cursor/],
     ] as [string[], RegExp][]) {
       await assertFails(t, wrong, message, 2)
     }

@@ -175,7 +175,7 @@ describe('a second Lyra that a first one forwards to', () => {
     assert.match(metrics, /lyra_forward_block_height 905\n/)
     assert.match(metrics, /lyra_forward_lag_seconds 0\n/)
     const status = describeStatus(await statusOfService(first.base))
-    assert.match(status, /^forwarding +receiver connected, passed on up to block 905, nothing waits$/m)
+    assert.match(status, /^forwarding +receiver connected, forwarded up to block 905, nothing waits$/m)
     await core.close()
     await stop(first)
     await stop(second)

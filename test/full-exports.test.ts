@@ -175,9 +175,9 @@ describe('an export of all markets', () => {
       [`${path}?format=csv&pagination.first=5`, 10028, /holds all rows/],
       [`${path}?format=csv&pagination.before=${cursor}`, 10028, /holds all rows/],
       [`${path}?format=csv&pagination.after=`, 10028, /is empty/],
-      [`${path}?format=csv&pagination.after=abc`, 10028, /is not a cursor/],
+      [`${path}?format=csv&pagination.after=abc`, 10028, /is not a valid cursor/],
       [`${path}?format=csv&pagination.after=${ofPage}`, 10028, /is a cursor of another resource/],
-      [`${path}?format=csv&pagination.after=${spoilt}`, 10028, /is not a cursor/],
+      [`${path}?format=csv&pagination.after=${spoilt}`, 10028, /is not a valid cursor/],
       [
         `${pathOf({ kebabName: 'funding-periods' })}?format=csv&pagination.after=${cursor}`,
         10028,

@@ -58,7 +58,7 @@ const REFUSED: [
     /not a database of the reference's data node: it has no table chain/,
   ],
   ['no blocks', ['drop table blocks'], /it has no table blocks/],
-  ['no block', ['delete from blocks'], /holds no block/],
+  ['no block', ['delete from blocks'], /contains no blocks/],
   [
     'no times of blocks',
     ['alter table blocks rename vega_time to x'],

@@ -132,10 +132,10 @@ for (const kind of STORE_KINDS) {
         run.child.kill(signal)
         const { code, stdout, stderr } = await run.outcome
         assert.equal(code, 130, stderr)
-        assert.match(stderr, /stopping: the running batch is committed first/)
+        assert.match(stderr, /stopping after committing the current batch/)
         assert.match(
           stdout,
-          /^ {2}fundingPeriods: kept from block \d+ on; .*: run the import of these blocks again/m,
+          /^ {2}fundingPeriods: stored from block \d+ on; .*: run the import of these blocks again/m,
         )
         await locking.end()
         await runWell(t, argumentsOf(store, database))

@@ -121,7 +121,7 @@ const REFUSED: [
   ['an open quote', { edit: (all) => all.set(POINTS, `${all.get(POINTS)}"a`) }, /ends within quotes/],
   ['a quote within', { edit: replaceIn(POINTS, /,SOURCE/, ',S"OURCE') }, /quote within a field/],
   ['text after a quote', { edit: replaceIn(POINTS, /,SOURCE/, ',""SOURCE') }, /text after the end of a/],
-  ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, /has 7 fields, and the header 8/],
+  ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, /has 7 fields, but the header has 8/],
   ['a NUL character', { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }, /a NUL character/],
   [
     'a block of no time',
@@ -135,7 +135,7 @@ const REFUSED: [
   [
     'a time twice',
     { edit: replaceIn(BLOCKS, '10:00:16+00,17', '10:00:15+00,17') },
-    /blocks 16 and 17 at one time/,
+    /blocks 16 and 17 have the same time/,
   ],
   [
     'two chains',
@@ -192,7 +192,7 @@ for (const kind of ANY_STORE_KIND) {
       const dump = await dumpStore(store)
       await assert.rejects(
         importInto(store, SECOND),
-        /chain "core-scenarios", where the store holds chain "a-b-c"/,
+        /chain "core-scenarios", but the store is of chain "a-b-c"/,
       )
       assertSameDump(await dumpStore(store), dump, 'another chain')
     })
@@ -347,7 +347,7 @@ for (const kind of ANY_STORE_KIND) {
       const { report, failure } = await importInto(store, FIRST)
       assert.match(
         failure!.message,
-        /still missing below block 601, where the store began: heights 301 to 600/,
+        /still missing below block 601, the first block of the store: heights 301 to 600/,
       )
       assert.equal(report.blocks, 300)
       assert.deepEqual(report.gaps, [{ from: '301', to: '600', kind: 'missing' }])

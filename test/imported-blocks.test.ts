@@ -597,7 +597,7 @@ for (const kind of STORE_KINDS) {
       [
         'a time that no cut explains',
         `update funding_period_data_points set timestamp = timestamp - 1000 where height = 300`,
-        /no event of the files says so, and they hold block 300/,
+        /no event of the files contains it, although they contain block 300/,
       ],
       [
         'another status',

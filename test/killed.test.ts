@@ -160,8 +160,8 @@ for (const kind of STORE_KINDS) {
             child.kill(signal)
             const { code, stdout, stderr } = await outcome
             assert.equal(code, 130, stderr)
-            assert.match(stderr, /stopping: the running batch is committed first/)
-            const [, height] = /^The store holds blocks up to (\d+)\.$/m.exec(stdout)!
+            assert.match(stderr, /stopping after committing the current batch/)
+            const [, height] = /^The store contains blocks up to (\d+)\.$/m.exec(stdout)!
             assert.equal(await heightOf(store), BigInt(height!))
             await finish(scope, 'ingest', COMMANDS.ingest(store, file))
             assertSameDump(await dumpStore(store), expected, `run ${run}`)

@@ -277,7 +277,7 @@ describe('the place of the core', () => {
     await stop(service)
     const lines = service.program.output.stderr.split('\n').filter((line) => line.includes('another core'))
     assert.equal(lines.length, 2, lines.join('\n'))
-    assert.match(lines[1]!, /499 connections more closed in [\d a-z]+ for the same reason \(second core\)/)
+    assert.match(lines[1]!, /499 more connections closed in [\d a-z]+ for the same reason \(second core\)/)
   })
 })
 

@@ -50,7 +50,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([checked.code, await openStore(old).schemaVersion()], [3, before], checked.stderr)
       assert.match(
         checked.stdout,
-        new RegExp(`schema is version ${before}, and lyra migrate would bring it to ${newest}`),
+        new RegExp(`schema is version ${before}; lyra migrate would upgrade it to ${newest}`),
       )
       const file = join(temporaryFolder(t), 'backup.db')
       const backedUp = await runLyra(t, ['backup', '--store', old, file])

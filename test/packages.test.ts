@@ -77,7 +77,7 @@ describe('what npm run packages makes', () => {
         env,
       },
     )
-    await service.printed(/answering gRPC on 127/)
+    await service.printed(/serving gRPC on 127/)
     const base = await addressOf(service)
     const answer = await send(base, '/api/v2/checkpoints?pagination.first=1')
     assert.deepEqual([answer.status, answer.headers['x-block-height']], [200, '905'])

@@ -447,7 +447,7 @@ for (const kind of STORE_KINDS) {
         const otherMarket = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
         const cut = (cursor: string) => cursor.slice(0, -1)
         const changed = (cursor: string) => `${cursor[0] === 'A' ? 'B' : 'A'}${cursor.slice(1)}`
-        const GARBLED = 'is not a cursor'
+        const GARBLED = 'is not a valid cursor'
         const ANOTHERS = 'is a cursor of another resource'
         for (const [path, cursor, inner] of [
           [CHECKPOINTS, '', 'is empty'],
@@ -533,8 +533,8 @@ for (const kind of STORE_KINDS) {
       }
       for (const [path, first, second, reported] of [
         [PROVIDERS, 'marketId=x', 'partyId=y', /"invalid market ID"/],
-        [CHECKPOINTS, 'pagination.after=x', 'pagination.first=0', /pagination\.after is not a cursor/],
-        [CHECKPOINTS, 'pagination.before=x', 'pagination.last=0', /pagination\.before is not a cursor/],
+        [CHECKPOINTS, 'pagination.after=x', 'pagination.first=0', /pagination\.after is not a valid cursor/],
+        [CHECKPOINTS, 'pagination.before=x', 'pagination.last=0', /pagination\.before is not a valid cursor/],
       ] as const) {
         assert.match((await get(path, `${first}&${second}`)).body, reported)
         assert.match((await get(path, `${second}&${first}`)).body, reported)

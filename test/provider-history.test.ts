@@ -244,7 +244,7 @@ for (const kind of STORE_KINDS) {
         insert into kept_from select 'liquidityProviderHistory', first_height, height + 1 from stream`,
       )
       const { stdout } = await runWell(t, ['status', '--store', store])
-      assert.match(stdout, /liquidityProviderHistory +kept from block 701 on; missing of heights 1 to 700/)
+      assert.match(stdout, /liquidityProviderHistory +stored from block 701 on; missing in heights 1 to 700/)
       const report = await ingestWell(t, store, bytes)
       assert.equal(report.heldBlocks, 700)
       assertSameDump(await dumpStore(store), expected, 'ingested again')
@@ -254,7 +254,7 @@ for (const kind of STORE_KINDS) {
       const old = await restoreOldStore(t, kind)
       await runWell(t, ['migrate', '--store', old])
       const { stdout } = await runWell(t, ['status', '--store', old])
-      assert.match(stdout, /liquidityProviderHistory +kept from block \d+ on; missing of/)
+      assert.match(stdout, /liquidityProviderHistory +stored from block \d+ on; missing in/)
     })
   })
 }

@@ -171,6 +171,6 @@ describe('lyra status', () => {
     const { coreConnected, stopped, connectionFaults } = status.service!.live!
     assert.deepEqual([coreConnected, stopped, connectionFaults], [true, false, {}])
     const { stdout } = await runLyra(t, ['status', '--url', base])
-    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* in the buffer$/m)
+    assert.match(stdout, /^live ingestion +core connected, 500 events received, .* buffered$/m)
   })
 })

@@ -223,7 +223,7 @@ describe('a store file that cannot be used', options, () => {
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
     const base = await serve(t, store)
-    const refused = assertRefused(t, 'ingest', folder, /lyra\.db: another program holds it locked/)
+    const refused = assertRefused(t, 'ingest', folder, /lyra\.db: another program has locked it/)
     assert.equal(await heightServed(base), '6')
     await refused
     await unlock()
@@ -235,7 +235,7 @@ describe('a store file that cannot be used', options, () => {
     const folder = await storeFolder(t)
     // Opened so from the start, the log too belongs to one process alone.
     await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
-    await assertRefused(t, 'serve', folder, /lyra\.db: another program holds it locked/)
+    await assertRefused(t, 'serve', folder, /lyra\.db: another program has locked it/)
   })
 })
 
@@ -314,7 +314,7 @@ describe('a store file that changes under a service', options, () => {
       assert.equal(await heightServed(base), 'status 503')
       const { status, text } = await send(base, '/ready')
       assert.equal(status, 503)
-      assert.match(text, /"store unreachable","message":"the store cannot be read; the log says why"/)
+      assert.match(text, /"store unreachable","message":"the store cannot be read; see the log"/)
       renameSync(path('backup.db'), path('lyra.db'))
       assert.equal(await heightServed(base), '6')
     })

@@ -57,7 +57,7 @@ function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): stri
 
 /**
  * What the recordings hold (shared/TWAP.md), and how much of it comes out: closing TWAPs of periods with a length,
- * by the running sum and by the plain formula. The one that the running sum misses follows a refused message, which
+ * by the running sum and using the plain formula. The one that the running sum misses follows a refused message, which
  * leaves no event: it is unknown, and not wrong. From a store those that depend on market data are unknown.
  */
 const RECORDINGS = [
@@ -74,7 +74,7 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
       ['running-sum', running],
       ['plain-formula', plain],
     ] as const) {
-      test(`agrees from its file by the ${method}, but for ${closing - expected} ends of periods`, async () => {
+      test(`agrees from its file by the ${method}, but for ${closing - expected} closing TWAPs`, async () => {
         const path = recorded(name)
         const report = await ofFiles(path, method)
         const refused = method === 'running-sum' ? closing - expected : 0
@@ -282,7 +282,7 @@ describe('lyra verify', () => {
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^TWAPs of 3 markets, by the running sum/)
     assert.match(stdout, /data points +2,298 +0 +0\n/)
-    assert.match(stdout, /ends of periods +90 +0 +0\n/)
+    assert.match(stdout, /closing TWAPs +90 +0 +0\n/)
   })
 
   test('prints what differs and why, as text and JSON, and exits with 1', async (t) => {
@@ -322,12 +322,12 @@ describe('lyra verify', () => {
       ])
       assert.deepEqual([short.code, JSON.parse(short.stdout).dataPoints], [0, report.dataPoints])
       const unknown = await runLyra(t, ['verify', ...given, '--market', 'abc'])
-      assert.deepEqual([unknown.code, unknown.stderr], [1, 'lyra: no TWAP found of market abc\n'])
+      assert.deepEqual([unknown.code, unknown.stderr], [1, 'lyra: no TWAP found for market abc\n'])
     }
     await assertFails(
       t,
       ['verify', '--store', store, '--seq', '999'],
-      /^lyra: no TWAP found of funding period 999\n$/,
+      /^lyra: no TWAP found for funding period 999\n$/,
       1,
     )
   })
@@ -343,7 +343,7 @@ describe('lyra verify', () => {
       const { code, stderr } = await runLyra(t, ['verify', ...given, '--market', 'A'])
       assert.deepEqual(
         [code, stderr],
-        [1, 'lyra: --market a: the ids of 2 markets begin so; give more digits\n'],
+        [1, 'lyra: --market a is ambiguous: it matches the ids of 2 markets; give more digits\n'],
       )
       await runWell(t, ['verify', ...given, '--market', 'ab'])
     }

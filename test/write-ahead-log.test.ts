@@ -89,7 +89,7 @@ describe('the log of a store that is written to while exports read it', { skip }
     await until(() => lines.length === 1, 'the oldest export gives way')
     assert.match(
       lines[0]!,
-      /the store's log holds 31\d MB and cannot be emptied while the export reads; its last cursor/,
+      /the store's write-ahead log is 31\d MB and cannot be emptied while the export reads; its last cursor/,
     )
     await sleep(2_500)
     assert.equal(lines.length, 1, 'the other one goes on while the log does not grow')
@@ -134,7 +134,10 @@ describe('the log of a store that is written to while exports read it', { skip }
     lengthen(store, 300 * MB)
     for (let time = 0; time < 3; time++) assert.equal(await statusOf(base, TARGET), 503)
     assert.equal(lines.length, 1, 'once, and not for every request')
-    assert.match(lines[0]!, /the store's log holds 31\d MB, and another program keeps it from being emptied/)
+    assert.match(
+      lines[0]!,
+      /the store's write-ahead log is 31\d MB, and another program keeps it from being emptied/,
+    )
   })
 
   test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {

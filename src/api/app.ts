@@ -90,7 +90,7 @@ export function createApp(options: AppOptions): App {
   const account = createAccount((address) => {
     if (options.trustProxy) return
     log.warn(
-      `one client (${address}) holds all that the service can give at a time; if that address is a proxy, --trust-proxy counts its clients one by one`,
+      `client ${address} uses all available connections, streams or exports; if it is a proxy, start with --trust-proxy so that limits apply to each client behind it`,
     )
   })
   const connections = createConnections({

@@ -273,8 +273,8 @@ export class BlockAssembler {
     if (held.every((hash) => hashes.includes(hash))) return false
     if (this.#options.allowGap) return true
     throw new GapError(
-      'block 1 comes in two parts, genesis and the block itself: the store holds one of them and this input has only ' +
-        'the other. Ingest the files with both parts in one call, or keep the one held with --allow-gap',
+      'block 1 has two parts, genesis and the block itself: the store contains one of them and this input has only ' +
+        'the other. Ingest the files with both parts in one call, or keep the stored one with --allow-gap',
       1n,
       1n,
       position,
@@ -302,8 +302,8 @@ export class BlockAssembler {
     }
     if (this.#options.allowGap) return 'beyond'
     throw new GapError(
-      `expected block ${from}, found block ${height}: ${describeHeights({ from, to: height - 1n })} missing or not ended. ` +
-        'Ingest files that hold these blocks whole, or continue without them with --allow-gap',
+      `expected block ${from}, found block ${height}: ${describeHeights({ from, to: height - 1n })} missing or incomplete. ` +
+        'Ingest files that contain these blocks completely, or continue without them with --allow-gap',
       from,
       height - 1n,
       position,
@@ -395,7 +395,7 @@ export class BlockAssembler {
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
     if (!this.#options.allowGap && !isKnown) {
       throw new GapError(
-        `${missing} missing. Ingest files that hold the block whole, or keep what there is of it with --allow-gap`,
+        `${missing} missing. Ingest files that contain the complete block, or keep the incomplete one with --allow-gap`,
         open.height,
         open.height,
         position,
@@ -414,7 +414,7 @@ export class BlockAssembler {
     open.weight += EVENT_WEIGHT + BYTE_WEIGHT * (this.#envelope.bodyEnd - this.#envelope.bodyStart)
     if (open.weight > MAX_BLOCK_WEIGHT) {
       throw new EventStreamError(
-        `block ${open.height} holds ${open.events.length + 1} events to keep, and no end: more than any real block, the file is damaged`,
+        `block ${open.height} has ${open.events.length + 1} events to keep and no end: more than any real block, the file is damaged`,
         position,
       )
     }
@@ -426,7 +426,7 @@ export class BlockAssembler {
     const position = this.#lastPosition!
     if (this.#options.strict) {
       throw new StrictError(
-        `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be left out`,
+        `${reason}, in an event of block ${this.#open?.height}. Without --strict it would be skipped`,
         position,
       )
     }

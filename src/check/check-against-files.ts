@@ -134,30 +134,30 @@ async function compareStores(
   const ofFiles = await openSide('the event files', files)
   try {
     if (ofStore === null || ofFiles === null) {
-      problems.add('event files', `nothing to compare: ${(ofStore ?? store).name} holds no block`)
+      problems.add('event files', `nothing to compare: ${(ofStore ?? store).name} is empty`)
       return null
     }
     if (ofFiles.chainId !== ofStore.chainId) {
       problems.add(
         'event files',
-        `they are of chain ${ofFiles.chainId}, and the store of ${ofStore.chainId}: nothing to compare`,
+        `the files are of chain ${ofFiles.chainId}, the store is of ${ofStore.chainId}: nothing to compare`,
       )
       return null
     }
     const heights = intersection(ofStore.whole, ofFiles.whole)
     if (heights.length === 0) {
-      problems.add('event files', 'nothing to compare: no block is held whole by the files and the store')
+      problems.add('event files', 'nothing to compare: no complete block is in both the files and the store')
       return null
     }
     for (const { from, to } of without(ofFiles.whole, ofStore.whole).slice(0, 20)) {
       notes.push(
-        `the event files hold ${describeHeights({ from, to })}, which the store lacks: lyra ingest adds them`,
+        `the event files contain ${describeHeights({ from, to })}, which the store does not: add them with lyra ingest`,
       )
     }
     for (const { from, to } of ofStore.imported.slice(0, 20)) {
       notes.push(
-        `${describeHeights({ from, to })} are imported: rows of the files that an import does not have may lack there, and ` +
-          'places in the block and times below a microsecond are not compared',
+        `${describeHeights({ from, to })} were imported: rows that an import cannot contain may be missing, and ` +
+          'the order in a block and times below a microsecond are not compared',
       )
     }
     const comparison: Comparison = {
@@ -240,7 +240,10 @@ function compareLastBlock({ store, files, problems }: Comparison): void {
     ? cutToMicrosecond(files.timestamp)
     : files.timestamp
   if (store.timestamp === expected) return
-  problems.add('stream', `the last block is of ${store.timestamp}, and in the files of ${files.timestamp}`)
+  problems.add(
+    'stream',
+    `the last block is of ${store.timestamp} in the store and of ${files.timestamp} in the files`,
+  )
 }
 
 /** What store and files have under each key of a table, or of a range of it. */
@@ -338,8 +341,8 @@ function problemOf(
   if (newer > 0) {
     if (!isWithin(files.fromEvents, BigInt(our!.height!)) || isUnplacedRow(our!)) return null
     return their === null
-      ? `no event of the files says so, and they hold block ${our!.height}`
-      : `it is said to come from ${describeEvent(our!)}, and in the files it comes from ${describeEvent(their)}`
+      ? `no event of the files contains it, although they contain block ${our!.height}`
+      : `it comes from ${describeEvent(our!)} in the store and from ${describeEvent(their)} in the files`
   }
   if (newer < 0) {
     const height = BigInt(their!.height!)
@@ -353,7 +356,7 @@ function problemOf(
   for (const { name, merge } of table.columns) {
     if (name === 'market' || our![name] === their![name] || (merge === 'earliest' && !startsAlike)) continue
     if (isImported && (name === 'event_index' || isCutTime(name, our![name]!, their![name]!))) continue
-    return `${name} is ${JSON.stringify(our![name])}, and in the files ${JSON.stringify(their![name])}`
+    return `${name} is ${JSON.stringify(our![name])} in the store and ${JSON.stringify(their![name])} in the files`
   }
   return null
 }
@@ -425,7 +428,7 @@ async function compareProviders(comparison: Comparison): Promise<number> {
     if (ours === null) problems.add(describeRow(table, row), 'missing; the files have it')
     else if (theirs === null) problems.add(describeRow(table, row), 'the files have no such provider')
     else if (valuesOf(ours) === valuesOf(theirs)) same++
-    else problems.add(describeRow(table, row), 'its fee share or SLA is another one in the files')
+    else problems.add(describeRow(table, row), 'its fee share or SLA differs in the files')
   }
   return same
 }

@@ -59,7 +59,7 @@ export class BlockSpanCheck {
         for (const row of chunk) this.#compareSpan(namedRow(this.#table, row), times)
       }
       for (const [blocks, { points }] of times) {
-        this.#report(key, blocks, `missing, and there are ${points} points or more`)
+        this.#report(key, blocks, `missing, although there are ${points} points or more`)
       }
     }
     this.#found = new Map()
@@ -79,7 +79,7 @@ export class BlockSpanCheck {
     this.#report(
       this.#ownerOf(span),
       run,
-      `it says ${first_timestamp} to ${last_timestamp}, and there are points from ${found.first} to ${found.last}`,
+      `it covers ${first_timestamp} to ${last_timestamp}, but there are points from ${found.first} to ${found.last}`,
     )
   }
 

@@ -66,7 +66,7 @@ export class SeriesCheck {
       for (let row = await rows.next(); row !== null; row = await rows.next()) {
         rows.drop()
         this.rows++
-        this.#problems.add(describeRow(SERIES, row), 'it is not closed, or no points count in it')
+        this.#problems.add(describeRow(SERIES, row), 'it is not closed, or contains no points')
       }
     }
     this.#run = null
@@ -118,13 +118,16 @@ export class SeriesCheck {
     for (;;) {
       const row = await rows.next()
       if (row === null || BigInt(row[3]!) > index) {
-        this.#problems.add(describeRow(SERIES, expected), `missing, and ${bucket.count} points count in it`)
+        this.#problems.add(
+          describeRow(SERIES, expected),
+          `missing, although it contains ${bucket.count} points`,
+        )
         return
       }
       rows.drop()
       this.rows++
       if (BigInt(row[3]!) < index) {
-        this.#problems.add(describeRow(SERIES, row), 'no points count in it')
+        this.#problems.add(describeRow(SERIES, row), 'it contains no points')
         continue
       }
       const at = SERIES.columns.findIndex((_, position) => row[position] !== expected[position])
@@ -132,7 +135,7 @@ export class SeriesCheck {
         const { name } = SERIES.columns[at]!
         this.#problems.add(
           describeRow(SERIES, row),
-          `${name} is ${row[at]}, and by the points ${expected[at]}`,
+          `${name} is ${row[at]}; computed from the points it is ${expected[at]}`,
         )
       }
       return

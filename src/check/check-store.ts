@@ -143,9 +143,7 @@ async function checkTables(
     await series.end()
   }
   if (unplaced > 0) {
-    notes.push(
-      `${unplaced.toLocaleString('en')} rows come from before the blocks that were imported: of which blocks is not known`,
-    )
+    notes.push(`${unplaced.toLocaleString('en')} rows come from unknown blocks before the imported ones`)
   }
   const astray = rows.funding_period_series! - series.rows
   if (astray > 0)
@@ -153,7 +151,7 @@ async function checkTables(
   await checkSpansWithoutPoints(reader, problems, signal)
   if (heights !== null) return
   for (const [name, count] of Object.entries(rows)) {
-    if (count > 0) problems.add(name, `${count} rows in a store that has taken no block in`)
+    if (count > 0) problems.add(name, `${count} rows, although the store has ingested no block`)
   }
 }
 
@@ -169,7 +167,7 @@ async function checkStream(
   const stream = namedRow(tableOf('stream'), streams[0]!)
   const first = BigInt(stream.first_height!)
   const last = BigInt(stream.height!)
-  if (first > last) problems.add('stream', `the first height, ${first}, lies beyond the last, ${last}`)
+  if (first > last) problems.add('stream', `the first height, ${first}, is above the last, ${last}`)
   if (stream.chain_id === '') problems.add('stream', 'the chain has no id')
   const gaps = tableOf('gaps')
   const missing: { from: bigint; to: bigint; kind: 'missing' }[] = []
@@ -239,8 +237,8 @@ function heightFault(height: TextCell | undefined, heights: Heights | null): str
   if (height === undefined || height === null || heights === null) return null
   const from = BigInt(height)
   const { first, last, missing } = heights
-  if (from > last) return `it comes from block ${from}, and the last block held is ${last}`
-  if (from < first) return `it comes from block ${from}, and the first block held is ${first}`
+  if (from > last) return `it comes from block ${from}, but the last stored block is ${last}`
+  if (from < first) return `it comes from block ${from}, but the first stored block is ${first}`
   return missing.has(from) ? `it comes from block ${from}, which is recorded as missing` : null
 }
 
@@ -299,7 +297,10 @@ class SpanCheck {
       for (const row of chunk) this.#compareSpan(row, starts)
     }
     for (const [seq, { points }] of this.#spans) {
-      this.#problems.add(`${SPANS.name} (${this.#market}, ${seq})`, `missing, and there are ${points} points`)
+      this.#problems.add(
+        `${SPANS.name} (${this.#market}, ${seq})`,
+        `missing, although there are ${points} points`,
+      )
     }
     this.#spans = new Map()
     this.#market = null
@@ -321,7 +322,7 @@ class SpanCheck {
     const stored = `${points} points from ${first_timestamp} to ${last_timestamp}`
     const actual = `${found.points} points from ${found.first} to ${found.last}`
     if (stored !== actual) {
-      this.#problems.add(describeRow(SPANS, row), `it says ${stored}, and there are ${actual}`)
+      this.#problems.add(describeRow(SPANS, row), `it says ${stored}, but there are ${actual}`)
     }
   }
 }

@@ -7,8 +7,8 @@ import { type CommonOptions, flagOption, logLevelOption, storeOption } from './o
 import { progressLines } from './progress.ts'
 
 const NOTES = `
-The store may be in use: the copy is as of the moment it begins, and gets its name once it is complete.
-It is a store like any other. A PostgreSQL store is backed up with pg_dump: the exact command is printed.`
+The store may be in use: the copy contains its state when the backup began. The file gets its name when it is complete.
+The copy is an ordinary store. For a PostgreSQL store, use pg_dump: this command prints the exact call.`
 
 type BackupCommandOptions = CommonOptions & { force: boolean }
 
@@ -17,9 +17,9 @@ export function backupCommand(): Command {
   return new Command('backup')
     .summary('copy a store to a file while it is in use')
     .description('Copies a store to a file while it is in use.')
-    .argument('<file>', 'the file to write')
+    .argument('<file>', 'file to write')
     .addOption(storeOption())
-    .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
+    .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action(backup)
@@ -31,7 +31,7 @@ async function backup(file: string, { store: name, force, logLevel }: BackupComm
   if (store.backup === undefined) throw new StoreError(await store.backupAdvice!(file))
   const copied = await interruptible(
     log,
-    'interrupted; the unfinished copy was removed',
+    'interrupted; the incomplete copy was deleted',
     [store],
     async (signal) => {
       await store.backup!(file, {

@@ -15,10 +15,10 @@ import { type CommonOptions, jsonOption, logLevelOption, storeOption } from './o
 const SHOWN_RANGES = 20
 
 const NOTES = `
-It checks the database and every row: keys and their order, values, the spans of funding periods, the position
-and gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it
-compares every row with them, over the blocks that both hold whole; that takes as much space in the temporary
-folder as a store of them. The store may be in use, and is not changed.
+Checks the database and every row: keys and their order, values, the time spans of funding periods, the position and
+gaps, lists of providers. With event files (.evts, .evt, .bevt, gzipped or not, directories of them, or -) it compares
+every row with them, over the blocks that both contain completely; this needs as much space in the temporary folder as
+a store of these files. The store may be in use, and is not changed.
 
 Exit status: 0 no problems, 1 problems or a failure, 2 wrong usage, 130 interrupted.`
 
@@ -27,8 +27,8 @@ type CheckCommandOptions = CommonOptions & { json: boolean }
 /** `lyra check`: checks a store, and compares it with event files. */
 export function checkCommand(): Command {
   return new Command('check')
-    .summary('check a store, also against event files')
-    .description('Checks that a store is sound, alone or against event files.')
+    .summary('check a store, optionally against event files')
+    .description('Checks a store for damage, alone or against event files.')
     .argument('[path...]', 'event files, directories of them, or - for standard input')
     .addOption(storeOption())
     .addOption(jsonOption())
@@ -82,7 +82,7 @@ function describe(
   if (compared !== null) {
     const ranges = compared.heights.slice(0, SHOWN_RANGES).map(describeHeights)
     if (ranges.length < compared.heights.length) ranges.push('more')
-    lines.push(`${sum(compared.rows)} rows are the same in the event files, over ${ranges.join(', ')}`)
+    lines.push(`${sum(compared.rows)} rows match the event files, over ${ranges.join(', ')}`)
   }
   if (problems.count === 0) lines.push('No problems found.')
   else if (problems.count === 1) lines.push('1 problem found.')

@@ -25,11 +25,11 @@ const SHOWN_RANGES = 20
 
 const NOTES = `
 A and B are each a store (the path of a SQLite file, or postgres://user@host/database) or the address of a running
-service (http://host:port), of which one may be a data node of the reference. Checkpoints and data points are compared
-over the blocks that both hold. Everything else is as of the last block, and is compared where both stand at one height.
-Each resource is compared up to its first difference. Nothing is changed.
+service (http://host:port). One of them may be a Vega data node. Checkpoints and data points are compared over the blocks
+that both have. Everything else is compared if both are at the same block. Each resource is compared up to its first
+difference. Nothing is changed.
 
-Exit status: 0 nothing differs, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
+Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
 
 type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 
@@ -37,8 +37,8 @@ type CompareCommandOptions = Pick<CommonOptions, 'logLevel'> & { json: boolean }
 export function compareCommand(): Command {
   return new Command('compare')
     .summary('compare two stores or running services, row by row')
-    .description('Compares the rows of two stores or running services, over what both cover.')
-    .argument('<A>', 'a store, or the address of a service')
+    .description('Compares the rows of two stores or running services, over the blocks that both have.')
+    .argument('<A>', 'store, or address of a service')
     .argument('<B>', 'another one')
     .addOption(jsonOption())
     .addOption(logLevelOption())
@@ -100,12 +100,12 @@ function describePart({
 }: ResourceComparison): string[] {
   const title = wordsOf(resourceNamed(resource))
   if (notCompared !== null) return [printable(`${title}: not compared: ${notCompared}`)]
-  const rest = notCovered === 0 ? '' : `, ${count(notCovered)} not in what both cover`
+  const rest = notCovered === 0 ? '' : `, ${count(notCovered)} outside the blocks that both have`
   const gone =
     lost === 0
       ? ''
-      : `, ${count(lost)} that the data node lost (it keeps one point of a block, period and source)`
-  const head = `${title}: ${count(same)} rows are the same${rest}${gone}`
+      : `, ${count(lost)} that a data node does not keep (it keeps one point per block, period and source)`
+  const head = `${title}: ${count(same)} rows match${rest}${gone}`
   return difference === null ? [head] : [`${head}; the first difference:`, ...describeDifference(difference)]
 }
 

@@ -8,18 +8,20 @@ import { jsonOption, logLevelOption } from './options.ts'
 import { progressLines } from './progress.ts'
 
 const NOTES = `
-Either store may be a SQLite file or a PostgreSQL address. A copy that was interrupted resumes where it stopped;
-at the end every table's count and digest are compared.`
+Either store may be a SQLite file or a PostgreSQL address. Run an interrupted copy again to resume it. At the end the
+row count and digest of every table are compared.`
 
 type CopyCommandOptions = { from: string; to: string; json: boolean; logLevel: string }
 
 /** `lyra copy`: moves a store whole. */
 export function copyCommand(): Command {
   return new Command('copy')
-    .summary('copy a store whole, to a file or a database')
-    .description('Copies a store whole, either way between SQLite and PostgreSQL.')
-    .addOption(new Option('--from <store>', 'the store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
-    .addOption(new Option('--to <store>', 'the store to write').env('LYRA_COPY_TO').makeOptionMandatory())
+    .summary('copy a store to another file or database')
+    .description(
+      'Copies a store to another file or database, between SQLite and PostgreSQL in either direction.',
+    )
+    .addOption(new Option('--from <store>', 'store to read').env('LYRA_COPY_FROM').makeOptionMandatory())
+    .addOption(new Option('--to <store>', 'store to write').env('LYRA_COPY_TO').makeOptionMandatory())
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -48,7 +50,7 @@ async function copy({ from, to, json, logLevel }: CopyCommandOptions): Promise<v
     console.log(JSON.stringify(digests))
     return
   }
-  console.log('Copied; both stores hold the same:')
+  console.log('Copied; both stores contain the same rows:')
   for (const { table, rows, sha256 } of digests) {
     console.log(`  ${table}: ${count(rows)} rows, sha256 ${sha256}`)
   }

@@ -10,7 +10,7 @@ export function describeImport(report: ImportReport): string {
   const rate = Math.round(report.rowsRead / Math.max(report.seconds, 1e-3))
   const lines = [
     `${count(report.blocks)} blocks imported, ${count(report.rowsRead)} rows read in ${elapsed(report.seconds)}, ${count(rate)} rows/s`,
-    report.height === null ? 'The store holds no block.' : `The store holds blocks up to ${report.height}.`,
+    report.height === null ? 'The store is empty.' : `The store contains blocks up to ${report.height}.`,
   ]
   for (const [name, rows] of Object.entries(report.rows)) {
     // Such as auctions, of which a data node keeps none.
@@ -19,11 +19,10 @@ export function describeImport(report: ImportReport): string {
     const since = first === null ? '' : `, the first of ${formatTime(BigInt(first))}`
     lines.push(`  ${wordsOfName(name)}: ${count(rows)} rows written${since}`)
   }
-  if (report.heldBlocks > 0)
-    lines.push(`  ${count(report.heldBlocks)} blocks passed over that the store holds already`)
+  if (report.heldBlocks > 0) lines.push(`  ${count(report.heldBlocks)} blocks skipped, already stored`)
   for (const { resource, reason } of report.notImported) lines.push(`  ${resource}: not imported, ${reason}`)
   for (const [reason, number] of Object.entries(report.leftOut)) {
-    lines.push(`  ${count(number)} rows left out: ${reason}`)
+    lines.push(`  ${count(number)} rows skipped: ${reason}`)
   }
   for (const range of report.imported) lines.push(`  imported: ${describeHeights(range)}`)
   return [...lines, ...describeLacks(report)].join('\n')

@@ -17,14 +17,14 @@ export function describeResourceGaps(
 ): [resource: string, text: string][] {
   return [...Map.groupBy(gaps, ({ resource }) => resource)].map(([resource, own]) => {
     const ranges = own.slice(0, SHOWN_RANGES).map(describeHeights)
-    if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} ranges more`)
+    if (ranges.length < own.length) ranges.push(`${own.length - ranges.length} more ranges`)
     const names = resource === 'instruments' ? '; lyra ingest --instruments FILE adds names without them' : ''
     const again = OF_IMPORTS.includes(resource)
-      ? 'run the import of these blocks again, or ingest their event files'
+      ? 'import these blocks again, or ingest their event files'
       : 'ingest the event files of these blocks again'
     return [
       resource,
-      `kept from block ${BigInt(own.at(-1)!.to) + 1n} on; missing of ${ranges.join(', ')}: ${again}${names}`,
+      `stored from block ${BigInt(own.at(-1)!.to) + 1n} on; missing in ${ranges.join(', ')}: ${again}${names}`,
     ]
   })
 }

@@ -16,7 +16,7 @@ const SHOWN_GAPS = 20
 
 /** What holding a block from an import means, in short (docs/monitor.md). */
 const IMPORTED_MEANS =
-  'of these not all points, the order within a block, nor times below a microsecond are known; event files replace them'
+  'these do not have all points, the order within a block, or times below a microsecond; event files replace them'
 
 const time = (timestamp: string | null) => (timestamp === null ? '' : formatTime(BigInt(timestamp)))
 
@@ -29,8 +29,7 @@ export function describeStatus(report: StatusReport): string {
     entries.push(['size', formatBytes(bytes)])
     const outdated = schemaVersion === programSchemaVersion ? '' : '; run lyra migrate'
     entries.push(['schema', `version ${schemaVersion} of ${programSchemaVersion}${outdated}`])
-    const unknown =
-      kind === 'sqlite' ? 'unknown: a file does not show it' : 'unknown: a replica does not show it'
+    const unknown = kind === 'sqlite' ? 'unknown: not visible in a file' : 'unknown: not visible on a replica'
     entries.push(['writer', hasWriter === null ? unknown : hasWriter ? 'at work' : 'none'])
     const faults = store.cluster === undefined ? [] : describeCluster(store.cluster, { withAddresses: true })
     entries.push(...faults.map((fault): [string, string] => ['cluster', printable(fault)]))
@@ -38,7 +37,7 @@ export function describeStatus(report: StatusReport): string {
   if (service !== null) entries.push(...describeService(service))
   if (coverage === null || lastBlock === null) {
     const isUnknown = (store?.cluster?.workersDown.length ?? 0) > 0
-    if (isUnknown) entries.push(['blocks', 'unknown while a worker cannot be reached'])
+    if (isUnknown) entries.push(['blocks', 'unknown while a worker is unreachable'])
     else if (store === null || store.schemaVersion === store.programSchemaVersion)
       entries.push(['blocks', 'none'])
     return table(entries).join('\n')
@@ -69,7 +68,7 @@ function describeService({
   for (const { reason, message } of reasons) entries.push(['', printable(`${reason}: ${message}`)])
   for (const { name, height, inUse } of replicas) {
     // Nothing else has a height of 0: it was never reached, or refused, or holds nothing.
-    const at = height === '0' && !inUse ? "no block known (the service's log says why)" : `block ${height}`
+    const at = height === '0' && !inUse ? "block unknown (see the service's log)" : `block ${height}`
     entries.push(['replica', `${name}, ${at}${inUse ? '' : ', not in use'}`])
   }
   for (const fault of cluster) entries.push(['cluster', printable(fault)])
@@ -78,7 +77,7 @@ function describeService({
   const parts = [
     coreConnected ? 'core connected' : 'no core connected',
     `${count(eventsReceived)} events received`,
-    `${formatBytes(bufferBytes)} in the buffer`,
+    `${formatBytes(bufferBytes)} buffered`,
     ...(stopped ? ['stopped'] : []),
     ...Object.entries(connectionFaults).map(([reason, times]) => `${reason}: ${times} times`),
   ]
@@ -93,7 +92,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
   const blocks = droppedBlocks === null ? '' : `, of ${describeHeights(droppedBlocks)}`
   const parts = [
     connected ? 'receiver connected' : 'receiver not connected',
-    height === null ? 'nothing passed on' : `passed on up to block ${height}`,
+    height === null ? 'nothing forwarded' : `forwarded up to block ${height}`,
     lagBytes === 0
       ? 'nothing waits'
       : `${formatBytes(lagBytes)} wait: ${count(lagBlocks)} blocks, ${describeDuration(lagSeconds)}`,
@@ -101,7 +100,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
     // A service of version 0.2.0 says nothing of them.
     ...(missingBlocks
       ? [
-          `${describeHeights(missingBlocks)} missing: the receiver needs them from elsewhere, or from the core, restarted from a snapshot before block ${missingBlocks.from}`,
+          `${describeHeights(missingBlocks)} missing: the receiver must get them from another source, or from the core restarted from a snapshot before block ${missingBlocks.from}`,
         ]
       : []),
     ...(failure === null ? [] : [failure]),
@@ -119,7 +118,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   const shown = gaps
     .slice(0, SHOWN_GAPS)
     .map((gap): [string, string] => ['gap', `${describeHeights(gap)} ${gap.kind}`])
-  return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} gaps more`]]
+  return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} more gaps`]]
 }
 
 /** What a coverage says of a resource, or of a market's rows of it: numbers and times as text. */

@@ -7,27 +7,27 @@ import { count } from './figures.ts'
 import { table } from './table.ts'
 
 const METHOD_NAMES: Record<TwapMethod, string> = {
-  'running-sum': 'by the running sum, as the core keeps it',
-  'plain-formula': 'by the plain formula',
+  'running-sum': "using the core's running sum",
+  'plain-formula': 'using the plain formula',
 }
 
 /** Why TWAPs, payments, rates and estimates are unknown, in words. */
 const REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
-  'events missing': 'events before them are missing: the period was not seen from its beginning',
+  'events missing': 'events before them are missing: the period was not seen from its start',
   imported:
-    'cannot be proven: they are of imported blocks, or of a period that such blocks are part of; an import has neither all points nor their order',
+    'cannot be checked: they belong to imported blocks, or to a period that contains imported blocks; an import has neither all points nor their order',
   'auctions not known': 'after missing events: whether an auction was in progress is not known',
   'points pruned': 'points before them have been pruned',
   'market data not kept':
-    'the period ends before its last point: it depends on market data, which a store does not keep; verify event files',
+    'the period ends before its last point: its TWAP depends on market data, which a store does not keep; verify event files instead',
   'message refused':
-    'the period ends before its last point, with the TWAP that the core sends after a message that it refused; such a message leaves no event (docs/twap.md)',
+    'the period ends before its last point, with the TWAP that the core sends after refusing a message; a refused message produces no event (docs/twap.md)',
   'source unspecified': 'the point names no source',
   'parameters not known':
-    "the market's funding parameters are not known: give files with its market event, or flags (--interest-rate, ...)",
+    "the market's funding parameters are unknown: give files with its market event, or flags (--interest-rate, ...)",
   'parameters may have changed':
-    "events are missing that may have changed the market's funding parameters; give them by flags",
-  'not a number': 'a parameter, a TWAP or an estimate is not a number to calculate with',
+    "missing events may have changed the market's funding parameters; give the parameters as flags",
+  'not a number': 'a parameter, TWAP or estimate is not a number',
 }
 
 /** What a verification has come to, for people. */
@@ -43,9 +43,9 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
       [
         ['', 'agree', 'differ', 'unknown'],
         row('data points', report.dataPoints),
-        row('ends of periods', report.closingTwaps),
-        row('ends of periods of no length', report.closingTwapsOfNoLength),
-        row('beginnings of periods', report.openingTwaps),
+        row('closing TWAPs', report.closingTwaps),
+        row('closing TWAPs of zero-length periods', report.closingTwapsOfNoLength),
+        row('opening TWAPs', report.openingTwaps),
       ],
       [1, 2, 3],
     ),
@@ -53,7 +53,7 @@ export function describeVerification(report: VerifyReport, method: TwapMethod): 
   lines.push(...describeUnknown(report.unknownReasons))
   for (const difference of report.differences) lines.push('', ...describeDifference(difference))
   const hidden = report.differenceCount - report.differences.length
-  if (hidden > 0) lines.push('', `and ${count(hidden)} periods and sources more that differ`)
+  if (hidden > 0) lines.push('', `and ${count(hidden)} more periods and sources that differ`)
   lines.push(...describeFunding(report.funding, row))
   return lines.join('\n')
 }
@@ -79,7 +79,7 @@ function describeFunding(report: FundingReport, row: (title: string, counts: Cou
   lines.push(...describeUnknown(report.unknownReasons))
   for (const difference of differences) lines.push('', ...describeFundingDifference(difference))
   const hidden = differenceCount - differences.length
-  if (hidden > 0) lines.push('', `and ${count(hidden)} periods more that differ in funding`)
+  if (hidden > 0) lines.push('', `and ${count(hidden)} more periods whose funding differs`)
   return lines
 }
 
@@ -91,7 +91,7 @@ function describeFundingDifference(difference: FundingDifference): string[] {
     ...values.map(
       ({ name, sent, expected }) => `  ${name}: sent ${sent ?? 'nothing'}, expected ${expected ?? 'nothing'}`,
     ),
-    ...(further > 0 ? [`  ${count(further)} more of the period differ`] : []),
+    ...(further > 0 ? [`  ${count(further)} more in this period differ`] : []),
   ]
 }
 

@@ -4,6 +4,6 @@ import { type EventInput, findEventFiles } from '../records/event-paths.ts'
 /** The event files that a command line names. Files of named directories that are none are logged. */
 export function findInput(paths: readonly string[], log: Logger): EventInput {
   const input = findEventFiles(paths)
-  for (const path of input.foreign) log.warn(`${path}: ignored, its name is not that of an event file`)
+  for (const path of input.foreign) log.warn(`${path}: skipped, not named like an event file`)
   return input
 }

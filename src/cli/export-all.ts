@@ -43,7 +43,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
   if (result === null) return
   const { height, rows, written, unchanged } = result
   console.log(
-    `${folder}: as of block ${height}; ${count(written)} files written (${count(rows)} rows), ${count(unchanged)} left as they were.`,
+    `${folder}: as of block ${height}; ${count(written)} files written (${count(rows)} rows), ${count(unchanged)} unchanged.`,
   )
 }
 
@@ -57,11 +57,11 @@ function folderOf({ out, format }: ExportCommandOptions, command: Command): stri
   const foreign = OF_ONE.find(given)
   if (foreign !== undefined) {
     const flag = `--${foreign.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-    throw new InvalidSettingError(`${flag} is for the export of one resource; leave it out with all`)
+    throw new InvalidSettingError(`${flag} applies to one resource only; omit it with all`)
   }
   if (given('format') && format !== 'parquet')
-    throw new InvalidSettingError(`--format ${format} is not for all, which is written as parquet`)
+    throw new InvalidSettingError(`--format ${format} cannot be used with all, which writes Parquet`)
   if (out === undefined)
-    throw new InvalidSettingError('all: --out DIR must be given, the directory to write to')
+    throw new InvalidSettingError('all: --out DIR is required, the directory to write to')
   return out
 }

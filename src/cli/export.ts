@@ -29,11 +29,11 @@ import { rowProgress } from './progress.ts'
 import { wholeId } from './whole-id.ts'
 
 const NOTES = `
-The rows are those of one moment, whatever is written meanwhile: of one market newest first, of all markets by market
-id, then oldest first. A line of ndjson and csv holds its cursor: with it, --after resumes after that row. A file gets
-its name once it is whole.
+All rows come from one snapshot. Rows of one market are sorted newest first; rows of all markets by market id, then
+oldest first. Each line of ndjson and csv contains its cursor; pass it to --after to resume after that row. A file gets
+its name when it is complete.
 
-lyra export all --out DIR writes every resource as Parquet, by market. Run again, it adds what is new.`
+lyra export all --out DIR writes every resource as Parquet, by market. Run it again to add new rows.`
 
 /** What stands for every resource on the command line. */
 const ALL = 'all'
@@ -70,8 +70,10 @@ function takersOf(option: Restriction): string {
 /** `lyra export`: writes all rows of a resource to a file. */
 export function exportCommand(): Command {
   return new Command('export')
-    .summary('write the rows of a resource to a file, as ndjson, csv or Parquet')
-    .description('Writes all rows of a resource, as the API gives them, to a file or standard output.')
+    .summary('export the rows of a resource as ndjson, csv or Parquet')
+    .description(
+      'Writes all rows of a resource to a file or standard output, with the same fields as the API.',
+    )
     .argument('<resource>', `${[...BY_NAME.keys()].join(', ')}, or ${ALL}`, (name) => {
       const resource = name === ALL ? ALL : BY_NAME.get(name)
       if (resource === undefined) {
@@ -82,33 +84,40 @@ export function exportCommand(): Command {
     .addOption(storeOption())
     .option(
       '--market <id>',
-      `rows of this market, by its id or the beginning of it (${takersOf('market')}); those of all where none is named`,
+      `only rows of this market, by id or unique prefix (${takersOf('market')}); default: all markets`,
     )
-    .option('--party <id>', `rows of this party, likewise (${takersOf('party')})`)
-    .option('--source <source>', `SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`)
-    .option('--seq <number>', `rows of this funding period (${takersOf('seq')})`)
+    .option('--party <id>', `only rows of this party, by id or unique prefix (${takersOf('party')})`)
+    .option(
+      '--source <source>',
+      `only this source, SOURCE_EXTERNAL or SOURCE_INTERNAL (${takersOf('source')})`,
+    )
+    .option('--seq <number>', `only rows of this funding period (${takersOf('seq')})`)
     .addOption(
       new Option(
         '--from <time>',
-        `from this date, time, or age before the last block on (${takersOf('from')})`,
+        `only rows from this date, time, or age before the last block on (${takersOf('from')})`,
       ).argParser(parseTime),
     )
     .addOption(
-      new Option('--to <time>', `before this date, time, or age (${takersOf('to')})`).argParser(parseTime),
+      new Option('--to <time>', `only rows before this date, time, or age (${takersOf('to')})`).argParser(
+        parseTime,
+      ),
     )
-    .option('--after <cursor>', 'rows after the one of this cursor')
+    .option('--after <cursor>', 'resume after the row with this cursor')
     .addOption(flagOption('--oldest-first', 'write the oldest rows first', 'LYRA_OLDEST_FIRST'))
     .addOption(
-      new Option('--format <format>', 'the format to write')
+      new Option('--format <format>', 'output format')
         .choices([...Object.keys(TEXT_FORMATS), 'parquet'])
         .default('ndjson'),
     )
-    .option('--out <file>', 'the file to write, standard output where none is named; of `all` the directory')
+    .option('--out <file>', 'file to write (default: standard output); for `all`, the directory')
     .addOption(
-      new Option('--times <form>', 'csv: times as dates in UTC, not as nanoseconds').choices(['iso']),
+      new Option('--times <form>', 'csv: write times as ISO dates in UTC instead of nanoseconds').choices([
+        'iso',
+      ]),
     )
-    .option('--text', 'Parquet: prices, TWAPs, payments and rates as text, not as decimals', false)
-    .addOption(flagOption('--force', 'replace a file that is there', 'LYRA_FORCE'))
+    .option('--text', 'Parquet: write prices, TWAPs, payments and rates as text instead of decimals', false)
+    .addOption(flagOption('--force', 'overwrite an existing file', 'LYRA_FORCE'))
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
     .action((resource: Resource | typeof ALL, options: ExportCommandOptions, command: Command) =>
@@ -128,11 +137,11 @@ async function exportResource(resource: Resource, options: ExportCommandOptions)
   })
   const { out, force, format, text, times } = options
   if (text && format !== 'parquet')
-    throw new InvalidSettingError(`--text is for Parquet; the format is ${format}: add --format parquet`)
+    throw new InvalidSettingError(`--text requires Parquet; the format is ${format}: add --format parquet`)
   if (times !== undefined && format !== 'csv')
-    throw new InvalidSettingError(`--times ${times} is for csv; the format is ${format}: add --format csv`)
+    throw new InvalidSettingError(`--times ${times} requires csv; the format is ${format}: add --format csv`)
   if (out !== undefined && !force && existsSync(out)) {
-    throw new StoreError(`${out}: already exists; name another file, or replace it with --force`)
+    throw new StoreError(`${out}: already exists; name another file, or add --force to overwrite it`)
   }
   const progress = rowProgress(log)
   const exported = await interruptible(log, 'interrupted; the output is incomplete', [store], (signal) =>
@@ -162,7 +171,7 @@ async function timesOf(store: Store, { from, to }: ExportCommandOptions): Promis
   }
   if (from?.by !== 'age' && to?.by !== 'age') return times(0n)
   const position = await readStore(store, readPosition)
-  if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to export`)
+  if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to export`)
   return times(BigInt(position.timestamp))
 }
 
@@ -178,7 +187,7 @@ function refuseForeign(resource: Resource, options: ExportCommandOptions): void 
   if (foreign === undefined) return
   const flags = allowed.map((name) => `--${name}`).join(', ')
   throw new InvalidSettingError(
-    `${resource.kebabName} cannot be restricted by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'leave it out' : `allowed: ${flags}`}`,
+    `${resource.kebabName} cannot be filtered by ${foreign} (--${foreign} ${options[foreign]}); ${flags === '' ? 'omit it' : `allowed: ${flags}`}`,
   )
 }
 
@@ -223,11 +232,11 @@ async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string
   const { marketId } = selection
   if (marketId !== undefined && !(await readStore(store, () => isKnownMarket(marketId)))) {
     throw new StoreError(
-      `${store.name}: nothing is known of market ${marketId}; lyra status lists the markets of the store`,
+      `${store.name}: market ${marketId} is unknown; lyra status lists the markets of the store`,
     )
   }
   const of = marketId === undefined ? '' : ` of market ${marketId}`
-  return `no ${resource.kebabName.replaceAll('-', ' ')}${of} in this selection: 0 rows written`
+  return `no matching ${resource.kebabName.replaceAll('-', ' ')}${of}: 0 rows written`
 }
 
 type Reading = { snapshot: Snapshot; signal: AbortSignal; onRows: (count: number) => void }

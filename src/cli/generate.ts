@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type GenerateOptions, resolveOptions } from '../generate/options.ts'
+import { DEFAULTS, type GenerateOptions, resolveOptions } from '../generate/options.ts'
 import { sendTo } from '../generate/send-to.ts'
 import { writeTo } from '../generate/write-to.ts'
 import { EXIT } from './exit.ts'
@@ -7,48 +7,60 @@ import { stopOnSignals } from './interrupt.ts'
 import { addressLike } from './options.ts'
 
 const NOTES = `
-The same arguments give the same bytes. For example:
+The same arguments produce the same bytes. For example:
 
   lyra generate --blocks 10000 --markets 5 > events.evts
   lyra ingest --store trial.db events.evts
 
-With --dial it plays the core, for a service that was started with --listen, and dates its blocks now:
+With --dial it acts as a core for a service started with --listen; the blocks have current times:
 
   lyra generate --blocks 3600 --dial 127.0.0.1:3005`
 
 /** `lyra generate`: a synthetic stream of any size. */
 export function generateCommand(): Command {
   return new Command('generate')
-    .summary('write a synthetic event stream, for trying out and load tests')
+    .summary('generate a synthetic event stream for trials and load tests')
     .description(
-      'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core does.',
+      'Writes a synthetic, valid event stream of any size to standard output, or sends it as a core would.',
+    )
+    .addOption(numberOption('--blocks <n>', 'number of blocks', 'LYRA_GENERATE_BLOCKS').makeOptionMandatory())
+    .addOption(
+      numberOption('--markets <n>', 'number of perpetual markets', 'LYRA_GENERATE_MARKETS').default(
+        DEFAULTS.markets,
+      ),
     )
     .addOption(
-      numberOption('--blocks <n>', 'blocks to generate', 'LYRA_GENERATE_BLOCKS').makeOptionMandatory(),
+      numberOption('--parties <n>', 'number of liquidity providers', 'LYRA_GENERATE_PARTIES').default(
+        DEFAULTS.parties,
+      ),
     )
-    .addOption(numberOption('--markets <n>', 'perpetual markets (default: 3)', 'LYRA_GENERATE_MARKETS'))
-    .addOption(numberOption('--parties <n>', 'liquidity providers (default: 20)', 'LYRA_GENERATE_PARTIES'))
     .addOption(
       numberOption(
         '--points <n>',
-        'new data points a block, over all markets (default: 2)',
+        'new data points per block, over all markets',
         'LYRA_GENERATE_POINTS',
+      ).default(null, String(DEFAULTS.points)),
+    )
+    .addOption(
+      numberOption('--events <n>', 'records of other kinds per block', 'LYRA_GENERATE_EVENTS').default(
+        DEFAULTS.events,
       ),
     )
     .addOption(
-      numberOption('--events <n>', 'records of other kinds a block (default: 5)', 'LYRA_GENERATE_EVENTS'),
-    )
-    .addOption(numberOption('--seed <n>', 'chooses all that is random (default: 1)', 'LYRA_GENERATE_SEED'))
-    .addOption(
-      numberOption('--start <height>', 'height of the first block (default: 1)', 'LYRA_GENERATE_START'),
+      numberOption('--seed <n>', 'seed of the random generator', 'LYRA_GENERATE_SEED').default(DEFAULTS.seed),
     )
     .addOption(
-      new Option('--chain <id>', 'chain id of every event (default: "lyra-generated")').env(
-        'LYRA_GENERATE_CHAIN',
+      numberOption('--start <height>', 'height of the first block', 'LYRA_GENERATE_START').default(
+        DEFAULTS.start,
       ),
     )
     .addOption(
-      new Option('--dial <address>', 'dial in there as a core does, and send a block a second')
+      new Option('--chain <id>', 'chain id of every event')
+        .env('LYRA_GENERATE_CHAIN')
+        .default(DEFAULTS.chain),
+    )
+    .addOption(
+      new Option('--dial <address>', 'connect to this address as a core would, and send one block per second')
         .env('LYRA_GENERATE_DIAL')
         .argParser(addressLike('127.0.0.1:3005')),
     )

@@ -24,24 +24,24 @@ type ImportCommandOptions = CommonOptions & { allowGap: boolean; force: boolean;
 const NOTES = `
 A source is the address of the data node's PostgreSQL database (postgres://user@host/database), a network-history
 segment (CHAIN-VERSION-FROM-TO.zip), or a directory of segments. Name one database, or any number of segments. The
-database is only read, in one transaction; the node may go on running. Load a dump into PostgreSQL first.
+database is only read, in one transaction; the node may keep running. Load a dump into PostgreSQL first.
 
-What the store holds already is never replaced, so that running it again resumes. Event files that are ingested later
-replace what was imported. docs/import.md says what each source gives, and what it cannot give.
+Rows already in the store are never replaced; run the command again to resume. Event files ingested later replace
+imported blocks. docs/import.md describes what each source contains.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
 /** `lyra import`: imports the history of a data node of the reference. */
 export function importCommand(): Command {
   return new Command('import')
-    .summary("import the history of the network's data node")
+    .summary('import history from a Vega data node')
     .description(
-      "Imports the history of the network's own data node: from its database, or from network-history segments.",
+      'Imports the history of a Vega data node from its database or from network-history segments.',
     )
     .argument('<source...>', 'postgres://user@host/database, or segments (.zip) and directories of them')
     .addOption(storeOption())
     .addOption(allowGapOption())
-    .addOption(flagOption('--force', 'try a schema version that is not known', 'LYRA_IMPORT_FORCE'))
+    .addOption(flagOption('--force', 'import from an unsupported schema version', 'LYRA_IMPORT_FORCE'))
     .addOption(jsonLinesOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -54,7 +54,7 @@ async function importSources(sources: string[], options: ImportCommandOptions): 
   const { force } = options
   try {
     const { source, foreign } = await openSource(sources, { force, signal })
-    for (const path of foreign) log.warn(`${path}: ignored, its name is not that of a segment`)
+    for (const path of foreign) log.warn(`${path}: skipped, not named like a segment`)
     try {
       const view = createProgressView(log, options.json, 'rows')
       const onNotice = (message: string) => log.warn(message)

@@ -31,11 +31,11 @@ type IngestOptions = CommonOptions & {
 
 const NOTES = `
 Paths are event files (.evts, .evt, .bevt, gzipped or not), directories of them, or - for standard input.
-Running it again resumes where it stopped; what the store holds already is passed over. If an older version, which did
-not know a resource, ingested blocks, name their files again to add the rows of that resource.
+Run the command again to resume; blocks already stored are skipped. If an older version that did not support a resource
+ingested the blocks, ingest their files again to add the rows of that resource.
 
---instruments takes the JSON of GET /api/v2/instruments, a list of its nodes, or a node a line; event files need not be
-named then. What events have said of a market or an asset stays.
+--instruments takes the JSON of GET /api/v2/instruments, a list of its nodes, or one node per line; event files are
+then optional. Values from events are never overwritten.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 blocks are missing, 130 interrupted.`
 
@@ -49,7 +49,7 @@ export function ingestCommand(): Command {
     .addOption(allowGapOption())
     .addOption(strictOption())
     .addOption(
-      new Option('--instruments <file>', 'names, decimals and assets of markets from a JSON file').env(
+      new Option('--instruments <file>', 'read names, decimals and assets of markets from a JSON file').env(
         'LYRA_INSTRUMENTS',
       ),
     )
@@ -111,6 +111,6 @@ function showInstruments({ markets, assets }: InstrumentNodes, json: boolean): v
   if (json) console.log(JSON.stringify({ type: 'instruments', ...counts }))
   else
     console.log(
-      `${markets.length} instruments and ${assets.length} assets of --instruments written, where no event says otherwise`,
+      `${markets.length} instruments and ${assets.length} assets written from --instruments, except values known from events`,
     )
 }

@@ -13,7 +13,7 @@ export function stopOnSignals(): AbortSignal {
 /** The same for a command that writes: the log says what is still done. */
 export function stopAfterBatch(log: Logger): AbortSignal {
   const signal = stopOnSignals()
-  signal.addEventListener('abort', () => log.info('stopping: the running batch is committed first'))
+  signal.addEventListener('abort', () => log.info('stopping after committing the current batch'))
   return signal
 }
 

@@ -6,9 +6,9 @@ import { EXIT } from './exit.ts'
 import { type CommonOptions, flagOption, logLevelOption, storeOption } from './options.ts'
 
 const NOTES = `
-lyra serve and lyra ingest do this themselves if their user may create tables; other commands, but lyra backup, refuse an
-older schema. If the service's own user may not, run it beforehand as a user who may. Back up first: an older program
-refuses a newer schema.
+lyra serve, lyra ingest and lyra import do this themselves if their user may create tables; other commands except lyra
+backup refuse an older schema. If the service's user may not create tables, run this first as a user who may. Back up
+first: an older program refuses a newer schema.
 
 Exit status of --check: 0 nothing would change, 3 the schema would change.`
 
@@ -17,20 +17,20 @@ type MigrateCommandOptions = CommonOptions & { citus: boolean; check: boolean }
 /** `lyra migrate`: makes a store, or brings its schema up to date. */
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .summary('make a store, or bring its schema up to date')
-    .description('Makes a store, or brings its schema up to date.')
+    .summary('create a store, or upgrade its schema')
+    .description('Creates a store, or upgrades its schema.')
     .addOption(storeOption())
     .addOption(
       flagOption(
         '--citus',
-        'spread the tables of markets over the machines of a Citus cluster',
+        'distribute the market tables over the machines of a Citus cluster',
         'LYRA_CITUS',
       ),
     )
     .addOption(
       flagOption(
         '--check',
-        'say whether the schema would change, and change nothing',
+        'report whether the schema would change, without changing it',
         'LYRA_CHECK',
       ).conflicts('citus'),
     )
@@ -41,7 +41,7 @@ export function migrateCommand(): Command {
       if (check) return checkSchema(store)
       if (citus && store.distribute === undefined)
         throw new StoreError(
-          `${store.name}: a SQLite file cannot be spread over machines; --citus is for PostgreSQL`,
+          `${store.name}: a SQLite file cannot be distributed; --citus requires PostgreSQL`,
         )
       const log = createLogger(logLevel)
       await store.migrate((message) => log.info(message))
@@ -53,7 +53,7 @@ export function migrateCommand(): Command {
 /** Says whether a store's schema is older than the program's; there may be no store yet. */
 async function checkSchema(store: Store): Promise<void> {
   if ((await store.schemaVersion()) === 0) {
-    console.log(`${store.name}: holds no store yet`)
+    console.log(`${store.name}: contains no store yet`)
     return
   }
   const { schemaVersion, programSchemaVersion } = await store.inspect()
@@ -62,7 +62,7 @@ async function checkSchema(store: Store): Promise<void> {
     return
   }
   console.log(
-    `${store.name}: the schema is version ${schemaVersion}, and lyra migrate would bring it to ${programSchemaVersion}`,
+    `${store.name}: the schema is version ${schemaVersion}; lyra migrate would upgrade it to ${programSchemaVersion}`,
   )
   process.exitCode = EXIT.gap
 }

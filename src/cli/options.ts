@@ -5,36 +5,28 @@ import { LOG_LEVELS } from '../log.ts'
 export type CommonOptions = { store: string; logLevel: string }
 
 export const storeOption = () =>
-  new Option(
-    '--store <store>',
-    'where the data are kept: the path of a SQLite file, or postgres://user@host/database',
-  )
+  new Option('--store <store>', 'path of a SQLite file, or postgres://user@host/database')
     .env('LYRA_STORE')
     .default('./lyra.db')
 
 export const logLevelOption = () =>
-  new Option('--log-level <level>', 'the least severe lines to log')
+  new Option('--log-level <level>', 'least severe level to log')
     .env('LYRA_LOG_LEVEL')
     .choices(LOG_LEVELS)
     .default('info')
 
 export const allowGapOption = () =>
-  flagOption(
-    '--allow-gap',
-    'record missing blocks as a gap and continue, instead of stopping',
-    'LYRA_ALLOW_GAP',
-  )
+  flagOption('--allow-gap', 'record missing blocks as a gap and continue', 'LYRA_ALLOW_GAP')
 
 export const strictOption = () =>
-  flagOption('--strict', 'stop at an invalid event instead of leaving it out', 'LYRA_STRICT')
+  flagOption('--strict', 'stop at an invalid event instead of skipping it', 'LYRA_STRICT')
 
 /** `--json`, of commands that have one result. */
-export const jsonOption = () =>
-  flagOption('--json', 'write the result as JSON on standard output', 'LYRA_JSON')
+export const jsonOption = () => flagOption('--json', 'print the result as JSON', 'LYRA_JSON')
 
 /** `--json`, of commands that report progress, too. */
 export const jsonLinesOption = () =>
-  flagOption('--json', 'write progress and result as JSON lines on standard output', 'LYRA_JSON')
+  flagOption('--json', 'print progress and result as JSON lines', 'LYRA_JSON')
 
 const YES = /^(?:1|t|true|yes|on)$/i
 const NO = /^(?:|0|f|false|no|off)$/i

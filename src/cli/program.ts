@@ -58,7 +58,7 @@ export function loadCommands(name?: string): Promise<Command[]> {
 export async function runProgram(args: readonly string[]): Promise<void> {
   await reportErrors(async () => {
     const program = new Command('lyra')
-      .description('Market data query service for networks of the Vega protocol.')
+      .description('Market data query service for Vega networks.')
       .version(args.includes('--version') ? describeVersion() : VERSION, '--version', 'print the version')
     for (const command of await loadCommands(args[0])) program.addCommand(command)
     for (const command of [program, ...program.commands]) configure(command)

@@ -14,9 +14,9 @@ import { type CommonOptions, flagOption, jsonOption, logLevelOption, storeOption
 import { progressLines } from './progress.ts'
 
 const NOTES = `
-A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a height. It may run beside a
-service that ingests blocks and answers. Everything else is kept. The space of
-the deleted rows is reused for new ones; a SQLite file does not shrink. lyra serve --keep does this every hour.`
+A whole number of 16 digits or more is a time in Unix nanoseconds, a smaller one a block height. The service may be
+running. Nothing else is deleted. Space of deleted rows is reused; a SQLite file does not shrink. lyra serve --keep
+prunes every hour.`
 
 type PruneCommandOptions = CommonOptions & { before: GivenBound; dryRun: boolean; json: boolean }
 
@@ -35,7 +35,7 @@ export function pruneCommand(): Command {
         .argParser(parseBound)
         .makeOptionMandatory(),
     )
-    .addOption(flagOption('--dry-run', 'only count what would be deleted', 'LYRA_DRY_RUN'))
+    .addOption(flagOption('--dry-run', 'only count the rows that would be deleted', 'LYRA_DRY_RUN'))
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .addHelpText('after', NOTES)
@@ -47,7 +47,7 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
   const store = findStore(name)
   const { kind } = await store.inspect()
   const bound = await boundOf(store, before)
-  log.info(`--before is read as ${bound.by === 'height' ? 'a height' : 'a time'}: ${describeBound(bound)}`)
+  log.info(`--before means ${describeBound(bound)}`)
   const signal = stopOnSignals()
   const report = await pruneStore(store, bound, {
     signal,
@@ -78,13 +78,13 @@ async function prune({ store: name, before, dryRun, json, logLevel }: PruneComma
  */
 async function boundOf(store: Store, given: GivenBound): Promise<PruneBound> {
   const position = await readStore(store, readPosition)
-  if (position === null) throw new StoreError(`${store.name}: holds no block; there is nothing to prune`)
+  if (position === null) throw new StoreError(`${store.name}: the store is empty; there is nothing to prune`)
   const bound: PruneBound =
     given.by === 'age' ? { by: 'time', before: BigInt(position.timestamp) - given.age } : given
   const last = BigInt(bound.by === 'height' ? position.height : position.timestamp)
   if (bound.before <= last) return bound
   throw new StoreError(
-    `--before is read as ${bound.by === 'height' ? 'the height of' : 'the time'} ${describeBound(bound)}, ` +
-      `and the last block held is ${describeBound({ ...bound, before: last })}: nothing would be left; name an earlier one`,
+    `--before ${describeBound(bound)} is later than the last block (${describeBound({ ...bound, before: last })}) ` +
+      'and would delete everything; give an earlier one',
   )
 }

@@ -24,32 +24,32 @@ GET /health, /ready and /metrics report on the service; /openapi.json describes 
 export function serveCommand(): Command {
   return new Command('serve')
     .summary('serve the REST API from a store')
-    .description('Serves the REST API from a store, and ingests event files meanwhile if any are named.')
+    .description(
+      'Serves the REST API from a store, and ingests event files at the same time if any are named.',
+    )
     .argument('[path...]', 'event files or directories to ingest')
     .addOption(storeOption())
     .addOption(
-      new Option('--read-store <store>', 'a replica to read from; may be given again for more')
+      new Option('--read-store <store>', 'read replica; may be repeated')
         .env('LYRA_READ_STORE')
         .default([], 'none')
         .argParser((text, known: string[]) => [...known, ...text.split(/\s+/).filter((name) => name !== '')]),
     )
     .addOption(
-      new Option('--max-lag <blocks>', 'blocks that a replica may lag and still be read')
+      new Option('--max-lag <blocks>', 'maximum lag in blocks of a replica that is used')
         .env('LYRA_MAX_LAG')
         .default(10)
         .argParser(integerBetween(0, 1_000_000_000)),
     )
+    .addOption(new Option('--host <address>', 'address to listen on').env('LYRA_HOST').default('127.0.0.1'))
     .addOption(
-      new Option('--host <address>', 'the address to listen on').env('LYRA_HOST').default('127.0.0.1'),
-    )
-    .addOption(
-      new Option('--port <port>', 'the port to listen on; 0 for any free one')
+      new Option('--port <port>', 'port to listen on; 0 picks a free one')
         .env('LYRA_PORT')
         .default(3008)
         .argParser(integerBetween(0, 65_535)),
     )
     .addOption(
-      new Option('--grpc [address]', 'answer gRPC on this address, too')
+      new Option('--grpc [address]', 'also serve gRPC on this address')
         .env('LYRA_GRPC')
         .preset('127.0.0.1:3007')
         .default(null, 'off')
@@ -58,14 +58,14 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--cors-origin <origins>',
-        'comma-separated origins whose scripts may read answers; * for any',
+        'comma-separated origins whose scripts may read responses; * for any',
       )
         .env('LYRA_CORS_ORIGIN')
         .default('*')
         .argParser(parseOrigins),
     )
     .addOption(
-      new Option('--rate-limit <number>', 'requests a second from one address; five times that at once')
+      new Option('--rate-limit <number>', 'requests per second from one address; bursts of five times that')
         .env('LYRA_RATE_LIMIT')
         .default(null, 'off')
         .argParser(integerBetween(1, 1_000_000)),
@@ -73,27 +73,24 @@ export function serveCommand(): Command {
     .addOption(
       flagOption(
         '--trust-proxy',
-        "take the client's address from X-Forwarded-For, behind a proxy that sets it",
+        "take the client's address from X-Forwarded-For, set by a proxy",
         'LYRA_TRUST_PROXY',
       ),
     )
     .addOption(
-      new Option('--cache-mb <size>', 'memory for cached pages, in MiB per process; 0 disables')
+      new Option('--cache-mb <size>', 'page cache in MiB per process; 0 disables')
         .env('LYRA_CACHE_MB')
         .default(48)
         .argParser(integerBetween(0, 16_384)),
     )
     .addOption(
-      new Option('--workers <number>', 'processes that answer requests')
+      new Option('--workers <number>', 'number of processes that answer requests')
         .env('LYRA_WORKERS')
         .default(1)
         .argParser(integerBetween(1, 64)),
     )
     .addOption(
-      new Option(
-        '--listen [address]',
-        'wait on this address for a core that dials in and sends its events live',
-      )
+      new Option('--listen [address]', 'ingest live from a core that connects to this address')
         .env('LYRA_LISTEN')
         .preset('127.0.0.1:3005')
         .default(null, 'off')
@@ -102,41 +99,38 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--listen-from <networks>',
-        'addresses a core may dial in from, such as 10.0.0.7 or 10.0.0.0/8, comma-separated; may be given again',
+        'comma-separated addresses a core may connect from, such as 10.0.0.7 or 10.0.0.0/8; may be repeated',
       )
         .env('LYRA_LISTEN_FROM')
         .default([], 'any')
         .argParser(parseNetworks),
     )
     .addOption(
-      new Option('--chain <id>', 'the chain that the events of a core must be of')
+      new Option('--chain <id>', 'accept only events of this chain')
         .env('LYRA_CHAIN')
-        .default(null, 'that of the store, or of its first block')
+        .default(null, 'chain of the store, or of its first block')
         .argParser(parseChain),
     )
     .addOption(
-      new Option('--buffer <folder>', 'where events from the core are kept until they are committed')
+      new Option('--buffer <folder>', 'folder that keeps received events until they are committed')
         .env('LYRA_BUFFER')
         .default('./lyra-buffer'),
     )
     .addOption(
       flagOption(
         '--keep-buffer',
-        "keep committed events, as event files in the buffer's archive",
+        "keep committed events as event files in the buffer's archive",
         'LYRA_KEEP_BUFFER',
       ),
     )
     .addOption(
-      new Option(
-        '--forward <address>',
-        'pass on what the core sends to a receiver at this address, such as a data node',
-      )
+      new Option('--forward <address>', "forward the core's events to this address, such as a data node's")
         .env('LYRA_FORWARD')
         .default(null, 'off')
         .argParser(addressLike('127.0.0.1:3015')),
     )
     .addOption(
-      new Option('--forward-mb <size>', 'disk for events that are kept for that receiver, in MiB')
+      new Option('--forward-mb <size>', 'disk for events to be forwarded, in MiB')
         .env('LYRA_FORWARD_MB')
         .default(1_024)
         .argParser(integerBetween(16, 1_048_576)),
@@ -144,7 +138,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option(
         '--max-behind <seconds>',
-        'live only: /ready fails beyond this age of the last block; 0 disables',
+        'live only: /ready fails if the last block is older than this; 0 disables',
       )
         .env('LYRA_MAX_BEHIND')
         .default(60)
@@ -153,7 +147,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--keep <age>', `delete ${PRUNED_ROWS} that are older, every hour: 90d, 36h`)
         .env('LYRA_KEEP')
-        .default(null, 'all are kept')
+        .default(null, 'keep everything')
         .argParser(parseAge),
     )
     .addOption(allowGapOption())
@@ -207,10 +201,12 @@ export async function serve(paths: string[], options: ServeOptions): Promise<Run
   if (paths.length > 0) findEventFiles(paths)
   const { forward, listen } = options
   if (forward !== null && listen === null) {
-    throw new InvalidSettingError('--forward passes on what a core sends: it needs --listen')
+    throw new InvalidSettingError("--forward forwards a core's events: it needs --listen")
   }
   if (forward !== null && forward.host === listen?.host && forward.port === listen.port) {
-    throw new InvalidSettingError('--forward and --listen name the same address; name that of the receiver')
+    throw new InvalidSettingError(
+      '--forward and --listen name the same address; give --forward the address of the receiver',
+    )
   }
   const { startService } = await import('../service/service.ts')
   return startService({ ...options, maxBehind: options.maxBehind === 0 ? null : options.maxBehind, paths })

@@ -8,20 +8,20 @@ import { EXIT } from './exit.ts'
 import { InvalidSettingError, jsonOption, storeOption } from './options.ts'
 
 const NOTES = `
-Of a store it shows its size, schema and writer; of a running service its readiness, replicas and live ingestion; of
-both what they hold and lack. It changes nothing. Of a store whose schema is older than this program's it shows no more
-than that, and exits 1: run lyra migrate.`
+For a store, shows its size, schema and writer; for a running service, its readiness, replicas and live ingestion; for
+both, stored blocks, rows and gaps. Changes nothing. For a store with an older schema, shows only the versions and exits
+with status 1: run lyra migrate.`
 
 type StatusOptions = { store: string; url: string | undefined; json: boolean }
 
 /** `lyra status`: how a store, or the service over it, stands. */
 export function statusCommand(): Command {
   return new Command('status')
-    .summary('show what a store or a running service holds, and lacks')
-    .description('Shows what a store or a running service holds and lacks, and its state.')
+    .summary('show the blocks, rows and gaps of a store or running service')
+    .description('Shows the blocks, rows, gaps and state of a store or running service.')
     .addOption(storeOption())
     .addOption(
-      new Option('--url <address>', 'ask a running service there, instead of a store')
+      new Option('--url <address>', 'query a running service instead of a store')
         .env('LYRA_URL')
         .argParser(parseUrl),
     )
@@ -45,7 +45,7 @@ export function statusCommand(): Command {
 function isOfService({ url }: StatusOptions, command: Command): boolean {
   if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
   if (command.getOptionValueSource('url') !== 'cli') return false
-  throw new InvalidSettingError('give either --store or --url, not both')
+  throw new InvalidSettingError('--store and --url cannot be combined; give one of them')
 }
 
 function parseUrl(text: string): string {

@@ -30,17 +30,17 @@ import { progressLines } from './progress.ts'
 const METHODS: readonly TwapMethod[] = ['running-sum', 'plain-formula']
 
 const NOTES = `
-From event files it reads every event in the order of the stream. From a store it reads what that keeps: points,
-auctions and the last event of each period. A store does not keep when market data were sent, on which the closing TWAP
-of a period depends that ends before its last point: that TWAP is reported as unknown if it does not match. Everything
-after a gap, or after points that were pruned, is unknown until the next whole period.
+From event files, reads every event in stream order. From a store, reads its points, auctions and the last event of each
+period. A store does not keep the times of market data, on which the closing TWAP depends if a period ends before its
+last point; such a TWAP is reported as unknown if it does not match. Everything after a gap or after pruned points is
+unknown until the next complete period.
 
-Payments and rates of funding are recomputed from what their period's last event carries, where the market's parameters
-are known: from market events, or from the flags. A flag counts in every market that is verified, in place
-of the market's own value; if any is given, a parameter that neither has does not apply. Event files hold the core's
-own estimates of running periods too (in market data), which are compared likewise.
+Funding payments and rates are recomputed from the last event of their period if the market's parameters are known: from
+market events, or from flags. A flag replaces the value of every verified market; if any flag is given, parameters from
+neither source do not apply. Event files also contain the core's estimates for current periods (in market data), which
+are compared as well.
 
-Exit status: 0 nothing differs, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
+Exit status: 0 no differences, 1 differences or a failure, 2 wrong usage, 130 interrupted.`
 
 type VerifyCommandOptions = CommonOptions & {
   market: string | null
@@ -51,12 +51,12 @@ type VerifyCommandOptions = CommonOptions & {
 
 /** Flags that give funding parameters: each names a field, and says what it is. */
 const PARAMETERS = {
-  interestRate: ['interestRate', 'interest a year, such as 0.1'],
-  clampLowerBound: ['clampLowerBound', 'least that interest adds, as a share of the external TWAP'],
-  clampUpperBound: ['clampUpperBound', 'most that interest adds, as a share of the external TWAP'],
-  scalingFactor: ['scalingFactor', 'factor of every payment'],
-  rateLowerBound: ['lowerBound', 'least funding rate'],
-  rateUpperBound: ['upperBound', 'greatest funding rate'],
+  interestRate: ['interestRate', 'interest rate per year, such as 0.1'],
+  clampLowerBound: ['clampLowerBound', 'minimum interest component, as a fraction of the external TWAP'],
+  clampUpperBound: ['clampUpperBound', 'maximum interest component, as a fraction of the external TWAP'],
+  scalingFactor: ['scalingFactor', 'factor that payments are multiplied by'],
+  rateLowerBound: ['lowerBound', 'minimum funding rate'],
+  rateUpperBound: ['upperBound', 'maximum funding rate'],
 } as const satisfies Record<string, readonly [keyof FundingParameters, string]>
 
 /** `lyra verify`: recomputes every TWAP. */
@@ -64,24 +64,24 @@ export function verifyCommand(): Command {
   const command = new Command('verify')
     .summary('recompute every TWAP and funding payment, from event files or a store')
     .description(
-      'Recomputes the TWAP of every data point and funding period, and the payments and rates of funding, from event files or a store.',
+      'Recomputes the TWAP of every data point and funding period, and all funding payments and rates, from event files or a store.',
     )
-    .argument('[path...]', 'event files, directories of them, or - for standard input; none: the store')
+    .argument('[path...]', 'event files, directories of them, or - for standard input; default: the store')
     .addOption(storeOption())
     .addOption(
-      new Option('--market <id>', 'of this market only, by its id or the beginning of it')
+      new Option('--market <id>', 'verify this market only, by id or unique prefix')
         .env('LYRA_VERIFY_MARKET')
         .default(null, 'all')
         .argParser(parseMarket),
     )
     .addOption(
-      new Option('--seq <number>', 'of this funding period only')
+      new Option('--seq <number>', 'verify this funding period only')
         .env('LYRA_VERIFY_SEQ')
         .default(null, 'all')
         .argParser(parseSeq),
     )
     .addOption(
-      new Option('--method <name>', 'how means are computed: as the core does, or anew for each')
+      new Option('--method <name>', 'how to compute averages: as the core does, or anew for each')
         .env('LYRA_VERIFY_METHOD')
         .choices(METHODS)
         .default('running-sum'),
@@ -181,5 +181,5 @@ function refuseNothing(report: VerifyReport, { market, seq }: VerifyCommandOptio
   )
   if (total > 0) return
   const of = [market === null ? null : `market ${market}`, seq === null ? null : `funding period ${seq}`]
-  throw new StoreError(`no TWAP found of ${of.filter((name) => name !== null).join(', ')}`)
+  throw new StoreError(`no TWAP found for ${of.filter((name) => name !== null).join(', ')}`)
 }

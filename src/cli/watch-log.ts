@@ -15,8 +15,8 @@ export function watchLog(store: Store, log: Logger): () => void {
     if (bytes <= warnAt) return
     warnAt = 2 * bytes
     log.warn(
-      `${store.name}: its log holds ${megabytes(bytes)} and cannot be emptied while this command reads; watch the ` +
-        'disk, or interrupt the command and run it on a copy (lyra backup) or at a time when less is written',
+      `${store.name}: its write-ahead log is ${megabytes(bytes)} and cannot be emptied while this command reads; watch the ` +
+        'disk, or interrupt the command and run it on a copy (lyra backup) or when less is written',
     )
   }
   look()

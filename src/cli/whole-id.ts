@@ -14,11 +14,11 @@ export async function wholeId(store: Store, kind: IdKind, given: string): Promis
   const [id, other] = await readStore(store, () => findIds(kind, given.toLowerCase()))
   if (id === undefined) {
     throw new StoreError(
-      `--${kind} ${given}: no ${kind} of ${store.name} begins so; lyra status lists its markets`,
+      `--${kind} ${given}: no ${kind} id of ${store.name} starts with it; lyra status lists the markets`,
     )
   }
   if (other !== undefined) {
-    throw new StoreError(`--${kind} ${given}: ${id} and ${other} begin so; give more digits`)
+    throw new StoreError(`--${kind} ${given} is ambiguous: it matches ${id} and ${other}; give more digits`)
   }
   return id
 }

@@ -81,18 +81,18 @@ const BLOCK_COLUMN = 'at_block'
 export async function compareSides(a: Side, b: Side, options: CompareOptions): Promise<Comparison> {
   if (a.held.chainId !== null && b.held.chainId !== null && a.held.chainId !== b.held.chainId) {
     throw new CompareError(
-      `${a.name} holds chain ${a.held.chainId}, and ${b.name} chain ${b.held.chainId}: there is nothing to compare`,
+      `${a.name} is of chain ${a.held.chainId}, ${b.name} of chain ${b.held.chainId}: there is nothing to compare`,
     )
   }
   if (a.isReference && b.isReference) {
     throw new CompareError(
-      'both are data nodes of the reference, which do not list their markets: one of the two must be Lyra',
+      'both are Vega data nodes, which do not list their markets: one of the two must be Lyra',
     )
   }
   const heights = merged(intersection(a.held.heights, b.held.heights))
   if (heights.length === 0) {
     throw new CompareError(
-      `${a.name} holds ${describeRanges(a.held.heights)}, and ${b.name} ${describeRanges(b.held.heights)}: no block is in both`,
+      `${a.name} contains ${describeRanges(a.held.heights)}, ${b.name} ${describeRanges(b.held.heights)}: they have no block in common`,
     )
   }
   const resources: ResourceComparison[] = []
@@ -172,7 +172,7 @@ async function atOneHeight(
     // The one that is behind must catch up.
     const canMeet = ofA === ofB || (ofA < ofB ? a : b).isLive
     if (!canMeet || tried >= TRIES) {
-      return `they are as of the last block, and ${a.name} stands at block ${ofA}, ${b.name} at block ${ofB}`
+      return `they show the state at the last block, which is ${ofA} for ${a.name} and ${ofB} for ${b.name}`
     }
     await sleep(TRY_WAIT_MS, undefined, { signal })
   }

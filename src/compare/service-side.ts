@@ -27,14 +27,15 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
   const heightOf = ({ headers }: { headers: Headers }) => {
     const height = headers.get('x-block-height') ?? ''
     if (/^\d{1,19}$/.test(height)) return BigInt(height)
-    throw new ServiceError(`${base}: an answer without X-Block-Height; is this a service of this API?`)
+    throw new ServiceError(
+      `${base}: response without X-Block-Height; this is not the address of a Lyra service or Vega data node`,
+    )
   }
   const height = async () => heightOf(await get(`${RESOURCES[0]!.path}?pagination.first=1`))
 
   const coverage = await get(COVERAGE_PATH, [200, 404, 501, 503])
   const isReference = coverage.status === 404 || coverage.status === 501
-  if (coverage.status === 503)
-    throw new CompareError(`${base}: holds no block, or cannot read its store (503)`)
+  if (coverage.status === 503) throw new CompareError(`${base}: the store is empty or cannot be read (503)`)
   const heldOfLyra = async () => {
     try {
       return heldOf({
@@ -42,12 +43,12 @@ export async function openServiceSide(address: string, signal: AbortSignal): Pro
       })
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error
-      throw new ServiceError(`${base}${COVERAGE_PATH}: not the answer of a Lyra service`, { cause: error })
+      throw new ServiceError(`${base}${COVERAGE_PATH}: not a response of a Lyra service`, { cause: error })
     }
   }
   const held = isReference ? heldOfReference(await height()) : await heldOfLyra()
   if (held.heights.length === 0)
-    throw new CompareError(`${base}: holds no block; there is nothing to compare`)
+    throw new CompareError(`${base}: the store is empty; there is nothing to compare`)
 
   return {
     name: base,

@@ -76,7 +76,7 @@ export function keyOfNode(resource: Resource, node: Readonly<Record<string, unkn
     if ((type === 'id' || type === 'text') && typeof value === 'string') return value
     if (typeof value === 'string' && /^-?\d{1,20}$/.test(value)) return BigInt(value)
     throw new CompareError(
-      `${from}: a row of ${resource.name} has ${JSON.stringify(value)?.slice(0, 80)} as ${field.name}; is this a service of this API?`,
+      `${from}: a row of ${resource.name} has ${JSON.stringify(value)?.slice(0, 80)} as ${field.name}; this is not the address of a Lyra service or Vega data node`,
     )
   })
 }

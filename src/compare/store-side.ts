@@ -64,7 +64,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
   const holdings = await reader.read((traits) => readHoldings(ALL_HOLDINGS, traits))
   if (position === null || holdings === null) {
     await close()
-    throw new CompareError(`${store.name}: holds no block; there is nothing to compare`)
+    throw new CompareError(`${store.name}: the store is empty; there is nothing to compare`)
   }
   const height = BigInt(position.height)
   const held = heldOf(coverageBody(holdings))

@@ -52,7 +52,7 @@ export type FolderReport = PartitionReport & { height: bigint }
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
   const { folder, snapshot } = options
   const coverage = await snapshot.read(readCoverage())
-  if (coverage === null) throw new ExportError('the store holds no block yet: there is nothing to export')
+  if (coverage === null) throw new ExportError('the store is empty: there is nothing to export')
   mkdirSync(folder, { recursive: true })
   const unlock = lockFolder(folder)
   try {
@@ -83,7 +83,7 @@ function claimFolder({ folder, asText }: FolderOptions, coverage: Coverage): Fol
     const [other] = readdirSync(folder).filter((name) => !name.startsWith('_lyra'))
     if (other !== undefined)
       throw new ExportError(
-        `${folder}: is not empty (${other}) and holds no export to continue; name a new directory`,
+        `${folder}: is not empty (${other}) and contains no export to continue; name a new directory`,
       )
     const manifest = { format: 2, chainId: coverage.chainId, asText, height: null } as const
     writeJson(path, manifest)
@@ -94,15 +94,13 @@ function claimFolder({ folder, asText }: FolderOptions, coverage: Coverage): Fol
     throw new ExportError(`${path}: was not written by this version; name a new directory`)
   if (found.chainId !== coverage.chainId)
     throw new ExportError(
-      `${folder}: holds an export of chain ${found.chainId}, and the store is of ${coverage.chainId}; name another directory`,
+      `${folder}: contains an export of chain ${found.chainId}, but the store is of ${coverage.chainId}; name another directory`,
     )
   if (asText && !found.asText)
-    throw new ExportError(
-      `${folder}: was begun without --text, and keeps its types; leave it out, or name another directory`,
-    )
+    throw new ExportError(`${folder}: was exported without --text; omit it, or name another directory`)
   if (found.height !== null && BigInt(found.height) > coverage.height)
     throw new ExportError(
-      `${folder}: was exported at block ${found.height}, and the store stands at block ${coverage.height}; ingest the blocks up to there, or name another directory`,
+      `${folder}: was exported at block ${found.height}, but the store is at block ${coverage.height}; ingest the missing blocks, or name another directory`,
     )
   return found
 }

@@ -21,7 +21,7 @@ export function lockFolder(folder: string): () => void {
     const holder = Number(readFileSync(path, 'utf8'))
     if (isRunning(holder))
       throw new ExportError(
-        `${folder}: process ${holder} is exporting to it; wait until it ends, or remove ${path} if no export is running`,
+        `${folder}: process ${holder} is exporting to it; wait until it ends, or delete ${path} if no export is running`,
       )
     rmSync(path, { force: true })
   }

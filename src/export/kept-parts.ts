@@ -23,11 +23,11 @@ export function refuseOtherFiles(
   const fault =
     known === null
       ? existsSync(folder) && readdirSync(folder).some((name) => /^part-\d+\.parquet$/.test(name))
-        ? `${MANIFEST}, which says what its files hold, is missing or damaged`
+        ? `${MANIFEST}, which describes the files, is missing or damaged`
         : null
       : known.columns.join() === columns.join()
         ? null
-        : 'its files have other columns, of another version'
+        : 'its files were written by another version, with other columns'
   if (fault !== null) throw new ExportError(`${folder}: ${fault}; export to a new directory`)
 }
 
@@ -57,7 +57,7 @@ export async function partsToKeep(
   // What has been pruned since stands in the files alone.
   while (first < parts.length && !(await isFirstRowHeld(options, parts[first - 1], parts[first]!))) {
     options.onNotice?.(
-      `${join(options.folder, parts[first]!.file)}: rows of it were pruned; it stays as it is, without rows of its time that have come since`,
+      `${join(options.folder, parts[first]!.file)}: part of it was pruned from the store, so it is not rewritten; late rows for this period are missing from the export`,
     )
     first++
   }

@@ -29,7 +29,8 @@ export class GenerateOptionError extends Error {
   override name = 'GenerateOptionError'
 }
 
-const DEFAULTS = {
+/** `points` is less if there are fewer markets. */
+export const DEFAULTS = {
   markets: 3,
   parties: 20,
   points: 2,

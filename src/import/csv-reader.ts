@@ -126,7 +126,7 @@ export class CsvReader {
       throw new CsvError(`invalid UTF-8 after row ${this.#rows}`)
     }
     if (text.includes('\0')) {
-      throw new CsvError(`a NUL character after row ${this.#rows}, which no database holds`)
+      throw new CsvError(`a NUL character after row ${this.#rows}, which no database can store`)
     }
     return text
   }
@@ -159,7 +159,9 @@ export class CsvReader {
       return
     }
     if (row.count !== this.header.length) {
-      throw new CsvError(`row ${this.#rows} has ${row.count} fields, and the header ${this.header.length}`)
+      throw new CsvError(
+        `row ${this.#rows} has ${row.count} fields, but the header has ${this.header.length}`,
+      )
     }
     this.#onRow(row)
   }

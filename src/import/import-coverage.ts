@@ -30,7 +30,7 @@ export class ImportCoverage {
   constructor(before: Coverage | null, chainId: string, allowGap: boolean) {
     if (before !== null && before.chainId !== chainId) {
       throw new ImportError(
-        `the source is of chain ${JSON.stringify(chainId)}, where the store holds chain ${JSON.stringify(before.chainId)}: use one store for each chain`,
+        `the source is of chain ${JSON.stringify(chainId)}, but the store is of chain ${JSON.stringify(before.chainId)}: use one store for each chain`,
       )
     }
     this.#chainId = chainId
@@ -115,7 +115,7 @@ export class ImportCoverage {
     if (!this.#allowGap) {
       throw new ImportGapError(
         `${source}: expected block ${from}, found block ${to + 1n}: ${describeHeights({ from, to })} missing. ` +
-          'Import or ingest what holds these blocks, or continue without them with --allow-gap',
+          'Import or ingest these blocks, or continue without them with --allow-gap',
       )
     }
     this.#gaps.add({ from, to, kind: 'missing' })

@@ -142,7 +142,7 @@ export async function importHistory(options: ImportOptions): Promise<ImportResul
   try {
     for (const part of source.parts) if (!signal?.aborted) await importPart(part)
     if (held.coverage === null && !signal?.aborted) {
-      throw new ImportError(`${source.name}: holds no block: there is nothing to import`)
+      throw new ImportError(`${source.name}: contains no blocks: there is nothing to import`)
     }
     if (!signal?.aborted) await importState()
   } catch (error) {

@@ -20,7 +20,7 @@ export async function openSource(
     return { source: await openSegmentSource(paths, options), foreign }
   }
   if (sources.length > 1) {
-    throw new ImportError('name one database, or segments, and import one after the other')
+    throw new ImportError('name either one database or segments; import them one after the other')
   }
   return { source: await openPostgresSource(address, options), foreign: [] }
 }

@@ -64,7 +64,7 @@ export async function openPostgresSource(
   { force = false, signal }: SourceOptions = {},
 ): Promise<ImportSource> {
   if (!URL.canParse(address)) {
-    throw new ImportError('the address of the database is malformed; it reads postgres://user@host/database')
+    throw new ImportError('the database address is malformed; use postgres://user@host/database')
   }
   const name = withoutPassword(new URL(address))
   const { Client } = await import('pg')
@@ -85,7 +85,7 @@ export async function openPostgresSource(
       const missing = lackOf(columns, query)
       if (missing === null) continue
       throw new ImportError(
-        `${name}: not a database of the reference's data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA names a schema other than public`,
+        `${name}: not the database of a Vega data node: it has no ${missing}. Name its database; ?options=-csearch_path%3DSCHEMA selects a schema other than public`,
       )
     }
     const version = await schemaVersionOf(database)
@@ -234,7 +234,7 @@ async function chainOf(database: Database): Promise<string> {
   const [row] = await database.rows('select id::text from chain limit 1')
   const id = row?.[0]
   if (id == null || !isChainId(id)) {
-    throw new ImportError(`${database.name}: its table chain names no chain: the data node has not begun yet`)
+    throw new ImportError(`${database.name}: its table chain is empty: the data node has not started yet`)
   }
   return id
 }
@@ -242,7 +242,7 @@ async function chainOf(database: Database): Promise<string> {
 function heightOf(name: string, text: string): number {
   const height = Number(text)
   if (Number.isSafeInteger(height) && height >= 0) return height
-  throw new ImportError(`${name}: its table blocks has height ${text}, which no block has`)
+  throw new ImportError(`${name}: its table blocks has the invalid height ${text}`)
 }
 
 async function* readBlocks(

@@ -9,9 +9,9 @@ export function checkSchemaVersion(source: string, version: number, force: boole
   if (force || (version >= FIRST_KNOWN && version <= LAST_KNOWN)) return
   const why =
     version < FIRST_KNOWN
-      ? 'older than v0.73 of the data node, which is the first that has all tables'
-      : 'newer than this program'
+      ? 'older than v0.73 of the data node, the first with all tables'
+      : 'newer than this program supports'
   throw new ImportError(
-    `${source}: schema version ${version} is ${why}; known are ${FIRST_KNOWN} to ${LAST_KNOWN}. --force tries: columns are read by name, and what is missing is reported`,
+    `${source}: schema version ${version} is ${why}; supported are ${FIRST_KNOWN} to ${LAST_KNOWN}. --force tries anyway: columns are read by name, and missing ones are reported`,
   )
 }

@@ -30,7 +30,7 @@ export class SegmentBlocks {
     const alike = repeated(this.#sortedTimes)
     if (alike === null) return null
     const [one, other] = [this.#byTime[alike - 1]!, this.#byTime[alike]!]
-    return `blocks ${this.heights[one]} and ${this.heights[other]} at one time`
+    return `blocks ${this.heights[one]} and ${this.heights[other]} have the same time`
   }
 
   /** The index by height of the block of a time; -1 where there is none. */

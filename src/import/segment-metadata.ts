@@ -20,7 +20,7 @@ export function refuseTar(path: string): void {
   const isGzip = start[0] === 0x1f && start[1] === 0x8b
   if (!isTar && !isGzip) return
   throw new ImportError(
-    `${path}: a ${isTar ? 'tar' : 'gzip'} archive, as v0.70 of the data node and older ones wrote: their tables have no header lines and cannot be imported. ` +
+    `${path}: a ${isTar ? 'tar' : 'gzip'} archive, as written by data nodes up to v0.70: its tables have no header lines and cannot be imported. ` +
       'Import the database of a node that has loaded them, or segments of v0.71 or later',
   )
 }
@@ -33,7 +33,7 @@ export function refuseTar(path: string): void {
 export async function readMetadata(path: string, zip: ZipDirectory): Promise<SegmentName> {
   if (!zip.names.includes(METADATA)) {
     throw new ImportError(
-      `${path}: has no ${METADATA}, and so is not a network-history segment. \`data-node network-history copy\` writes them`,
+      `${path}: has no ${METADATA}, so it is not a network-history segment. \`data-node network-history copy\` writes them`,
     )
   }
   const pieces: Buffer[] = []
@@ -49,7 +49,7 @@ export async function readMetadata(path: string, zip: ZipDirectory): Promise<Seg
   const expected = segmentName(metadata)
   if (name === null || segmentName(name) !== expected) {
     throw new ImportError(
-      `${path}: its ${METADATA} says that it is ${JSON.stringify(expected)}. Give it that name`,
+      `${path}: its ${METADATA} describes ${JSON.stringify(expected)}. Rename the file to that`,
     )
   }
   if (metadata.from > metadata.to)

@@ -35,7 +35,7 @@ export function findSegments(sources: readonly string[]): SegmentPaths {
       }
       if (found.paths.length === before) {
         throw new ImportError(
-          `${path}: holds no segment (CHAIN-VERSION-FROM-TO.zip). \`data-node network-history copy ID FILE\` writes them`,
+          `${path}: contains no segment (CHAIN-VERSION-FROM-TO.zip). \`data-node network-history copy ID FILE\` writes them`,
         )
       }
     } catch (error) {
@@ -79,7 +79,7 @@ export async function openSegmentSource(
   const other = segments.find(({ chainId }) => chainId !== last.chainId)
   if (other !== undefined) {
     throw new ImportError(
-      `${other.path} is of chain ${JSON.stringify(other.chainId)}, and ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
+      `${other.path} is of chain ${JSON.stringify(other.chainId)}, ${last.path} of chain ${JSON.stringify(last.chainId)}: import each chain into a separate store`,
     )
   }
   for (const { path, schemaVersion } of segments) checkSchemaVersion(path, schemaVersion, force)

@@ -76,7 +76,7 @@ export async function openSegment(path: string, options: SegmentOptions): Promis
   const cannotRead = lacks('history', BLOCKS)
   if (cannotRead !== null) {
     throw new ImportError(
-      `${cannotRead}: without its blocks nothing of a segment can be imported. Copy the segment again`,
+      `${cannotRead}: a segment cannot be imported without its blocks. Copy the segment again`,
     )
   }
   let blocks: SegmentBlocks | null = null
@@ -161,7 +161,7 @@ async function readBlocks(
     const [height, time] = [row.text(0), row.text(1)]
     if (count === heights.length) {
       if (count >= MAX_SEGMENT_BLOCKS) {
-        throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks, where real ones have some thousand`)
+        throw fail(`more than ${MAX_SEGMENT_BLOCKS} blocks; real segments have a few thousand`)
       }
       heights = doubled(heights)
       times = doubled(times)

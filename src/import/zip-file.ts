@@ -74,7 +74,7 @@ export async function readZipDirectory(
 function damaged(path: string, error: unknown): ImportError {
   if (error instanceof ImportError) return error
   return new ImportError(
-    `${path}: not a whole zip file: ${(error as Error).message.replace(/\.$/, '')}. Copy the segment again; its data node writes it anew`,
+    `${path}: not a complete zip file: ${(error as Error).message.replace(/\.$/, '')}. Copy the segment again; the data node rewrites it`,
     { cause: error },
   )
 }
@@ -104,7 +104,7 @@ class BoundedReader extends RandomAccessReader {
     callback: (error: Error | null, bytesRead?: number) => void,
   ): void {
     if (!(position >= 0 && length >= 0 && position + length <= this.#size)) {
-      setImmediate(() => callback(new Error('it names a place outside of the file')))
+      setImmediate(() => callback(new Error('its offset is outside the file')))
       return
     }
     this.#copy(buffer, offset, length, position).then(
@@ -133,7 +133,7 @@ async function readEntries(
   isWanted: (name: string) => boolean,
 ): Promise<Map<string, ZipEntry>> {
   if (zip.entryCount > MAX_ENTRIES) {
-    throw new Error(`it has ${zip.entryCount} entries, where at most ${MAX_ENTRIES} are allowed`)
+    throw new Error(`it has ${zip.entryCount} entries; at most ${MAX_ENTRIES} are allowed`)
   }
   const names = new Set<string>()
   const entries = new Map<string, ZipEntry>()
@@ -161,7 +161,7 @@ async function* readEntry(
     new ImportError(`${path}: its entry ${entry.name} is damaged: ${what}. Copy the segment again`)
   if (entry.isEncrypted) throw fail('it is encrypted')
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
-    throw fail(`it is compressed by method ${compressionMethod}, where segments have ${DEFLATED}`)
+    throw fail(`it is compressed by method ${compressionMethod}; segments use ${DEFLATED}`)
   }
   if (uncompressedSize > CLAIMED_BYTES && uncompressedSize / Math.max(1, compressedSize) > CLAIMED_RATIO) {
     throw fail(`${compressedSize} bytes that claim to be ${uncompressedSize}`)
@@ -190,9 +190,9 @@ async function* readEntry(
   } finally {
     await file.close()
   }
-  if (size > uncompressedSize) throw fail(`it holds more than the ${uncompressedSize} bytes of its directory`)
-  if (size < uncompressedSize)
-    throw fail(`it holds ${size} bytes, and its directory says ${uncompressedSize}`)
+  if (size > uncompressedSize)
+    throw fail(`it has more than the ${uncompressedSize} bytes that its directory gives`)
+  if (size < uncompressedSize) throw fail(`it has ${size} bytes, but its directory gives ${uncompressedSize}`)
   if (sum !== entry.crc32) throw fail('its check sum (CRC-32) differs')
 }
 

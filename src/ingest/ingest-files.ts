@@ -139,8 +139,8 @@ export function missingBelow(before: Coverage | null, after: Coverage | null): M
   const shown = missing.slice(0, 5).map(describeHeights)
   if (missing.length > shown.length) shown.push(`${missing.length - shown.length} more gaps`)
   return new MissingHistoryError(
-    `still missing below block ${after.began}, where the store began: ${shown.join(', ')}. ` +
-      'Ingest files that hold them, or leave them out with --allow-gap',
+    `still missing below block ${after.began}, the first block of the store: ${shown.join(', ')}. ` +
+      'Ingest files that contain them, or skip them with --allow-gap',
   )
 }
 
@@ -155,7 +155,7 @@ export function leftOutLogger(log: Logger): (reason: LeftOutReason, position: Re
     const count = (lines.get(reason) ?? 0) + 1
     lines.set(reason, count)
     if (count > LEFT_OUT_LINES) return
-    const more = count === LEFT_OUT_LINES ? '; further ones are counted, not logged' : ''
+    const more = count === LEFT_OUT_LINES ? '; further ones are counted but not logged' : ''
     log.warn({ reason, ...position }, `left out: ${reason}, ${describePosition(position)}${more}`)
   }
 }

@@ -23,7 +23,7 @@ export function readInstruments(path: string): InstrumentNodes {
     const { size } = statSync(path)
     if (size > MAX_FILE_BYTES) {
       throw new InstrumentFileError(
-        `--instruments ${path}: has ${size} bytes, allowed are ${MAX_FILE_BYTES}; give it in several files`,
+        `--instruments ${path}: has ${size} bytes, allowed are ${MAX_FILE_BYTES}; split it into several files`,
       )
     }
     text = readFileSync(path, 'utf8')
@@ -44,7 +44,7 @@ export async function writeInstruments(writer: Writer, { markets, assets }: Inst
   const coverage = await writer.coverage()
   if (coverage === null) {
     throw new StoreError(
-      '--instruments: the store holds no block yet, and so is of no chain; ingest event files first, or name them in the same call',
+      '--instruments: the store is empty, so its chain is unknown; ingest event files first, or name them in the same call',
     )
   }
   const batch = createBatch()

@@ -29,8 +29,8 @@ const CAUSES: Record<string, string> = {
   EACCES: 'no permission to read it',
   EPERM: 'no permission to read it',
   EISDIR: 'is a directory',
-  ELOOP: 'links that lead in a circle',
-  EIO: 'the disk gives an input/output error',
+  ELOOP: 'symbolic link loop',
+  EIO: 'input/output error of the disk',
 }
 
 /** A path error for an error of the file system; every other error as it is. */
@@ -81,7 +81,7 @@ function addDirectory(directory: string, input: EventInput): void {
   }
   if (input.files.length === before) {
     throw new EventPathError(
-      `${directory}: holds no event file (.evts, .evt, .bevt, or one of these with .gz)`,
+      `${directory}: contains no event file (.evts, .evt, .bevt, or one of these with .gz)`,
     )
   }
 }

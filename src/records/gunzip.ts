@@ -172,7 +172,7 @@ async function skipHeader(source: ByteSource): Promise<void> {
   const magic = await source.readUpTo(2)
   if (magic[0] !== MAGIC[0] || (magic.length > 1 && magic[1] !== MAGIC[1])) {
     throw new CompressionError(
-      `data that is not gzip follows the gzip stream, at byte ${start} of the compressed file`,
+      `the gzip stream is followed by other data, at byte ${start} of the compressed file`,
     )
   }
   if (magic.length < 2) throw new CutShortError()

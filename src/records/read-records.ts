@@ -63,7 +63,8 @@ export async function readRecords(options: ReadRecordsOptions): Promise<SourceEn
   const cutOff = rest === null ? null : { source: path, ...rest }
   if (cutOff !== null) log.warn(describeCutOff(cutOff))
   else if (records === 0) log.warn(`${path}: the file is empty`)
-  if (sequenceBreaks > 0) log.warn(`${path}: ${sequenceBreaks} times a sequence number does not follow on`)
+  if (sequenceBreaks > 0)
+    log.warn(`${path}: ${sequenceBreaks} breaks in the record numbering (normal for concatenated files)`)
   return { records, cutOff, sequenceBreaks }
 }
 
@@ -85,7 +86,7 @@ export function noEventsError(
   if (records > 0 || interrupted) return null
   const others = files.length === 1 ? '' : ` and ${files.length - 1} more`
   return new EventPathError(
-    `${files[0]?.path}${others}: the input holds no whole event; name event files of the core (.evts, .evt, .bevt, gzipped or not)`,
+    `${files[0]?.path}${others}: the input contains no complete event; name event files of the core (.evts, .evt, .bevt, gzipped or not)`,
   )
 }
 

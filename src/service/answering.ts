@@ -44,7 +44,7 @@ export async function startAnswering(
     const { trustProxy } = settings
     const { metrics, shared } = app
     const grpc = createGrpcServer({ reader, ingestion: state, metrics, trustProxy, ...shared })
-    log.info(`answering gRPC on ${await listen(grpc, address, '--grpc')}`)
+    log.info(`serving gRPC on ${await listen(grpc, address, '--grpc')}`)
     return grpc
   }
 
@@ -122,7 +122,7 @@ const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
 function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => string | null {
   return (fault) => {
     if (fault === null) return null
-    if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; the log says why'
+    if (!isEmbedded && fault.includes(name)) return 'the store cannot be written to; see the log'
     return fault.replaceAll(name, 'the store').replaceAll(FOLDERS, '')
   }
 }

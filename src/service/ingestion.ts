@@ -52,7 +52,7 @@ export function startIngestion(
       const { report, failure } = message
       if (failure !== null) return fail(failure)
       log.info(
-        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} held already, up to block ${report.height ?? 'none'}`,
+        `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} skipped, up to block ${report.height ?? 'none'}`,
       )
       ingested.resolve(true)
     }

@@ -50,8 +50,8 @@ export async function closeServer({ server, close }: App): Promise<void> {
 /** Why an address cannot be listened on, and what to do; other errors as they are. */
 export function explainListenError(error: unknown, host: string, port: number, flag: string): unknown {
   const causes: Record<string, string> = {
-    EADDRINUSE: `the port is in use; stop what listens there or name another one with ${flag}`,
-    EACCES: `no permission to listen there; name a port above 1023 with ${flag}`,
+    EADDRINUSE: `the port is in use; stop the other program, or choose another port with ${flag}`,
+    EACCES: `no permission to listen there; choose a port above 1023 with ${flag}`,
     EADDRNOTAVAIL: 'this machine has no such address',
     ENOTFOUND: 'there is no such host',
   }

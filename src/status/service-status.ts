@@ -100,11 +100,11 @@ export async function ask(
     if (allowed.includes(answer.status)) return answer
     if (answer.status !== 429) {
       throw new ServiceError(
-        `${base}${path}: answers ${answer.status}; is this the address of a Lyra service of this version?`,
+        `${base}${path}: responds with status ${answer.status}; check that this is a Lyra service of this version`,
       )
     }
     if (tried === TRIES) {
-      throw new ServiceError(`${base}: refuses further requests (429); raise its rate limit`)
+      throw new ServiceError(`${base}: rate limit exceeded (429); raise its rate limit`)
     }
     const seconds = Number(answer.headers.get('retry-after')) || 1
     await sleep(1_000 * Math.min(MAX_WAIT_S, Math.max(1, seconds)), undefined, { signal })
@@ -117,7 +117,7 @@ async function request(base: string, path: string): Promise<Answer> {
     return { status: response.status, headers: response.headers, text: await boundedText(response) }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error & { code?: string } }
-    throw new ServiceError(`${base}: cannot be reached (${cause?.code ?? cause?.message ?? message})`)
+    throw new ServiceError(`${base}: unreachable (${cause?.code ?? cause?.message ?? message})`)
   }
 }
 
@@ -127,7 +127,7 @@ async function boundedText(response: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('it answers with more than 64 MiB')
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the response has more than 64 MiB')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -138,7 +138,7 @@ export function json<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T
   } catch {
-    throw new ServiceError(`${base}: the answer is not JSON, so this is not a Lyra service; check --url`)
+    throw new ServiceError(`${base}: the response is not JSON, so this is not a Lyra service; check --url`)
   }
 }
 

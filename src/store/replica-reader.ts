@@ -97,7 +97,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
   }
 
   async function ask<T>(read: (reader: Reader) => Promise<T>, from = candidates()): Promise<T> {
-    let failure: unknown = new StoreUnavailableError('no server of the store can be reached')
+    let failure: unknown = new StoreUnavailableError('no database server of the store is reachable')
     for (const asked of from) {
       if (asked.reader === null) continue
       try {

@@ -65,7 +65,7 @@ export function refuseUnknownVersion(schema: Schema, version: number, name: stri
   const newest = newestVersion(schema)
   if (version > newest) {
     throw new StoreError(
-      `${name}: its schema is version ${version}, this program knows ${newest}; use a newer Lyra`,
+      `${name}: schema version ${version} is newer than this version of Lyra supports (${newest}); upgrade Lyra`,
     )
   }
 }

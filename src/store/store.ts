@@ -221,7 +221,7 @@ export class StoreRefusedError extends StoreError {
 /** A store of another chain than `--chain` names. */
 export function otherChain(name: string, chain: string, held: string): StoreRefusedError {
   return new StoreRefusedError(
-    `--chain is ${JSON.stringify(chain)}, and ${name} holds chain ${JSON.stringify(held)}: name that chain, or another --store`,
+    `--chain is ${JSON.stringify(chain)}, but ${name} is of chain ${JSON.stringify(held)}: give that chain, or another --store`,
   )
 }
 

@@ -30,14 +30,14 @@ export type MarketRunOptions = {
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
 
 const CAUSES = {
-  refused: 'the core sends no such point: it refuses one of that time here (docs/twap.md, incoming points)',
+  refused: 'the core sends no such point: it refuses one with that time here (docs/twap.md, incoming points)',
   ownPrice: "the first point of a source is sent with its own price; this one's TWAP or price was changed",
   mean: 'it does not follow from the points and auctions before it: its TWAP, or the time or price of one of them, was changed',
   carriedPast:
-    'the period ends before its last point, and the sum of the core had been carried past that point (docs/twap.md, the plain formula)',
-  closing: 'every point agrees: the TWAP was changed, or an event that bears on it is missing',
-  afterPoints: 'points of the period differ before',
-  opening: 'it is not the price of a point that was carried over: it, or that point, was changed',
+    "the period ends before its last point, and the core's sum had passed that point (docs/twap.md, the plain formula)",
+  closing: 'every point agrees: the TWAP was changed, or an event that affects it is missing',
+  afterPoints: 'earlier points of the period differ',
+  opening: 'it is not the price of the carried-over point: it, or that point, was changed',
 } as const
 
 /**

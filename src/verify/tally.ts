@@ -65,7 +65,9 @@ export type VerifyProgress = (report: VerifyReport) => void
 
 /** The error for the beginning of a market's id that is that of several. */
 export function severalMarkets(marketId: string, markets: number): StoreError {
-  return new StoreError(`--market ${marketId}: the ids of ${markets} markets begin so; give more digits`)
+  return new StoreError(
+    `--market ${marketId} is ambiguous: it matches the ids of ${markets} markets; give more digits`,
+  )
 }
 
 /** Differences that are listed one by one. */

@@ -11,9 +11,9 @@ from schemathesis.openapi.checks import RejectedPositiveData
 RULES = re.compile(
     "cannot set both an after and a before cursor"
     "|is not for an export, which holds all rows"
-    # A text of a cursor's characters that is not a cursor of ours.
-    r"|(pagination\.)?(after|before) is not a cursor"
-    "|after is not a cursor of the coverage"
+    # A text of a cursor's characters that is not a valid cursor of ours.
+    r"|(pagination\.)?(after|before) is not a valid cursor"
+    "|after is not a valid cursor of the coverage"
     "|marketId or partyId or both must be provided"
     # Exports: how CSV has times.
     "|allowed is only with format=csv"

@@ -25,7 +25,7 @@ export function watchCluster(reader: Reader, log: Logger): () => Promise<string[
       const all = describeCluster(faults, { withAddresses: true })
       say(describeCluster(faults, { withAddresses: false }), all.join('; '))
     } catch (error) {
-      say(['the machines of the cluster do not answer; the log says why'], (error as Error).message)
+      say(['the machines of the cluster do not respond; see the log'], (error as Error).message)
     }
   })
   return async () => {

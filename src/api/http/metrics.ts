@@ -71,15 +71,13 @@ export function createMetrics(
           }),
     })
   // prom-client's own figure is left out where several processes answer.
-  addGauge('lyra_start_timestamp_seconds', 'Time of the last start of a process that answers.').set(
-    Math.round(Date.now() / 1000 - process.uptime()),
-  )
-  storeMetrics(addGauge, reader, ingestion)
   addGauge(
-    'lyra_cluster_faults',
-    'Faults of the cluster that the store is spread over; 0 without one.',
-    [],
-    async (gauge) => gauge.set((await clusterFaults()).length),
+    'lyra_start_timestamp_seconds',
+    'Start time of the last started process that answers requests.',
+  ).set(Math.round(Date.now() / 1000 - process.uptime()))
+  storeMetrics(addGauge, reader, ingestion)
+  addGauge('lyra_cluster_faults', 'Faults of the database cluster; 0 without one.', [], async (gauge) =>
+    gauge.set((await clusterFaults()).length),
   )
   lastTimeMetrics(addGauge, reader)
   diskMetrics(addGauge, disks)
@@ -87,7 +85,7 @@ export function createMetrics(
   const observeRequest = observerOf(
     new Histogram({
       name: 'lyra_http_request_duration_seconds',
-      help: 'Time from a request to its answer.',
+      help: 'Time from a request to its response.',
       labelNames: ['route', 'method', 'status'],
       buckets: SECONDS,
       registers,
@@ -104,13 +102,13 @@ export function createMetrics(
   )
   const answersFromMemory = new Counter({
     name: 'lyra_pages_from_memory_total',
-    help: 'Pages answered from memory, because nothing that they show had changed.',
+    help: 'Pages answered from memory because their rows had not changed.',
     registers,
   })
   const eventsLeftOut = new Counter({
     name: 'lyra_events_left_out_total',
     aggregator: 'max',
-    help: 'Invalid events and list elements that were left out, by reason.',
+    help: 'Invalid events and list elements that were skipped, by reason.',
     labelNames: ['reason'],
     registers,
   })
@@ -130,7 +128,7 @@ export function createMetrics(
       observeCall(`${code} ${method}`, () => ({ method, code }), seconds)
     },
     eventsLeftOut,
-    standby: addGauge('lyra_standby', 'Whether ingestion waits for another writer of the store to go.'),
+    standby: addGauge('lyra_standby', 'Whether ingestion waits for another writer to release the store.'),
     pruneFailed: addGauge('lyra_prune_failed', 'Whether the last deletion of old rows (--keep) has failed.'),
     recordsIngested: new Counter({
       name: 'lyra_records_total',
@@ -151,13 +149,13 @@ function storeMetrics(addGauge: AddGauge, reader: Reader, ingestion: IngestionSt
   )
   addGauge(
     'lyra_block_timestamp_seconds',
-    'Time of the last block committed; 0 in an empty store.',
+    'Time of the last block committed; 0 if the store is empty.',
     [],
     async (gauge) => gauge.set(Number((await position())?.timestamp ?? 0) / 1e9),
   )
   addGauge(
     'lyra_unready',
-    'Reasons why the service is not ready, by kind; 0 of each while it is ready.',
+    'Whether the service is not ready for this reason; all 0 while it is ready.',
     ['reason'],
     async (gauge) => {
       const { reasons, gaps } = await unreadiness(reader, ingestion)
@@ -169,7 +167,7 @@ function storeMetrics(addGauge: AddGauge, reader: Reader, ingestion: IngestionSt
   )
   const { log } = reader
   if (log !== undefined) {
-    addGauge('lyra_store_log_bytes', "Size of the log beside the store's file.", [], (gauge) =>
+    addGauge('lyra_store_log_bytes', 'Size of the write-ahead log of the SQLite file.', [], (gauge) =>
       gauge.set(log.bytes()),
     )
   }
@@ -195,7 +193,7 @@ function lastTimeMetrics(addGauge: AddGauge, reader: Reader): void {
   const times = sharedRuns(() => reader.read(() => readLastTimes(MOST_MARKETS)).catch(() => null))
   addGauge(
     'lyra_market_point_timestamp_seconds',
-    'Time of the last data point of a market that has not ended, by market and source.',
+    'Time of the last data point of a market that is not closed, by market and source.',
     ['market', 'source'],
     async (gauge) => {
       const points = (await times.current())?.points ?? []
@@ -207,7 +205,7 @@ function lastTimeMetrics(addGauge: AddGauge, reader: Reader): void {
   )
   addGauge(
     'lyra_checkpoint_timestamp_seconds',
-    'Time of the block of the last checkpoint; 0 where there is none.',
+    'Time of the block of the last checkpoint; 0 if there is none.',
     [],
     async (gauge) => gauge.set(Number((await times.current())?.checkpoint ?? 0) / 1e9),
   )
@@ -215,8 +213,8 @@ function lastTimeMetrics(addGauge: AddGauge, reader: Reader): void {
 
 function diskMetrics(addGauge: AddGauge, disks: WatchedDisks): void {
   const figures = [
-    ['lyra_disk_size_bytes', 'Size of the disk that something lies on.', 'blocks'],
-    ['lyra_disk_free_bytes', 'Bytes of that disk that the service may still write.', 'bavail'],
+    ['lyra_disk_size_bytes', 'Size of the disk of a file or folder.', 'blocks'],
+    ['lyra_disk_free_bytes', 'Bytes of that disk available to the service.', 'bavail'],
   ] as const
   for (const [name, help, count] of figures) {
     addGauge(name, help, ['of'], async (gauge) => {
@@ -231,7 +229,7 @@ function diskMetrics(addGauge: AddGauge, disks: WatchedDisks): void {
 function replicaMetrics(addGauge: AddGauge, replicas: () => ReplicaState[]): void {
   addGauge(
     'lyra_replica_block_height',
-    'Height of the last block that a replica has reported; 0 before the first.',
+    'Height of the last block reported by a replica; 0 before the first.',
     ['replica'],
     (gauge) => {
       for (const { name, height } of replicas()) gauge.set({ replica: name }, Number(height ?? 0))
@@ -246,17 +244,13 @@ function replicaMetrics(addGauge: AddGauge, replicas: () => ReplicaState[]): voi
 type Figure<State> = [name: string, help: string, measure: (state: State) => number]
 
 const LIVE_FIGURES: readonly Figure<LiveState>[] = [
-  ['live_enabled', 'Whether the service waits for a core that dials in.', () => 1],
+  ['live_enabled', 'Whether the service waits for a core to connect.', () => 1],
   ['live_core_connected', 'Whether a core is connected.', ({ peer }) => Number(peer !== null)],
   ['live_events_received', 'Events received from the core since the start.', ({ received }) => received],
-  [
-    'live_buffer_bytes',
-    'Bytes of events in the buffer that are not committed.',
-    ({ bufferedBytes }) => bufferedBytes,
-  ],
+  ['live_buffer_bytes', 'Bytes of buffered events not yet committed.', ({ bufferedBytes }) => bufferedBytes],
   [
     'live_stopped',
-    'Whether a fault keeps live ingestion from committing.',
+    'Whether a fault prevents live ingestion from committing.',
     ({ failure }) => Number(failure !== null),
   ],
 ]
@@ -268,32 +262,28 @@ const FORWARD_FIGURES: readonly Figure<ForwardState>[] = [
     'Whether the receiver of forwarded events is connected.',
     ({ connected }) => Number(connected),
   ],
-  [
-    'forward_stopped',
-    'Whether a fault keeps events from being forwarded.',
-    ({ failure }) => Number(failure !== null),
-  ],
-  ['forward_messages', 'Messages passed on since the start.', ({ messages }) => messages],
+  ['forward_stopped', 'Whether a fault prevents forwarding.', ({ failure }) => Number(failure !== null)],
+  ['forward_messages', 'Messages forwarded since the start.', ({ messages }) => messages],
   [
     'forward_block_height',
-    'Height of the last block passed on; 0 before the first.',
+    'Height of the last block forwarded; 0 before the first.',
     ({ height }) => Number(height ?? 0),
   ],
-  ['forward_lag_bytes', 'Bytes of events that are still to be passed on.', ({ lagBytes }) => lagBytes],
-  ['forward_lag_blocks', 'Blocks that are still to be passed on.', ({ lagBlocks }) => lagBlocks],
+  ['forward_lag_bytes', 'Bytes of events not yet forwarded.', ({ lagBytes }) => lagBytes],
+  ['forward_lag_blocks', 'Blocks not yet forwarded.', ({ lagBlocks }) => lagBlocks],
   [
     'forward_lag_seconds',
-    "Seconds of the chain's time between the last block passed on and the newest one.",
+    'Seconds of block time between the last block forwarded and the newest one.',
     ({ lagSeconds }) => lagSeconds,
   ],
   [
     'forward_dropped_bytes',
-    'Bytes of events that were deleted before they could be passed on, since the start.',
+    'Bytes of events deleted before they could be forwarded, since the start.',
     ({ droppedBytes }) => droppedBytes,
   ],
   [
     'forward_missing_blocks',
-    'Blocks that the receiver of forwarded events needs from elsewhere.',
+    'Blocks that the receiver of forwarded events must get from another source.',
     ({ missingBlocks: missing }) =>
       missing === null ? 0 : Number(BigInt(missing.to) - BigInt(missing.from)) + 1,
   ],

@@ -52,7 +52,7 @@ export function hasName(query: string, wanted: string): boolean {
 export function checkTarget(target: string): void {
   if (!/[%#]/.test(target)) return
   if (target.includes('#')) {
-    throw malformedRequest('the request target holds a fragment, which is not to be sent; write # as %23')
+    throw malformedRequest('the request target contains a fragment, which must not be sent; write # as %23')
   }
   decode(pathOf(target), 'path')
   parseQuery(queryOf(target))
@@ -68,7 +68,7 @@ function decode(text: string, where: string): string {
     return decodeURIComponent(text)
   } catch {
     throw malformedRequest(
-      `the ${where} of the request holds invalid percent-encoding, or invalid UTF-8; write % as %25`,
+      `the ${where} of the request contains invalid percent-encoding or invalid UTF-8; write % as %25`,
     )
   }
 }

@@ -51,7 +51,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   try {
     gaps = await reader.read(() => readGaps(MAX_GAPS_NAMED))
   } catch (error) {
-    reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; the log says why' })
+    reasons.push({ reason: 'store unreachable', message: 'the store cannot be read; see the log' })
     return { reasons, gaps: 0, storeFault: (error as Error).message }
   }
   if (gaps === null) {

@@ -28,7 +28,7 @@ const PAGE_HEADERS = {
 const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 const NOT_BUILT =
-  'The explorer and the API reference are not built in this checkout: run "npm run build:web", and start again.\n'
+  'The explorer and the API reference have not been built in this checkout: run "npm run build:web" and restart.\n'
 
 /** The routes of the pages: explorer and API reference, and what they load. If they are not built, each says so. */
 export function staticRoutes(): Route[] {

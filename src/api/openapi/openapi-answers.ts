@@ -28,9 +28,9 @@ export const ERROR_SCHEMA = closedObject({
     maxItems: 1,
     items: closedObject({
       '@type': { type: 'string', const: 'type.googleapis.com/vega.ErrorDetail' },
-      code: { type: 'integer', description: "The network's own error code." },
+      code: { type: 'integer', description: 'Vega error code.' },
       message: { type: 'string' },
-      inner: { type: 'string', description: 'What was wrong, and what is allowed.' },
+      inner: { type: 'string', description: 'Cause of the error, and the allowed values.' },
     }),
   },
 })
@@ -41,30 +41,33 @@ const COUNT = { type: 'integer', minimum: 0 }
 /** The headers of answers, by name. */
 export const HEADERS = {
   'X-Block-Height': header(
-    'Height of the last block of the snapshot that the answer is made from. Absent while the store holds no block, or is unavailable.',
+    'Height of the last block of the snapshot that was read. Absent if the store is empty or unavailable.',
     { type: 'string', pattern: '^[0-9]+$' },
   ),
-  'X-Block-Timestamp': header('Time of that block, Unix nanoseconds.', {
+  'X-Block-Timestamp': header('Time of that block in Unix nanoseconds.', {
     type: 'string',
     pattern: '^-?[0-9]+$',
   }),
   'X-Request-Id': header(
-    "The request's own id if it sends one of 1 to 64 printable characters; else a new one.",
+    'The id from the request if it has 1 to 64 printable characters; otherwise a generated one.',
   ),
-  'X-Content-Type-Options': header('Forbids browsers to guess the type of the body.', {
+  'X-Content-Type-Options': header('Tells browsers not to guess the content type.', {
     type: 'string',
     const: 'nosniff',
   }),
-  ETag: header('Tag of this body; If-None-Match with it gets 304 for as long as nothing changes.'),
-  'Cache-Control': header('`no-cache`: to be kept only with its tag, and asked for again.'),
-  'RateLimit-Limit': header('Requests a second, where a rate limit is set.', COUNT),
-  'RateLimit-Remaining': header('Requests that may follow at once, where a rate limit is set.', COUNT),
-  'RateLimit-Reset': header(
-    'Seconds until a whole burst may follow at once, where a rate limit is set.',
+  ETag: header('Tag of this body. Send it in If-None-Match to get 304 if nothing has changed.'),
+  'Cache-Control': header('`no-cache`: a cached copy must be revalidated with its ETag.'),
+  'RateLimit-Limit': header('Allowed requests per second. Only sent if a rate limit is set.', COUNT),
+  'RateLimit-Remaining': header(
+    'Requests that can be sent immediately. Only sent if a rate limit is set.',
     COUNT,
   ),
-  'Retry-After': header('Seconds after which to try again.', COUNT),
-  Allow: header('The methods that are answered.'),
+  'RateLimit-Reset': header(
+    'Seconds until a full burst is allowed again. Only sent if a rate limit is set.',
+    COUNT,
+  ),
+  'Retry-After': header('Seconds to wait before retrying.', COUNT),
+  Allow: header('The allowed methods.'),
 }
 
 type HeaderName = keyof typeof HEADERS
@@ -99,7 +102,7 @@ export function refusedAnswer(description: string): object {
 /** What is wrong with a request for a page of any resource. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest(
-    'the query of the request holds invalid percent-encoding, or invalid UTF-8; write % as %25',
+    'the query string contains invalid percent-encoding or invalid UTF-8; write % as %25',
   ),
   parameter: malformedRequest(
     `parsing field "first": pagination.first is "ten", allowed is an integer from 1 to ${MAX_PAGE_SIZE}`,
@@ -123,25 +126,21 @@ function faultsOf(resource: Resource): Record<string, ApiError> {
 export function errorAnswers(resource: Resource): object {
   const answers: [description: string, headers: HeaderName[], examples: Record<string, ApiError>][] = [
     [
-      'A malformed request; a parameter that does not parse, comes twice, is missing, malformed or out of range.',
+      'Invalid request: malformed, or a parameter is missing, repeated, unparsable or out of range.',
       [],
       { ...FAULTS_OF_PAGES, ...faultsOf(resource) },
     ],
-    ['An unknown path.', [], { unknown: notFound() }],
-    ['Another method than GET, HEAD or OPTIONS.', ['Allow'], { method: methodNotAllowed() }],
+    ['Unknown path.', [], { unknown: notFound() }],
+    ['Method not allowed: only GET, HEAD and OPTIONS are.', ['Allow'], { method: methodNotAllowed() }],
+    ['Rate limit exceeded. Only if a rate limit is set.', ['Retry-After'], { rate: tooManyRequests({}) }],
+    ['Request line and headers exceed 16 KiB.', [], { size: headersTooLarge() }],
     [
-      'Too many requests from one address, where a rate limit is set.',
-      ['Retry-After'],
-      { rate: tooManyRequests({}) },
-    ],
-    ['The request line and headers are over 16 KiB.', [], { size: headersTooLarge() }],
-    [
-      'A fault of the service; the detail is the id of the request.',
+      'Internal error. The detail is the request id.',
       [],
       { fault: internalError('5c7e2c5a-9d0f-4a6e-8f5e-0a3b1c2d3e4f') },
     ],
     [
-      'The store is temporarily unavailable, the service is overloaded, or the store holds no block yet.',
+      'The store is empty or temporarily unavailable, or the service is overloaded.',
       ['Retry-After'],
       { store: emptyStore() },
     ],

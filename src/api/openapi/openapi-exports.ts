@@ -24,8 +24,8 @@ function operation(resource: Resource): object {
   const byMarket = scope !== null || filters.includes('marketId')
   return {
     operationId: `export${name[0]!.toUpperCase()}${name.slice(1)}`,
-    summary: `All ${wordsOf(resource)}${byMarket ? ' of all markets' : ''}, a row a line`,
-    description: `All rows of one moment, ${byMarket ? 'by market id, then ' : ''}by key. Each line holds its cursor, which resumes after that row.`,
+    summary: `Export all ${wordsOf(resource)}${byMarket ? ' of all markets' : ''}, one row per line`,
+    description: `Exports all rows of one snapshot, sorted ${byMarket ? 'by market id, then ' : ''}by key. Each line contains its cursor; to resume after a row, send its cursor.`,
     tags: ['exports'],
     parameters: [
       ...queryParameters(fullExportParametersOf(resource).filter((parameter) => !isOfPagesAlone(parameter))),

@@ -5,20 +5,20 @@ export const PARAMETERS = {
   Pretty: {
     name: 'pretty',
     in: 'query',
-    description: 'Indents a body of JSON, whatever its value.',
+    description: 'Indents JSON bodies. Any value, or none, turns it on.',
     allowEmptyValue: true,
     schema: { type: 'string' },
   },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'An id for this request, of 1 to 64 printable ASCII characters; another one is passed over.',
+    description: 'An id for this request: 1 to 64 printable ASCII characters. Any other value is ignored.',
     schema: { type: 'string' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Tags of bodies that the client holds: 304 if it holds the one that would be sent.',
+    description: 'ETags of bodies that the client has cached. Returns 304 if one of them is current.',
     schema: { type: 'string' },
   },
 }

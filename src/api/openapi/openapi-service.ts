@@ -6,11 +6,11 @@ import { COMMON_PARAMETERS } from './openapi-parameters.ts'
 
 /** Why the service is not ready, by what the answer calls it. */
 const REASONS: Record<UnreadyReason['reason'], string> = {
-  'empty store': 'the store holds no block yet',
+  'empty store': 'the store is empty',
   gap: 'blocks are missing',
-  'intake stopped': 'something stopped the ingestion',
+  'intake stopped': 'ingestion stopped because of an error',
   'store unreachable': 'the store cannot be read',
-  behind: 'the last block is old, with live ingestion',
+  behind: 'the last block is too old (live ingestion only)',
 }
 
 const CACHE_HEADERS = headersOf(['X-Request-Id', ...LIMIT_HEADERS, 'ETag', 'Cache-Control'])
@@ -20,28 +20,28 @@ const STATUS = (status: string) => ({ type: 'string', const: status })
 const FORWARD = {
   type: 'object',
   description:
-    'How the events of the core are passed on to another receiver; only where the service does that. It does not make the service unready.',
+    "State of forwarding the core's events to another receiver. Only present if forwarding is on. Does not affect readiness.",
   properties: {
     connected: { type: 'boolean', description: 'whether the receiver is connected' },
-    height: { type: ['string', 'null'], description: 'the last block passed on' },
-    lagBytes: { type: 'integer', description: 'bytes of events that are still to be passed on' },
-    lagBlocks: { type: 'integer', description: 'blocks between the last one passed on and the newest one' },
-    lagSeconds: { type: 'number', description: "the same in seconds of the chain's time" },
-    droppedBytes: { type: 'integer', description: 'bytes of events deleted before they were passed on' },
+    height: { type: ['string', 'null'], description: 'height of the last block forwarded' },
+    lagBytes: { type: 'integer', description: 'bytes of events not yet forwarded' },
+    lagBlocks: { type: 'integer', description: 'blocks between the last one forwarded and the newest one' },
+    lagSeconds: { type: 'number', description: 'the same lag in seconds of block time' },
+    droppedBytes: { type: 'integer', description: 'bytes of events deleted before they were forwarded' },
     droppedBlocks: {
       type: ['object', 'null'],
-      description: 'between which heights these lay',
+      description: 'range of blocks deleted before they were forwarded',
       properties: { from: { type: 'string' }, to: { type: 'string' } },
       required: ['from', 'to'],
     },
     missingBlocks: {
       type: ['object', 'null'],
       description:
-        'blocks that the receiver needs from elsewhere, or from a core that is restarted from a snapshot before the first of them; what is passed on begins after the last',
+        'blocks that the receiver must get from another source, or from a core restarted from an earlier snapshot; forwarding continues after the last of them',
       properties: { from: { type: 'string' }, to: { type: 'string' } },
       required: ['from', 'to'],
     },
-    failure: { type: ['string', 'null'], description: 'why nothing is passed on; null while all is well' },
+    failure: { type: ['string', 'null'], description: 'why forwarding has stopped; null if it has not' },
   },
   required: [
     'connected',
@@ -58,8 +58,7 @@ const FORWARD = {
 
 const CLUSTER = {
   type: 'array',
-  description:
-    'what is wrong with the cluster that the store is spread over, only where something is; it does not make the service unready',
+  description: 'problems of the database cluster; only present if there are any; does not affect readiness',
   items: { type: 'string' },
 }
 
@@ -94,7 +93,7 @@ const NOT_READY = {
     store: {
       type: 'string',
       description:
-        'the name of a store that holds no block yet: of a SQLite file without its folder, of a PostgreSQL address only database and schema',
+        'name of the empty store: the SQLite file name without its folder, or the PostgreSQL database and schema',
     },
     cluster: CLUSTER,
     forward: FORWARD,
@@ -110,19 +109,23 @@ const DOCUMENT = {
 
 /** The paths that report on the service and describe its API. */
 export const SERVICE_OPERATIONS = {
-  '/health': operation('getHealth', 'Whether the process runs', {
-    200: answer('It does.', { type: 'object', properties: { status: STATUS('ok') }, required: ['status'] }),
+  '/health': operation('getHealth', 'Check whether the process is running', {
+    200: answer('The process is running.', {
+      type: 'object',
+      properties: { status: STATUS('ok') },
+      required: ['status'],
+    }),
   }),
-  '/ready': operation('getReady', 'Whether the service serves current data', {
-    200: answer('It does.', READY),
-    503: answer('It does not, for these reasons.', NOT_READY),
+  '/ready': operation('getReady', 'Check whether the service serves current data', {
+    200: answer('Ready.', READY),
+    503: answer('Not ready, for the reasons given.', NOT_READY),
   }),
-  '/metrics': operation('getMetrics', "Figures of the service, in Prometheus' text format", {
-    200: answer('The figures.', { type: 'string' }, 'text/plain'),
+  '/metrics': operation('getMetrics', 'Get the metrics of the service in Prometheus text format', {
+    200: answer('The metrics.', { type: 'string' }, 'text/plain'),
   }),
-  [DOCUMENT_PATH]: operation('getOpenApi', 'This document', {
+  [DOCUMENT_PATH]: operation('getOpenApi', 'Get this document', {
     200: { ...answer('The document.', DOCUMENT), headers: CACHE_HEADERS },
-    304: { description: 'The client holds the body already.', headers: CACHE_HEADERS },
+    304: { description: 'Not modified.', headers: CACHE_HEADERS },
   }),
 }
 
@@ -135,7 +138,7 @@ function operation(operationId: string, summary: string, responses: object): obj
       parameters: COMMON_PARAMETERS,
       responses: {
         ...responses,
-        '4XX': refusedAnswer('A malformed request, another method, or too many requests.'),
+        '4XX': refusedAnswer('Invalid request, method not allowed, or rate limit exceeded.'),
       },
     },
   }

@@ -6,14 +6,14 @@ import { streamParametersOf } from '../streams/stream-route-request.ts'
 import { COMMON_HEADERS, errorAnswers, headersOf } from './openapi-answers.ts'
 import { COMMON_PARAMETERS, describedParameter } from './openapi-parameters.ts'
 
-const DESCRIPTION = `A stream of server-sent events without end. Each row is an event: its name is the resource, its data the row's node as pages give it, its id the place to resume after. \`Last-Event-ID\`, or \`after\`, with the last id received resumes after it: nothing is lost, and nothing comes twice. Without a start only rows that come from now on are sent.
+const DESCRIPTION = `An endless stream of server-sent events, one event per row. The event's name is the resource; its data is the same node as in pages; its id is the position to resume after. To resume without losing or repeating rows, send the last id received in \`Last-Event-ID\` or \`after\`. Without a start, the stream begins with the next new row.
 
-An event \`dropped\`, with the body of an error as its data, reports to a client that it reads too slowly; the stream ends with it. Comments come while nothing else does.`
+A client that reads too slowly gets a \`dropped\` event, with an error body as its data, and the stream ends. Comments are sent while there are no rows.`
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'The last id that the client has had; browsers send it by themselves.',
+  description: 'The last id received. Browsers send it automatically.',
   schema: { type: 'string' },
 }
 
@@ -26,7 +26,7 @@ function operation(resource: Resource): object {
   const { name, scope } = resource
   return {
     operationId: `stream${name[0]!.toUpperCase()}${name.slice(1)}`,
-    summary: `Follow ${wordsOf(resource)} as they come`,
+    summary: `Stream new ${wordsOf(resource)}`,
     description: DESCRIPTION,
     tags: ['live updates'],
     parameters: [

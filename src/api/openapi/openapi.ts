@@ -11,7 +11,7 @@ import { questionOperation } from './question-operation.ts'
 
 const DESCRIPTION = `Market data of a Vega network: ${RESOURCES.map(wordsOf).join(', ')}.
 
-Names of parameters may be in camel case or snake case (\`pagination.newest_first\`); unknown ones are ignored; a known one may stand once. 64-bit integers are strings. HEAD answers as GET does, without the body; OPTIONS names the methods.`
+Parameter names may be in camel case or snake case (\`pagination.newest_first\`). Unknown parameters are ignored; a known one may be given only once. 64-bit integers are strings. HEAD returns the headers of GET without the body; OPTIONS lists the methods.`
 
 /** The OpenAPI 3.1 document of the service, made from what requests are checked with. */
 export function openApiDocument(version: string): object {
@@ -27,10 +27,10 @@ export function openApiDocument(version: string): object {
     // Everyone who reaches the service may read all of it.
     security: [],
     tags: [
-      { name: 'market data', description: 'Lists in pages, and what is said of a market or of all.' },
-      { name: 'live updates', description: 'Streams of rows as they come.' },
-      { name: 'exports', description: 'All rows of all markets at once.' },
-      { name: 'service', description: 'How the service stands, and this document.' },
+      { name: 'market data', description: 'Paged lists, and reports about one market or all markets.' },
+      { name: 'live updates', description: 'Streams of new rows.' },
+      { name: 'exports', description: 'All rows of all markets.' },
+      { name: 'service', description: 'Health and metrics of the service, and this document.' },
     ],
     paths: {
       ...Object.fromEntries(

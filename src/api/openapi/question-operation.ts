@@ -29,7 +29,7 @@ export function questionOperation({ path, parameters, description }: Question): 
         headers,
         content: { [JSON_TYPE]: { schema }, ...(isExported ? EXPORT_CONTENT : {}) },
       },
-      304: { description: 'The client holds the body already.', headers },
+      304: { description: 'Not modified.', headers },
       ...refusals,
     },
   }
@@ -41,7 +41,7 @@ function pageOf(list: Resource) {
     isExported,
     operationId: `list${list.name[0]!.toUpperCase()}${list.name.slice(1)}`,
     summary: list.summary,
-    answer: isExported ? 'A page; with a `format` all rows.' : 'A page.',
+    answer: isExported ? 'A page, or all rows if `format` is given.' : 'A page.',
     schema: pageSchema(list),
     refusals: errorAnswers(list),
   }
@@ -52,10 +52,8 @@ function reportOf({ operationId, summary, body }: Report) {
 }
 
 const REFUSALS = {
-  '4XX': refusedAnswer('A malformed request or parameter, another method, or too many requests.'),
-  '5XX': refusedAnswer(
-    'The store is temporarily unavailable, or holds no block yet; a fault of the service.',
-  ),
+  '4XX': refusedAnswer('Invalid request or parameter, method not allowed, or rate limit exceeded.'),
+  '5XX': refusedAnswer('The store is empty or temporarily unavailable, or an internal error.'),
 }
 
 function pageSchema({ name, nodeName }: Resource): JsonSchema {
@@ -65,7 +63,10 @@ function pageSchema({ name, nodeName }: Resource): JsonSchema {
         type: 'array',
         items: closedObject({
           node: { $ref: `#/components/schemas/${nodeName}` },
-          cursor: { type: 'string', description: 'Opaque; for pagination.after and pagination.before.' },
+          cursor: {
+            type: 'string',
+            description: 'Opaque. Pass it as pagination.after or pagination.before.',
+          },
         }),
       },
       pageInfo: { $ref: '#/components/schemas/PageInfo' },

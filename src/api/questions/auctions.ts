@@ -9,17 +9,17 @@ const BODY = closedObject({
     marketId: valueSchema('marketId'),
     completeFrom: valueSchema(
       'time',
-      'Auctions that ended before this time may be missing, Unix nanoseconds: 0 unless the market has had a great many.',
+      'Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has had more auctions than the store keeps.',
     ),
     intervals: {
       type: 'array',
-      description: 'The auctions that overlap the range, oldest first; none touches the next.',
+      description: 'Auctions that overlap the range, oldest first. Adjoining auctions are merged.',
       items: closedObject(
         {
-          start: valueSchema('time', 'When the market entered the auction, Unix nanoseconds.'),
+          start: valueSchema('time', 'Start of the auction, Unix nanoseconds.'),
           end: valueSchema(
             'time',
-            'When it left it, Unix nanoseconds; left out while the auction is in progress.',
+            'End of the auction, Unix nanoseconds. Absent while the auction is in progress.',
           ),
         },
         ['end'],
@@ -32,7 +32,7 @@ const BODY = closedObject({
 export const auctionsQuestion: Question<AuctionsQuery> = {
   path: '/api/v2/auctions/:marketId',
   parameters: dateRangeParameters(
-    'Auctions in progress at this time or after it, Unix nanoseconds.',
+    'Auctions that end after this time or are in progress at it, Unix nanoseconds.',
     'Auctions that began before this time, Unix nanoseconds.',
   ),
   check: (values, pathId) => ({ marketId: marketIdOfPath(pathId), ...dateRangeOf(values) }),
@@ -52,5 +52,5 @@ export const auctionsQuestion: Question<AuctionsQuery> = {
   lane: () => 'report',
   keptUntil: () => null,
   marketOf: ({ marketId }) => marketId,
-  description: { operationId: 'getAuctions', summary: 'When a market was in auction', body: BODY },
+  description: { operationId: 'getAuctions', summary: 'List the auctions of a market', body: BODY },
 }

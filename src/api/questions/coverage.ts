@@ -18,9 +18,9 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: 'after',
     type: PARAMETER_TYPES.cursor,
-    description: 'The rest of an answer: its `next`.',
+    description: '`next` of an earlier response, to get the rest.',
   },
-  { ...PATH_MARKET_ID, description: 'Rows of this market alone: 64 hex digits, in any case.' },
+  { ...PATH_MARKET_ID, description: 'Only rows of this market: 64 hex digits, in either case.' },
 ]
 
 const COUNT = valueSchema('integer')
@@ -36,7 +36,7 @@ const HELD: Record<CoverageForm, JsonSchema> = {
   count: closedObject({ count: COUNT }),
   'count and block times': {
     ...closedObject({ count: COUNT, firstTimestamp: orNull(TIME), lastTimestamp: orNull(TIME) }),
-    description: 'Times are those of the blocks that they came in.',
+    description: 'Times are those of the blocks that contained the rows.',
   },
   'times by market': listOf(
     closedObject({ marketId: MARKET_ID, count: COUNT, firstTimestamp: TIME, lastTimestamp: TIME }),
@@ -44,7 +44,7 @@ const HELD: Record<CoverageForm, JsonSchema> = {
   ),
   'blocks by market': listOf(
     closedObject({ marketId: MARKET_ID, count: COUNT, atBlock: HEIGHT }),
-    'By market; `atBlock` is the block of its latest list.',
+    'By market. `atBlock` is the block of its latest list.',
   ),
 }
 
@@ -53,7 +53,7 @@ export const COVERAGE_SCHEMA = closedObject({
   coverage: closedObject({
     chainId: { type: 'string' },
     blocks: closedObject({
-      ranges: listOf(BLOCK_RANGE, 'Heights of blocks all of whose events are held, both ends included.'),
+      ranges: listOf(BLOCK_RANGE, 'Heights of completely stored blocks, both ends included.'),
       gaps: listOf(
         closedObject({
           from: HEIGHT,
@@ -61,25 +61,27 @@ export const COVERAGE_SCHEMA = closedObject({
           kind: {
             type: 'string',
             enum: ['missing', 'incomplete'],
-            description: 'Whether the blocks are not there at all, or lack some of their events.',
+            description:
+              '`missing`: the blocks are not stored. `incomplete`: some of their events are missing.',
           },
         }),
-        'Heights between the first block and the last that are not held whole.',
+        'Heights between the first and the last block that are not completely stored.',
       ),
       imported: listOf(
         BLOCK_RANGE,
-        'Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known.',
+        "Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown.",
       ),
       lastTimestamp: TIME,
     }),
     ...Object.fromEntries(RESOURCES.map(({ name, coverage }) => [name, HELD[coverage]])),
     next: {
       ...orNull({ type: 'string' }),
-      description: `Null where this is all. Above ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the answer holds the first of them, and \`after\` with this gives the next ones; lists that have ended are empty then.`,
+      description: `Null if nothing is left. If there are more than ${MAX_COVERAGE_ROWS} gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as \`after\` to get the next ones. Lists without further entries are then empty.`,
     },
     prunedBefore: {
       ...orNull(closedObject({ timestamp: orNull(TIME), height: orNull(HEIGHT) })),
-      description: 'How far old rows have been pruned: by time, by height or by both; null if none have.',
+      description:
+        'Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned.',
     },
   }),
 })
@@ -94,9 +96,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
     const after = values.get('after') as string | undefined
     const rest = after === undefined ? { fromHeight: 0n, afterMarket: '' } : decodeCoverageCursor(after)
     if (rest === null) {
-      throw invalidPagination(
-        'after is not a cursor of the coverage; allowed is the next of an earlier answer',
-      )
+      throw invalidPagination('after is not a valid coverage cursor; use next from an earlier response')
     }
     return { marketId, ...rest, limit: MAX_COVERAGE_ROWS }
   },
@@ -111,7 +111,7 @@ export const coverageQuestion: Question<HoldingsQuery> = {
   keptUntil: () => null,
   description: {
     operationId: 'getCoverage',
-    summary: 'What the service holds, and what it lacks',
+    summary: 'List stored blocks, gaps and row counts',
     body: COVERAGE_SCHEMA,
   },
 }

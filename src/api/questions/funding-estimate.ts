@@ -26,7 +26,7 @@ export const fundingEstimateQuestion: Question<string> = {
   marketOf: (marketId) => marketId,
   description: {
     operationId: 'getFundingEstimate',
-    summary: 'Get what the running funding period of a market would pay if it ended now',
+    summary: "Get the estimated payment of a market's current funding period",
     body: BODY,
   },
 }

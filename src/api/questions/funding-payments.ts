@@ -13,40 +13,37 @@ const seq = valueSchema('integer', 'Number of the period within its market.')
 const BODY = closedObject({
   fundingPayments: closedObject({
     marketId: valueSchema('marketId'),
-    units: decimal('The size of the position as it was asked for.'),
-    count: { type: 'integer', description: 'Paid periods that ended within the range.' },
-    total: decimal('Sum of the amounts of the whole range.'),
-    sumOfRates: decimal('Sum of the funding rates of the whole range.'),
+    units: decimal('The requested position size.'),
+    count: { type: 'integer', description: 'Paid periods that ended in the range.' },
+    total: decimal('Sum of the amounts over the whole range.'),
+    sumOfRates: decimal('Sum of the funding rates over the whole range.'),
     averageRate: orNull(
-      decimal('Sum of the rates divided by the count, to 16 places; null if none was paid.'),
+      decimal('Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid.'),
     ),
-    firstEnd: orNull(valueSchema('time', 'End of the earliest paid period of the range, Unix nanoseconds.')),
-    lastEnd: orNull(valueSchema('time', 'End of the latest paid period of the range, Unix nanoseconds.')),
+    firstEnd: orNull(valueSchema('time', 'End of the earliest paid period in the range, Unix nanoseconds.')),
+    lastEnd: orNull(valueSchema('time', 'End of the latest paid period in the range, Unix nanoseconds.')),
     completeFrom: orNull(
-      valueSchema(
-        'time',
-        'Start of the earliest period from which all periods up to the latest are stored, Unix nanoseconds.',
-      ),
+      valueSchema('time', 'Start of the earliest period from which no period is missing, Unix nanoseconds.'),
     ),
     missing: {
       type: 'array',
       description:
-        'Periods between the first and the last of the range that are not stored with an end: 1,000 at most.',
+        'Numbers of the periods within the range that are not stored or have no end. At most 1,000.',
       items: seq,
     },
     payments: {
       type: 'array',
-      description: 'One part of the payments of the range, newest first.',
+      description: 'A page of the payments in the range, newest first.',
       items: closedObject({
         seq,
-        end: valueSchema('time', 'When the period ended, Unix nanoseconds.'),
+        end: valueSchema('time', 'End of the period, Unix nanoseconds.'),
         fundingRate: decimal('The funding rate of the period.'),
         amount: decimal(
-          "How the position's balance changed, in the smallest unit of the settlement asset: negative if it paid.",
+          "Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid.",
         ),
       }),
     },
-    next: orNull({ type: 'string', description: 'The `after` of the next request; null at the end.' }),
+    next: orNull({ type: 'string', description: '`after` of the next request. Null on the last page.' }),
   }),
 })
 
@@ -54,17 +51,17 @@ const PARAMETERS: readonly Parameter[] = [
   {
     name: 'after',
     type: PARAMETER_TYPES.cursor,
-    description: 'Payments before this place: `next` of an earlier answer.',
+    description: '`next` of an earlier response: returns the payments that follow.',
   },
   ...dateRangeParameters(
-    'Periods that ended at this time or after it, Unix nanoseconds.',
+    'Periods that ended at or after this time, Unix nanoseconds.',
     'Periods that ended before this time, Unix nanoseconds.',
   ),
-  { name: 'first', type: PARAMETER_TYPES.pageSize, description: 'Payments in one answer, at most.' },
+  { name: 'first', type: PARAMETER_TYPES.pageSize, description: 'Maximum number of payments to return.' },
   {
     name: 'units',
     type: PARAMETER_TYPES.units,
-    description: 'The size of the position in whole units; negative for a short one.',
+    description: 'Position size in whole units. Negative for a short position.',
   },
 ]
 
@@ -115,7 +112,7 @@ export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
   marketOf: ({ marketId }) => marketId,
   description: {
     operationId: 'getFundingPayments',
-    summary: 'Get what a position received or paid on a market over a range of times',
+    summary: 'Calculate the funding payments of a position over a time range',
     body: BODY,
   },
 }

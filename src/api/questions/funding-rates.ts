@@ -32,18 +32,15 @@ const BODY = closedObject({
           interval: PARAMETER_TYPES.rateInterval.schema,
           buckets: {
             type: 'array',
-            description: 'Those in which periods with a payment ended, in the order of time.',
+            description: 'Buckets in which a paid period ended, in time order.',
             items: closedObject({
-              start: valueSchema(
-                'time',
-                'Where the bucket begins, Unix nanoseconds: a multiple of its length.',
-              ),
-              count: { type: 'integer', description: 'Paid periods that ended in it.' },
+              start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
+              count: { type: 'integer', description: 'Paid periods that ended in the bucket.' },
               sumOfRates: valueSchema('number', 'Sum of their funding rates.'),
             }),
           },
         }),
-        cursor: { type: 'string', description: 'Opaque; for pagination.after and pagination.before.' },
+        cursor: { type: 'string', description: 'Opaque. Pass it as pagination.after or pagination.before.' },
       }),
     },
     pageInfo: { $ref: '#/components/schemas/PageInfo' },
@@ -62,10 +59,10 @@ export const fundingRatesQuestion: Question<Asked> = {
   parameters: [
     ...parametersOf(LIST),
     ...dateRangeParameters(
-      'Periods that ended at this time or after it, Unix nanoseconds; by default 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets.',
-      'Periods that ended before this time, Unix nanoseconds; by default up to the last block.',
+      'Periods that ended at or after this time, Unix nanoseconds. Default: 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets.',
+      'Periods that ended before this time, Unix nanoseconds. Default: up to the last block.',
     ),
-    { name: 'interval', type: PARAMETER_TYPES.rateInterval, description: 'The length of a bucket.' },
+    { name: 'interval', type: PARAMETER_TYPES.rateInterval, description: 'Length of a bucket.' },
   ].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   check: (values, pathId) => {
     const { query, backward } = pageRequest(LIST, pathId, values)
@@ -83,7 +80,7 @@ export const fundingRatesQuestion: Question<Asked> = {
     if (found === null) return null
     const { position, version, markets, isTooLong } = found
     if (isTooLong) {
-      const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}, allowed are ${MAX_RATE_BUCKETS}: ask for a shorter range, or a longer interval`
+      const refusal = `parsing field "dateRange": the range touches more than ${MAX_RATE_BUCKETS} buckets of ${interval.name}, allowed are ${MAX_RATE_BUCKETS}: use a shorter range or a longer interval`
       return { ...madeOf({}, position, null), refusal }
     }
     const rows = markets.map(({ marketId, buckets }) => {
@@ -98,7 +95,7 @@ export const fundingRatesQuestion: Question<Asked> = {
   marketOf: ({ page }) => page.selection.marketId,
   description: {
     operationId: 'getFundingRates',
-    summary: 'Sums of funding rates of the markets, by day or by 8 hours',
+    summary: 'Sum funding rates of markets by day or by 8 hours',
     body: BODY,
   },
 }

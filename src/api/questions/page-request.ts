@@ -112,7 +112,7 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
   const first = values.get('pagination.first') as bigint | undefined
   const last = values.get('pagination.last') as bigint | undefined
   if (after !== undefined && before !== undefined) {
-    throw invalidPagination('cannot set both an after and a before cursor; give one of them')
+    throw invalidPagination('after and before cannot be combined; give one of them')
   }
   const backward = first === undefined && (last !== undefined || before !== undefined)
   const [cursorName, text] = backward ? ['before', before] : ['after', after]
@@ -132,12 +132,12 @@ export function pageSize(name: string, size: bigint | undefined): number {
 
 const CURSOR_FAULTS: Record<CursorFault, string> = {
   empty: 'is empty',
-  garbled: 'is not a cursor',
+  garbled: 'is not a valid cursor',
   'of another resource': 'is a cursor of another resource',
   'of another market': 'is a cursor of another market',
 }
 
-const ALLOWED_CURSOR = 'allowed is a cursor of an earlier answer to the same selection'
+const ALLOWED_CURSOR = 'use one from an earlier response for the same list and the same market or party'
 
 /** What is said of a cursor that a request may not carry. */
 export function invalidCursor(name: string, fault: CursorFault): ApiError {

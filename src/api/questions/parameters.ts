@@ -11,30 +11,30 @@ const PAGINATION_PARAMETERS: readonly Parameter[] = [
   {
     name: 'pagination.first',
     type: TYPES.pageSize,
-    description: 'Number of rows that sort after the row of `pagination.after`, or from the start on.',
+    description: 'Maximum number of rows to return, starting after `pagination.after` or at the beginning.',
   },
   {
     name: 'pagination.after',
     type: TYPES.cursor,
     description:
-      'Paging forward: the cursor of the last row of the page before. Not together with `pagination.before`.',
+      'Page forward: the cursor of the last row of the previous page. Cannot be combined with `pagination.before`.',
   },
   {
     name: 'pagination.last',
     type: TYPES.pageSize,
     description:
-      'Number of rows that sort before the row of `pagination.before`, or up to the end. Passed over beside `pagination.first`.',
+      'Maximum number of rows to return, ending before `pagination.before` or at the end. Ignored if `pagination.first` is given.',
   },
   {
     name: 'pagination.before',
     type: TYPES.cursor,
     description:
-      'Paging backward: the cursor of the first row of the page that follows. Ignored beside `pagination.first`.',
+      'Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given.',
   },
   {
     name: 'pagination.newestFirst',
     type: TYPES.boolean,
-    description: 'Whether the newest rows come first. `1`, `t`, `0`, `f` and the like are taken, too.',
+    description: 'Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted.',
   },
 ]
 
@@ -42,12 +42,12 @@ export const DATE_RANGE_PARAMETERS: readonly Parameter[] = [
   {
     name: 'dateRange.startTimestamp',
     type: TYPES.timestamp,
-    description: 'Rows from this time on, inclusive, in Unix nanoseconds.',
+    description: 'Rows at or after this time, Unix nanoseconds.',
   },
   {
     name: 'dateRange.endTimestamp',
     type: TYPES.timestamp,
-    description: 'Rows before this time, exclusive, in Unix nanoseconds.',
+    description: 'Rows before this time, Unix nanoseconds.',
   },
 ]
 
@@ -67,14 +67,14 @@ export function dateRangeOf(values: ParameterValues): { start: bigint | null; en
 }
 
 export const FILTER_PARAMETERS: Record<FilterName, Parameter> = {
-  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Rows of this market.' },
-  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Rows of this party.' },
+  marketId: { name: 'marketId', type: TYPES.marketId, description: 'Only rows of this market.' },
+  partyId: { name: 'partyId', type: TYPES.partyId, description: 'Only rows of this party.' },
   source: {
     name: 'source',
     type: TYPES.source,
-    description: 'Rows of this source; SOURCE_UNSPECIFIED restricts nothing.',
+    description: 'Only rows of this source. SOURCE_UNSPECIFIED means all sources.',
   },
-  seq: { name: 'seq', type: TYPES.uint64, description: 'Rows of this funding period.' },
+  seq: { name: 'seq', type: TYPES.uint64, description: 'Only rows of this funding period.' },
 }
 
 /** The parameters of a resource's filters. */
@@ -90,7 +90,7 @@ export function filterParametersOf({ filters, needsFilter }: Resource): Paramete
 export const PATH_MARKET_ID: Parameter = {
   name: 'marketId',
   type: TYPES.marketId,
-  description: 'The market: 64 hex digits, in any case.',
+  description: 'The market id: 64 hex digits, in either case.',
 }
 
 /** Asks for all rows in a format instead of a page. */
@@ -98,7 +98,7 @@ export const FORMAT_PARAMETER: Parameter = {
   name: 'format',
   type: TYPES.exportFormat,
   description:
-    'All rows of the selection, or those after `pagination.after`, as lines of JSON or CSV instead of a page; the other paging parameters but `pagination.newestFirst` are refused then.',
+    'Return all matching rows, or those after `pagination.after`, as lines of JSON or CSV instead of a page. The only other paging parameter allowed with it is `pagination.newestFirst`.',
 }
 
 /** Says how CSV has times. */

@@ -13,14 +13,14 @@ const PARAMETERS: readonly Parameter[] = [
     name: 'buckets',
     type: PARAMETER_TYPES.buckets,
     description:
-      'The shortest interval is taken that makes no more than so many buckets of the range. Not together with `interval`.',
+      'Maximum number of buckets; the shortest interval that fits is used. Cannot be combined with `interval`.',
   },
   ...DATE_RANGE_PARAMETERS,
   {
     name: 'interval',
     type: PARAMETER_TYPES.interval,
     description:
-      'The length of a bucket: the range must not touch more than 2,000 of them. Not together with `buckets`.',
+      'Length of a bucket; the range may touch at most 2,000 buckets. Cannot be combined with `buckets`.',
   },
   FILTER_PARAMETERS.source,
 ]
@@ -28,12 +28,12 @@ const PARAMETERS: readonly Parameter[] = [
 const summary = (of: string) => ({
   title: 'SeriesSummary',
   ...closedObject({
-    first: valueSchema('number', 'Of the first point by time.'),
-    last: valueSchema('number', 'Of the last point by time.'),
-    minimum: valueSchema('number', 'The least; the first of equal ones.'),
-    maximum: valueSchema('number', 'The greatest; the first of equal ones.'),
+    first: valueSchema('number', 'Value of the earliest point.'),
+    last: valueSchema('number', 'Value of the latest point.'),
+    minimum: valueSchema('number', 'Smallest value; of equal values, the first.'),
+    maximum: valueSchema('number', 'Largest value; of equal values, the first.'),
   }),
-  description: `${of}, as they were sent.`,
+  description: `${of}, formatted as in the events.`,
 })
 
 const BODY = closedObject({
@@ -41,40 +41,37 @@ const BODY = closedObject({
     marketId: valueSchema('marketId'),
     from: valueSchema(
       'time',
-      'Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points.',
+      'Start of the first bucket of the range, Unix nanoseconds. 0 if there are no points.',
     ),
     to: valueSchema(
       'time',
-      'Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points.',
+      'End of the last bucket of the range, Unix nanoseconds. 0 if there are no points.',
     ),
     interval: {
       oneOf: [{ type: 'string', enum: [''] }, PARAMETER_TYPES.interval.schema],
-      description: 'The length of a bucket; empty where there are no points.',
+      description: 'Length of a bucket. Empty if there are no points.',
     },
-    bucketNanoseconds: valueSchema('signed', 'The same in nanoseconds; 0 where there are no points.'),
+    bucketNanoseconds: valueSchema('signed', 'Length of a bucket in nanoseconds. 0 if there are no points.'),
     sources: {
       type: 'array',
-      description: 'The sources that have points in the range, in the order of their numbers.',
+      description: 'Sources with points in the range, in enum order.',
       items: closedObject({
         dataPointType: { type: 'string', enum: SOURCES },
         buckets: {
           type: 'array',
-          description: 'Those that have points, in the order of time.',
+          description: 'Buckets with points, in time order.',
           items: closedObject({
-            start: valueSchema(
-              'time',
-              'Where the bucket begins, Unix nanoseconds: a whole multiple of its length.',
-            ),
+            start: valueSchema('time', 'Start of the bucket, Unix nanoseconds: a multiple of its length.'),
             seq: valueSchema(
               'signed',
-              'The latest funding period of its points, whose TWAPs the bucket has.',
+              'Latest funding period with a point in the bucket; `twap` covers only its points.',
             ),
             count: valueSchema(
               'signed',
-              'Its points. One that was carried over into a funding period counts again at its start.',
+              "Number of points. A point carried over into a funding period counts again at the period's start.",
             ),
             price: summary('Prices of all points'),
-            twap: summary('Time-weighted average prices of the points of the period `seq`'),
+            twap: summary('Time-weighted average prices of the points of period `seq`'),
           }),
         },
       }),
@@ -110,7 +107,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
     const { position, series, tooShort } = found
     if (tooShort === null) return madeOf(seriesBody(query.marketId, series), position, null)
     const asked = 'interval' in query.by ? query.by.interval : ''
-    const refusal = `parsing field "interval": interval is "${asked}", allowed is one of which the range touches at most ${MAX_BUCKETS}: ${tooShort.name} or longer`
+    const refusal = `parsing field "interval": interval is "${asked}", too short for this range: at most ${MAX_BUCKETS} buckets are allowed; use ${tooShort.name} or longer`
     return { ...madeOf({}, position, null), refusal }
   },
   lane: () => 'report',
@@ -118,7 +115,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
   marketOf: ({ marketId }) => marketId,
   description: {
     operationId: 'getFundingPeriodDataPointSeries',
-    summary: 'Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request',
+    summary: 'Get the prices and TWAPs of a market in time buckets, for a chart',
     body: BODY,
     alternatives: ['buckets', 'interval'],
   },

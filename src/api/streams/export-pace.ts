@@ -41,7 +41,7 @@ export function watchPace(response: ServerResponse, pace: Pace): { signal: Abort
       if (!isSlow(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)) return
       stop.abort(
         new Error(
-          `the client takes less than ${pace.bytesPerSecond} bytes a second over ${pace.seconds} seconds`,
+          `the client reads less than ${pace.bytesPerSecond} bytes per second over ${pace.seconds} seconds`,
         ),
       )
     },

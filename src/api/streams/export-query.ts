@@ -30,21 +30,21 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
   const paging = parametersOf(resource).filter(
     ({ name }) => !resource.filters.some((filter) => filter === name),
   )
-  const ofMarket = { ...PATH_MARKET_ID, description: 'Rows of this market alone.' }
+  const ofMarket = { ...PATH_MARKET_ID, description: 'Only rows of this market.' }
   return byName([
     ...paging.map((parameter) => ({ ...parameter, ...OTHERWISE[parameter.name] })),
     ...filterParametersOf({ ...resource, needsFilter: false }),
     ...(resource.scope === null ? [] : [ofMarket]),
-    { ...FORMAT_PARAMETER, description: 'Lines of JSON, where nothing is said, or of CSV.' },
+    { ...FORMAT_PARAMETER, description: 'Lines of JSON (default) or CSV.' },
     TIMES_PARAMETER,
   ])
 }
 
 /** What of the paging parameters means something else for an export of all markets. */
 const OTHERWISE: Record<string, Partial<Parameter>> = {
-  'pagination.after': { description: 'The cursor of a row of such an export: the rows after it.' },
+  'pagination.after': { description: "Cursor of an export's row: returns the rows after it." },
   'pagination.newestFirst': {
-    description: 'Whether the order is reversed.',
+    description: 'Reverse the order.',
     type: { ...PARAMETER_TYPES.boolean, schema: { type: 'boolean', default: false } },
   },
 }
@@ -102,5 +102,5 @@ function timesOf(values: ParameterValues): ExportQuery['times'] {
 function refusePaging(values: ParameterValues): void {
   const paged = NOT_PAGED.find((name) => values.has(name))
   if (paged === undefined) return
-  throw invalidPagination(`${paged} is not for an export, which holds all rows; allowed is pagination.after`)
+  throw invalidPagination(`${paged} cannot be used with an export of all rows; allowed is pagination.after`)
 }

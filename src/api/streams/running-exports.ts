@@ -52,7 +52,7 @@ export class RunningExports {
     const stop = new AbortController()
     const result = this.#shares.take(address, stop)
     if (result === 'refused') throw unavailable('too many exports in progress; try again later')
-    result?.abort(new Error('its client holds the most exports, and another client asks for one'))
+    result?.abort(new Error('its client has the most exports open, and another client needs one'))
     this.#running.add(stop)
     this.#timer ??= setInterval(() => this.#giveWayToLog(), LOG_INTERVAL_MS)
     return stop
@@ -78,11 +78,11 @@ export class RunningExports {
       await this.#options.longReads.shortenLog()
       if (this.#logBytes <= LONG_LOG_BYTES) return
       this.#options.log.warn(
-        `the store's log holds ${megabytes(this.#logBytes)}, and another program keeps it from being emptied: look for lyra export, check, verify, copy or backup`,
+        `the store's write-ahead log is ${megabytes(this.#logBytes)}, and another program prevents it from being emptied: look for lyra export, check, verify, copy or backup`,
       )
     }
     throw unavailable(
-      'the log of the store is too long for another export to begin; try again later',
+      "exports are paused while the store's write-ahead log is too long; try again later",
       LOG_RETRY_SECONDS,
     )
   }
@@ -96,7 +96,7 @@ export class RunningExports {
     const oldest = [...this.#running].find(({ signal }) => !signal.aborted)
     oldest?.abort(
       new Error(
-        `the store's log holds ${megabytes(bytes)} and cannot be emptied while the export reads; its last cursor resumes it`,
+        `the store's write-ahead log is ${megabytes(bytes)} and cannot be emptied during the export; resume with the last cursor`,
       ),
     )
   }

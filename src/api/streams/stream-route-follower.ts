@@ -13,7 +13,7 @@ const LAST_READ_MS = 10_000
 /** Notifies a client that it has been dropped, and that it may come back with its last id. */
 const DROPPED_EVENT = `event: dropped\ndata: ${errorBody({
   code: GRPC.resourceExhausted,
-  message: 'the client reads more slowly than rows come; come back with the last id, and read faster',
+  message: 'the client is too slow: more than 1 MiB is unsent; reconnect with Last-Event-ID',
   detail: null,
 })}\n\n`
 
@@ -103,6 +103,6 @@ export function createStreamFollower(
     get isClosed() {
       return isClosed()
     },
-    end: () => finish(': the stream ends; come back with the last id\n\n'),
+    end: () => finish(': the stream ends; reconnect with the last id\n\n'),
   }
 }

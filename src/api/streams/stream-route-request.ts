@@ -22,13 +22,13 @@ const START_PARAMETERS: readonly Parameter[] = [
     name: 'after',
     type: PARAMETER_TYPES.cursor,
     description:
-      "Rows that come after this: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` goes before it.",
+      "Rows after this one: the id of an event of such a stream, or the cursor of a page's row. `Last-Event-ID` takes precedence.",
   },
   {
     name: 'afterBlock',
     type: PARAMETER_TYPES.uint64,
     description:
-      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Not together with `after`.',
+      'Rows of the blocks after this height, such as the `X-Block-Height` of a page. Cannot be combined with `after`.',
   },
 ]
 
@@ -61,7 +61,7 @@ export async function streamRequest(
   const after = values.get('after') as string | undefined
   const afterBlock = values.get('afterBlock') as bigint | undefined
   if (after !== undefined && afterBlock !== undefined) {
-    throw invalidPagination('cannot set both after and afterBlock; give one of them')
+    throw invalidPagination('after and afterBlock cannot be combined; give one of them')
   }
   const [name, cursor] = lastEventId === '' ? ['after', after] : ['Last-Event-ID', lastEventId]
   const lacks = cursor === undefined ? null : decodeStreamCursor(resource, selection, cursor)
@@ -89,6 +89,7 @@ async function placeOfCursor(
   const allowed = 'allowed is the id of an event of this stream, or the cursor of a row'
   if (typeof key === 'string') throw invalidPagination(`${name} is not a cursor of this stream; ${allowed}`)
   const place = await reader.read(() => readPlace(resource, selection, key))
-  if (place === null) throw invalidPagination(`${name} is the cursor of a row that is gone; ${allowed}`)
+  if (place === null)
+    throw invalidPagination(`${name} is the cursor of a row that no longer exists; ${allowed}`)
   return place
 }

@@ -110,7 +110,7 @@ function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
   const registers = [registry]
   new Gauge({
     name: 'lyra_streams',
-    help: 'Streams that are open, by resource.',
+    help: 'Open streams, by resource.',
     labelNames: ['resource'],
     registers,
     collect() {
@@ -120,7 +120,7 @@ function addMetrics({ registry }: Metrics, places: StreamPlaces): Counter {
   })
   return new Counter({
     name: 'lyra_streams_dropped_total',
-    help: 'Streams ended because their client read too slowly.',
+    help: 'Streams ended because the client read too slowly.',
     registers,
   })
 }

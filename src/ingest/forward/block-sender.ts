@@ -66,7 +66,7 @@ export class BlockSender {
   async sendNext(): Promise<number | null> {
     if (this.#range === null) {
       if (this.#triedFor !== null && this.#triedFor === this.sent) {
-        throw new ConnectionError(`what is kept of block ${this.#triedFor.height + 1n} cannot be read`)
+        throw new ConnectionError(`the kept events of block ${this.#triedFor.height + 1n} cannot be read`)
       }
       this.#triedFor = this.sent
       this.#range = this.#nextRange()

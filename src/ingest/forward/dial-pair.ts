@@ -61,7 +61,7 @@ export async function dialPair(host: string, port: number, signal: AbortSignal):
   let receivedBytes = 0
   socket.on('data', (chunk: Buffer) => {
     receivedBytes += chunk.length
-    if (receivedBytes > MAX_RECEIVED_BYTES) close('it sends messages, which a receiver does not')
+    if (receivedBytes > MAX_RECEIVED_BYTES) close('it sends messages, which a receiver must not')
   })
   return {
     closed: closed.signal,

@@ -86,7 +86,7 @@ export class Forwarder {
       const { missingBlocks } = this.state
       const start = missingBlocks === null ? null : startOf(this.files.stretches.runs())
       if (start !== null && start.first <= BigInt(missingBlocks!.from)) {
-        this.#sender?.connection.close('the blocks that were missing have come')
+        this.#sender?.connection.close('the missing blocks have arrived')
       }
       const reading = this.#sender?.reading.file ?? Number.POSITIVE_INFINITY
       this.#countDropped(await this.files.trim(this.#passedOn, reading))
@@ -180,7 +180,7 @@ export class Forwarder {
     this.state.missingBlocks = { from, to: `${hole.to}` }
     if (missingBlocks?.to !== `${hole.to}`) {
       this.#log.error(
-        `forwarding: ${describeHeights({ from: BigInt(from), to: hole.to })} missing in what is kept for ${this.#address}: it needs them from elsewhere, or from the core, restarted from a snapshot before block ${from}. What is passed on begins with block ${first}`,
+        `forwarding: ${describeHeights({ from: BigInt(from), to: hole.to })} missing in the events kept for ${this.#address}: it must get them from another source, or from the core restarted from a snapshot before block ${from}. Forwarding continues with block ${first}`,
       )
     }
     return first
@@ -229,7 +229,7 @@ export class Forwarder {
     // The connection must not continue after what was deleted as if nothing were missing.
     const sender = this.#sender
     if (sender !== null && files.some((file) => file >= sender.reading.file)) {
-      sender.connection.close('what it had yet to get was deleted')
+      sender.connection.close('events that it had not received yet were deleted')
     }
     if (lost === null) return
     // Its blocks are not known if it was deleted before it was read.
@@ -246,7 +246,7 @@ export class Forwarder {
     const { droppedBlocks } = this.state
     const blocks = droppedBlocks === null ? '' : ` (${describeHeights(droppedBlocks)})`
     this.#log.error(
-      `forwarding: ${bytes} bytes of events were deleted before ${this.#address} had them${blocks}: ${reason}. It lacks these blocks unless it gets them from elsewhere`,
+      `forwarding: ${bytes} bytes of events were deleted before ${this.#address} received them${blocks}: ${reason}. It must get these blocks from another source`,
     )
     this.#dropped = null
     this.#dropLoggedAt = performance.now()
@@ -259,13 +259,13 @@ export class Forwarder {
     // Only that the file is gone: what was in it is reported as dropped.
     if (code === 'ENOENT') return null
     const message = isConnection
-      ? `${this.#address}: ${error.message}. It is dialled again; events are kept for it meanwhile`
-      : `what is kept in ${this.#settings.folder} cannot be read: ${error.message}`
+      ? `${this.#address}: ${error.message}. Reconnecting; events are kept for it meanwhile`
+      : `the events kept in ${this.#settings.folder} cannot be read: ${error.message}`
     if (message !== this.#lastFault) this.#log.error(`forwarding: ${message}`)
     this.#lastFault = message
     return isConnection
-      ? 'the receiver is away, or refuses the connection; the log says why'
-      : 'what is kept for the receiver cannot be read; the log says why'
+      ? 'the receiver is unreachable or refuses the connection; see the log'
+      : 'the events kept for the receiver cannot be read; see the log'
   }
 
   #report(): void {

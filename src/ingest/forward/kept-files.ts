@@ -108,7 +108,7 @@ export class KeptFiles {
         framer.push(bytes)
       } catch (error) {
         if (error instanceof EventStreamError || error instanceof MalformedMessageError) {
-          this.#log.error(`forwarding: ${error.message}. The rest of this file is not passed on`)
+          this.#log.error(`forwarding: ${error.message}. The rest of this file is not forwarded`)
           file.scannedBytes = Number.POSITIVE_INFINITY
         } else if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
           // It is forgotten once its deletion is reported.

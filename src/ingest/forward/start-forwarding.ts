@@ -50,7 +50,7 @@ export function startForwarding(
   }
   const fail = (reason: string, error: Error) => {
     if (failure === null) log.error(`forwarding: ${reason}: ${error.message}`)
-    failure = `${reason}; the log says why`
+    failure = `${reason}; see the log`
   }
   worker.on('message', (message: ForwardState) => {
     state = message
@@ -80,7 +80,7 @@ export function startForwarding(
           linkSync(path, join(folder, fileName(number)))
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-            fail('a file of the buffer cannot be kept for the receiver', error as Error)
+            fail('a buffer file cannot be kept for the receiver', error as Error)
           }
         }
       },

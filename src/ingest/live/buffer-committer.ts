@@ -113,13 +113,13 @@ export class BufferCommitter {
       } catch (error) {
         // Until a block is whole a store is of no chain: another core may have dialled in.
         if (!(error instanceof ChainError) || assembler.coverage !== null) throw error
-        log.warn(`live ingestion: ${error.message}. No block was whole before: what came of it is dropped`)
+        log.warn(`live ingestion: ${error.message}. No block was complete before it: its events are dropped`)
         assembler = createAssembler()
         assembler.accept(bytes, start, end, record)
       }
       if (chain === null || assembler.chainId === chain) return
       throw new ChainError(
-        `an event of chain ${JSON.stringify(assembler.chainId)}, where --chain names ${JSON.stringify(chain)}`,
+        `an event of chain ${JSON.stringify(assembler.chainId)}, but --chain is ${JSON.stringify(chain)}`,
         record,
       )
     }
@@ -176,7 +176,7 @@ function remedyOf(error: Error): string {
   if (!(error instanceof EventStreamError) || error instanceof GapError || error instanceof StrictError)
     return ''
   return (
-    '. The buffer cannot be read beyond this place: stop the service, move this file and those of higher numbers out of ' +
+    '. The buffer cannot be read past this point: stop the service, move this file and those with higher numbers out of ' +
     'the buffer, start it again (docs/monitor.md, a damaged buffer file)'
   )
 }

@@ -338,7 +338,7 @@ export class EventBuffer {
       if (!this.#options.follower?.makeRoom(new Set(this.#files.map(({ number }) => number)))) {
         if (!noticed) {
           this.#options.onNotice(
-            `the event buffer cannot be written (${error.message}); the core has to wait. Make space in ${this.#options.folder}`,
+            `the event buffer cannot be written (${error.message}); the core has to wait. Free disk space for ${this.#options.folder}`,
           )
         }
         noticed = true

@@ -35,7 +35,7 @@ export class FaultLog {
       if (further === 0) continue
       const span = describeDuration((performance.now() - since) / 1_000)
       this.#log.error(
-        `live ingestion: ${further} connections more closed in ${span} for the same reason (${fault}), the last: ${last}`,
+        `live ingestion: ${further} more connections closed in ${span} for the same reason (${fault}), the last: ${last}`,
       )
       this.#spans.set(fault, { since: performance.now(), further: 0, last })
     }

@@ -78,7 +78,7 @@ export class IncomingCheck {
     this.#blockBytes += message.length + RECORD_HEADER_BYTES
     if (this.#blockBytes > MAX_BLOCK_BYTES) {
       throw new RefusedMessageError(
-        `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block, which is more than any block holds`,
+        `more than ${MAX_BLOCK_BYTES / 1024 / 1024} MiB without the end of a block; no block is that large`,
         'block too large',
       )
     }

@@ -92,7 +92,7 @@ export class Intake {
   }
 
   #disconnected(peer: string, reason: string): void {
-    this.#options.log.warn(`core at ${peer} gone: ${reason}`)
+    this.#options.log.warn(`core at ${peer} disconnected: ${reason}`)
     this.peer = null
     this.#options.onChange()
   }

@@ -95,7 +95,7 @@ export async function startLiveIngestion(options: LiveOptions): Promise<LiveInge
 
   for (const path of buffer.paths) {
     const cut = await repairBufferFile(path)
-    if (cut > 0) log.warn(`${path}: ${cut} bytes after the last whole event removed`)
+    if (cut > 0) log.warn(`${path}: removed ${cut} bytes after the last complete event`)
   }
   buffer.refresh()
   const { host } = options

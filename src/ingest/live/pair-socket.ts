@@ -258,7 +258,7 @@ function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Rec
     while (at + LENGTH_BYTES <= bytes.length) {
       const length = bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
       if (length > MAX_RECORD_SIZE - LENGTH_BYTES) {
-        refuse('message too large', `a message of ${length} bytes; at most 64 MiB are taken`)
+        refuse('message too large', `a message of ${length} bytes; at most 64 MiB are accepted`)
         return
       }
       neededBytes = LENGTH_BYTES + length

@@ -31,13 +31,13 @@ export const checkpoints = defineResource({
     { name: 'hash', meaning: 'Hash of the checkpoint.', column: 'hash', form: 'text' },
     {
       name: 'blockHash',
-      meaning: 'Hash of the block at which the checkpoint is made.',
+      meaning: 'Hash of the block of the checkpoint.',
       column: 'block_hash',
       form: 'text',
     },
     {
       name: 'atBlock',
-      meaning: 'Height of the block at which the checkpoint is made.',
+      meaning: 'Height of the block of the checkpoint.',
       column: 'at_block',
       form: 'integer',
     },

@@ -13,8 +13,8 @@ const later = (column: 'height' | 'event_index') => `case
 export const instruments = defineResource({
   name: 'instruments',
   nodeName: 'Instrument',
-  summary: 'List what markets are called, and how their integers are read',
-  meaning: 'What a market is called and trades, and how many decimals its integers have.',
+  summary: 'List the names, decimals and terms of markets',
+  meaning: 'Name, product, decimals and terms of a market.',
   path: '/api/v2/instruments',
   tag: 5,
   cursor: textCursor('i', key),
@@ -69,20 +69,20 @@ export const instruments = defineResource({
     { name: 'name', meaning: 'Long name.', column: 'name', form: 'text' },
     {
       name: 'product',
-      meaning: 'What is traded.',
+      meaning: 'Kind of product.',
       column: 'product',
       form: { typeName: 'Product', names: PRODUCTS },
     },
-    { name: 'quoteName', meaning: 'What prices are quoted in, by name.', column: 'quote_name', form: 'text' },
+    { name: 'quoteName', meaning: 'Name of the unit of the prices.', column: 'quote_name', form: 'text' },
     {
       name: 'decimalPlaces',
-      meaning: "Decimals of the market's own prices, those of orders and trades.",
+      meaning: 'Decimals of order and trade prices.',
       column: 'decimal_places',
       form: 'integer',
     },
     {
       name: 'positionDecimalPlaces',
-      meaning: 'Decimals of position sizes; may be below zero.',
+      meaning: 'Decimals of position sizes. May be negative.',
       column: 'position_decimal_places',
       form: 'signed',
     },
@@ -94,14 +94,14 @@ export const instruments = defineResource({
     },
     {
       name: 'tradingMode',
-      meaning: 'How the market trades.',
+      meaning: 'Trading mode.',
       column: 'trading_mode',
       form: { typeName: 'TradingMode', names: TRADING_MODES },
     },
     {
       name: 'settlementAsset',
       meaning:
-        'The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset.',
+        'Asset whose decimals apply to the prices and TWAPs of data points and periods and to the amounts of providers. For a spot market, the quote asset.',
       column: 'settlement_asset',
       ifNull: 'null',
       form: {
@@ -111,7 +111,7 @@ export const instruments = defineResource({
           { name: 'id', meaning: 'Its id.', column: 'settlement_asset', form: 'text' },
           {
             name: 'symbol',
-            meaning: 'Its symbol; null where no event of the asset is held.',
+            meaning: 'Its symbol; null if the store has no event of the asset.',
             column: 'asset_symbol',
             form: 'text',
             ifNull: 'null',
@@ -129,7 +129,7 @@ export const instruments = defineResource({
     },
     {
       name: 'funding',
-      meaning: 'The parameters of funding, as sent; null but for perpetual markets.',
+      meaning: 'Funding parameters, as in the event. Null unless the market is perpetual.',
       column: 'interest_rate',
       ifNull: 'null',
       form: {
@@ -137,25 +137,25 @@ export const instruments = defineResource({
         object: [
           {
             name: 'interestRate',
-            meaning: 'Interest a year; empty counts as 0.',
+            meaning: 'Interest rate per year. Empty means 0.',
             column: 'interest_rate',
             form: 'text',
           },
           {
             name: 'clampLowerBound',
-            meaning: 'Lower bound of the part that interest adds, of the external TWAP.',
+            meaning: 'Minimum interest component, as a fraction of the external TWAP.',
             column: 'clamp_lower_bound',
             form: 'text',
           },
           {
             name: 'clampUpperBound',
-            meaning: 'Upper bound of that part.',
+            meaning: 'Maximum interest component, as a fraction of the external TWAP.',
             column: 'clamp_upper_bound',
             form: 'text',
           },
           {
             name: 'scalingFactor',
-            meaning: 'What payments are multiplied by.',
+            meaning: 'Factor that payments are multiplied by.',
             column: 'scaling_factor',
             form: 'text',
             ifNull: 'null',
@@ -177,7 +177,7 @@ export const instruments = defineResource({
           {
             name: 'schedule',
             meaning:
-              'When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger.',
+              'Due times of payments: `initial` + n × `every`, for n = 0, 1, 2, ... Null unless the market has exactly one trigger.',
             column: 'schedule_every',
             ifNull: 'null',
             form: {
@@ -186,14 +186,14 @@ export const instruments = defineResource({
               object: [
                 {
                   name: 'initial',
-                  meaning: 'The first due time, Unix nanoseconds; null if unset.',
+                  meaning: 'First due time, Unix nanoseconds. Null if unset.',
                   column: 'schedule_initial',
                   form: 'time',
                   ifNull: 'null',
                 },
                 {
                   name: 'every',
-                  meaning: 'Nanoseconds between two.',
+                  meaning: 'Interval in nanoseconds.',
                   column: 'schedule_every',
                   form: 'integer',
                 },
@@ -205,7 +205,7 @@ export const instruments = defineResource({
     },
     {
       name: 'sla',
-      meaning: 'What the market asks of its liquidity providers; null if unset, or zero throughout.',
+      meaning: 'Service level required of liquidity providers. Null if unset or all zero.',
       column: 'sla_price_range',
       ifNull: 'null',
       form: {
@@ -214,25 +214,26 @@ export const instruments = defineResource({
         object: [
           {
             name: 'priceRange',
-            meaning: 'How far from the mid price orders count as liquidity, as a fraction of it.',
+            meaning:
+              'Maximum distance from the mid price at which orders count as liquidity, as a fraction of the mid price.',
             column: 'sla_price_range',
             form: 'text',
           },
           {
             name: 'commitmentMinTimeFraction',
-            meaning: 'The least fraction of an epoch that a provider must be on the book for.',
+            meaning: 'Minimum fraction of an epoch during which a provider must offer its commitment.',
             column: 'sla_min_time_fraction',
             form: 'text',
           },
           {
             name: 'performanceHysteresisEpochs',
-            meaning: 'Earlier epochs that count towards the fee penalty.',
+            meaning: 'Number of earlier epochs that count towards the fee penalty.',
             column: 'sla_hysteresis_epochs',
             form: 'integer',
           },
           {
             name: 'slaCompetitionFactor',
-            meaning: 'The greatest fraction of fees that the fee penalty takes.',
+            meaning: 'Maximum fraction of fees lost as a penalty.',
             column: 'sla_competition_factor',
             form: 'text',
           },

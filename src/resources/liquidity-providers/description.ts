@@ -39,26 +39,26 @@ export const liquidityProviders = defineResource({
     { name: 'marketId', meaning: 'The market.', column: 'market_id', form: 'marketId' },
     {
       name: 'feeShare',
-      meaning: "What the party's provision has a share of.",
+      meaning: "The provider's share of the liquidity fees.",
       column: 'fee_share',
       form: {
         typeName: 'LiquidityProviderFeeShare',
         stored: [
           { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
-          { name: 'equityLikeShare', meaning: 'Its share of the fees for liquidity.', form: 'text' },
+          { name: 'equityLikeShare', meaning: 'Its fraction of the liquidity fees.', form: 'text' },
           {
             name: 'averageEntryValuation',
-            meaning: "Average valuation of the market at which it came in, in the asset's decimals.",
+            meaning: "Average market value at which it committed, in the asset's decimals.",
             form: 'text',
           },
           {
             name: 'averageScore',
-            meaning: 'How well its orders have been placed, on average.',
+            meaning: 'Average quality of its order placement (liquidity score).',
             form: 'text',
           },
           {
             name: 'virtualStake',
-            meaning: "Its commitment as grown with the market, in the asset's decimals.",
+            meaning: "Its share of the market's growth (virtual stake), in the asset's decimals.",
             form: 'text',
           },
         ],
@@ -66,7 +66,7 @@ export const liquidityProviders = defineResource({
     },
     {
       name: 'sla',
-      meaning: 'How the party keeps its commitment; null where the market has nothing on it.',
+      meaning: 'How well the party meets its commitment. Null if the market has no report of it.',
       column: 'sla',
       ifNull: 'null',
       form: {
@@ -75,36 +75,36 @@ export const liquidityProviders = defineResource({
           { name: 'party', meaning: 'The party.', form: 'partyId', isRepeated: true },
           {
             name: 'currentEpochFractionOfTimeOnBook',
-            meaning: 'Fraction of this epoch in which enough of its orders stood in the book.',
+            meaning: 'Fraction of the current epoch during which its orders covered its commitment.',
             form: 'text',
           },
           {
             name: 'lastEpochFractionOfTimeOnBook',
-            meaning: 'The same of the last epoch.',
+            meaning: 'The same for the last completed epoch.',
             form: 'text',
           },
           {
             name: 'lastEpochFeePenalty',
-            meaning: 'Part of its fees that it lost for the last epoch.',
+            meaning: 'Fraction of its fees lost for the last epoch.',
             form: 'text',
           },
           {
             name: 'lastEpochBondPenalty',
-            meaning: 'Part of its bond that it lost for the last epoch.',
+            meaning: 'Fraction of its bond lost for the last epoch.',
             form: 'text',
           },
           {
             name: 'hysteresisPeriodFeePenalties',
-            meaning: 'Fee penalties of the epochs before that still count.',
+            meaning: 'Fee penalties of the earlier epochs that still count.',
             form: 'texts',
           },
           {
             name: 'requiredLiquidity',
-            meaning: "What it must keep in the book on each side, in the asset's decimals.",
+            meaning: "Amount to be offered on each side of the book, in the asset's decimals.",
             form: 'text',
           },
-          { name: 'notionalVolumeBuys', meaning: 'What its buy orders offer.', form: 'text' },
-          { name: 'notionalVolumeSells', meaning: 'What its sell orders offer.', form: 'text' },
+          { name: 'notionalVolumeBuys', meaning: 'Volume of its buy orders.', form: 'text' },
+          { name: 'notionalVolumeSells', meaning: 'Volume of its sell orders.', form: 'text' },
         ],
       },
     },

@@ -4,18 +4,18 @@ import type { Field } from '../field.ts'
 /** How a market stood at its latest market data, which the core sends with every block. */
 export const marketData: { nodeName: string; meaning: string; fields: readonly Field[] } = {
   nodeName: 'MarketData',
-  meaning: "A market's latest market data.",
+  meaning: 'Latest data of a market.',
   fields: [
     { name: 'timestamp', meaning: 'Time of the data, Unix nanoseconds.', column: 'timestamp', form: 'time' },
     {
       name: 'markPrice',
-      meaning: "Mark price, in the market's decimals; empty if there is none.",
+      meaning: "Mark price in the market's decimals. Empty if there is none.",
       column: 'mark_price',
       form: 'text',
     },
     {
       name: 'openInterest',
-      meaning: "Open interest, in the market's position decimals.",
+      meaning: "Open interest in the market's position decimals.",
       column: 'open_interest',
       form: 'integer',
     },
@@ -27,7 +27,7 @@ export const marketData: { nodeName: string; meaning: string; fields: readonly F
     },
     {
       name: 'tradingMode',
-      meaning: 'How the market trades.',
+      meaning: 'Trading mode.',
       column: 'trading_mode',
       form: { typeName: 'TradingMode', names: TRADING_MODES },
     },

@@ -35,9 +35,7 @@ export function withoutPassword(address: URL): string {
  */
 export function parsePostgresAddress(text: string): PostgresAddress {
   if (!URL.canParse(text)) {
-    throw new StoreError(
-      'the address of the PostgreSQL store is malformed; it reads postgres://user@host/database',
-    )
+    throw new StoreError('the PostgreSQL address is malformed; use postgres://user@host/database')
   }
   const url = new URL(text)
   const schema = url.searchParams.get('schema') ?? 'lyra'

@@ -9,7 +9,7 @@ export async function backupAdvice(address: PostgresAddress, file: string): Prom
   // The schema is ours to read, not libpq's.
   url.searchParams.delete('schema')
   return (
-    `${name}: back a PostgreSQL store up with its own tools: ` +
+    `${name}: back up a PostgreSQL store with its own tools: ` +
     `pg_dump --format=custom --schema=${schema} --file=${shellWord(file)} ${shellWord(url.toString())}` +
     ((await isOnCluster(address)) ? restoreSteps(name, url, file) : '')
   )

@@ -53,7 +53,7 @@ async function spreadTables(client: Client, address: PostgresAddress): Promise<v
   const isDone = left.length === 0 && (await isSpread(client, address.schema))
   if (!isDone && !(await isTrue(TRY_LOCK, writerLockName(address)))) {
     throw new StoreError(
-      `${address.name}: a writer is at work, which would go on as if the tables were not spread; stop it, and run this again`,
+      `${address.name}: cannot distribute the tables while a writer is connected; stop lyra serve and lyra ingest, then run lyra migrate --citus again`,
     )
   }
   await client.query(MAKE_UNPUBLISHED)

@@ -69,15 +69,15 @@ const REFUSALS = ['28', '3D', '42501']
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
 const CAUSES: Record<string, string> = {
-  '28': 'the server refuses this user or password',
+  '28': 'the server rejects this user or password',
   '3D': 'there is no such database',
-  '42501': 'this user may not do that; have one who may run `lyra migrate`, and grant usage of the schema',
+  '42501': 'permission denied; have a privileged user run `lyra migrate` and grant usage of the schema',
   '53100': "the server's disk is full",
   '53300': 'the server has too many connections',
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the host name cannot be resolved',
-  ETIMEDOUT: 'the server does not answer',
+  ETIMEDOUT: 'the server does not respond',
 }
 
 /** Whether the same work may go well later, or on a new connection. */

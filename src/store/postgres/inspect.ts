@@ -65,7 +65,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
     const version = await schemaVersion(client, address)
     if (version === 0) {
       throw new StoreError(
-        `${address.name}: there is no store; make one with lyra migrate, or ingest event files`,
+        `${address.name}: contains no store; create one with lyra migrate, or ingest event files`,
       )
     }
     const cluster = await readClusterFaults(client, address.schema)
@@ -105,11 +105,11 @@ export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> 
     }
     for (const [trigger, table] of await rowsOf(client, READ_TRIGGERS, [address.schema])) {
       problems.push(
-        `the schema: trigger ${trigger} of ${table} is not one that this program makes; it may change what is written`,
+        `the schema: trigger ${trigger} of ${table} does not belong to Lyra; it may change stored rows`,
       )
     }
     for (const [index] of await rowsOf(client, READ_INVALID_INDEXES, [address.schema])) {
-      problems.push(`the index ${index} is not valid; run: reindex index ${address.schema}.${index}`)
+      problems.push(`the index ${index} is invalid; run: reindex index ${address.schema}.${index}`)
     }
     const cluster = await readClusterFaults(client, address.schema)
     if (cluster !== null) problems.push(...describeCluster(cluster, { withAddresses: true }))
@@ -128,7 +128,7 @@ async function checkIndexes(
 ): Promise<void> {
   const [extension] = await rowsOf(client, HAS_AMCHECK)
   if (extension === undefined) {
-    notes.push('indexes are not compared with their tables: the extension amcheck is not installed')
+    notes.push('indexes not compared with their tables: the extension amcheck is not installed')
     return
   }
   await client.query('set statement_timeout = 0')
@@ -138,7 +138,7 @@ async function checkIndexes(
     } catch (error) {
       const { code, message } = error as Error & { code?: string }
       if (code === '42501') {
-        notes.push('indexes are not compared with their tables: this user may not run bt_index_check')
+        notes.push('indexes not compared with their tables: this user may not run bt_index_check')
         return
       }
       // Data corrupted, index corrupted: what the check is for.

@@ -77,7 +77,7 @@ export function checkVersion(version: number, { name }: PostgresAddress): void {
   if (version === newest) return
   throw new StoreError(
     version === 0
-      ? `${name}: holds no store; lyra ingest and lyra serve make one, and lyra migrate does`
+      ? `${name}: contains no store; lyra ingest, lyra serve and lyra migrate create one`
       : `${name}: its schema is version ${version}, this program's ${newest}; run lyra migrate`,
   )
 }
@@ -95,7 +95,7 @@ export async function schemaVersion(client: Queryable, { name, schema }: Postgre
   )) as [[string | null, string | null]]
   if (table === null && spreadTable !== null) {
     throw new StoreError(
-      `${name}: is a worker of a cluster, which knows no position; name its coordinator, or a replica of that`,
+      `${name}: this is a Citus worker; give the address of the coordinator, or a replica of it`,
     )
   }
   if (table === null) return 0

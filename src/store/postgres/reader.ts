@@ -56,7 +56,7 @@ export async function openPostgresReader(
     mostShared: SHARED_CONNECTIONS,
     onLimit: () =>
       notice(
-        `${address.name}: the server has too many connections; readers use those that they have. Raise max_connections`,
+        `${address.name}: the server has too many connections; continuing with those already open. Raise max_connections`,
       ),
   })
 

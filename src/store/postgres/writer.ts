@@ -110,7 +110,7 @@ class PostgresWriter implements Writer {
         return
       }
       if (attempt === 0) {
-        this.#onNotice(`${this.#address.name}: another writer is at work; standing by`)
+        this.#onNotice(`${this.#address.name}: another writer is active; standing by`)
         this.#onStandby(true)
       }
       await sleep(STANDBY_INTERVAL_MS, undefined, { signal: this.#signal })
@@ -121,7 +121,7 @@ class PostgresWriter implements Writer {
     const [right] = await rowsOf(client, MAY_WRITE)
     if ((right![0] as unknown) !== false) return
     throw new StoreRefusedError(
-      `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or name another user`,
+      `${this.#address.name}: this user may only read; grant it insert, update and delete on the tables, or use another user`,
     )
   }
 

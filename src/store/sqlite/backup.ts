@@ -59,7 +59,7 @@ function refuseDamaged(source: Connection): void {
   const [problem] = source.row('pragma quick_check(1)')!
   if (problem === 'ok') return
   throw new StoreError(
-    `${source.path}: the file is damaged, nothing is copied (${printable(String(problem))}); restore a backup, or ingest the event files again`,
+    `${source.path}: the file is damaged, nothing was copied (${printable(String(problem))}); restore a backup, or ingest the event files again`,
   )
 }
 
@@ -74,11 +74,12 @@ function refuseFile(path: string, file: string, force: boolean): void {
   if (stats.dev === store.dev && stats.ino === store.ino) {
     throw new StoreError(`${file}: this is the store itself; name another file`)
   }
-  if (!stats.isFile()) throw new StoreError(`${file}: it exists and is not a regular file; name another one`)
-  if (!force) throw new StoreError(`${file}: already exists; name another file, or replace it with --force`)
+  if (!stats.isFile()) throw new StoreError(`${file}: exists and is not a regular file; name another one`)
+  if (!force)
+    throw new StoreError(`${file}: already exists; name another file, or add --force to overwrite it`)
   if (hasLog(file)) {
     throw new StoreError(
-      `${file}: a log lies beside it (${file}-wal), so it may be a store in use; name another file`,
+      `${file}: has a write-ahead log (${file}-wal), so it may be a store in use; name another file`,
     )
   }
 }

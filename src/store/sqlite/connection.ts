@@ -43,12 +43,12 @@ type SqliteError = NodeJS.ErrnoException & { errcode?: number }
 
 /** SQLite's primary result codes whose cause an operator can fix. */
 const CAUSES: Record<number, string> = {
-  5: 'another program holds it locked',
-  8: 'it cannot be written to (read-only file or folder), which reading needs too',
-  10: 'it cannot be read or written to; look for a full or failing disk, or a limit on the size of files',
+  5: 'another program has locked it',
+  8: 'it cannot be written to (read-only file or folder), which is also required for reading',
+  10: 'it cannot be read or written to; check for a full or failing disk, or a file size limit',
   11: 'the file is damaged; restore a backup, or ingest the event files again',
   13: 'the disk is full',
-  14: 'the file cannot be opened; look at its path and permissions',
+  14: 'the file cannot be opened; check its path and permissions',
   26: 'the file is not a SQLite database',
 }
 
@@ -87,7 +87,7 @@ export class Connection {
         if (isOutdated && !(isOldAllowed && !connection.#isNew())) {
           throw new StoreError(
             connection.#isNew()
-              ? `${path}: the file holds no store`
+              ? `${path}: the file contains no store`
               : outdated(path, connection.#schemaVersion()),
           )
         }
@@ -311,8 +311,8 @@ export class Connection {
     const needed = this.#migrationBytes(version)
     if (free >= needed) return
     throw new StoreError(
-      `${this.path}: bringing its schema from version ${version} to ${newestVersion(SCHEMA)} may take ${needed} bytes of disk ` +
-        `for the log beside it, and ${folder} has ${free} free; nothing is changed. Make room there and run lyra migrate again`,
+      `${this.path}: upgrading its schema from version ${version} to ${newestVersion(SCHEMA)} may need ${needed} bytes of disk ` +
+        `for its write-ahead log, but ${folder} has ${free} free; nothing was changed. Free disk space there and run lyra migrate again`,
     )
   }
 

@@ -16,7 +16,7 @@ export function inspectSqlite(path: string): StoreFacts {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
     return Connection.schemaVersionOf(path)
   })
-  if (schemaVersion === 0) throw new StoreError(`${path}: the file holds no store`)
+  if (schemaVersion === 0) throw new StoreError(`${path}: the file contains no store`)
   return {
     kind: 'sqlite',
     bytes: sizeOf(path),
@@ -69,14 +69,12 @@ function schemaProblems(connection: Connection): string[] {
     const object = found.find((other) => other.name === name)
     if (object === undefined) problems.push(`the schema: ${type} ${name} is missing`)
     else if (withoutLayout(object.sql) !== withoutLayout(sql))
-      problems.push(`the schema: ${type} ${name} is not as this program makes it`)
+      problems.push(`the schema: ${type} ${name} differs from this version's`)
   }
   for (const { type, name } of found) {
     // An index that someone has added changes no row.
     if (type === 'index' || expected.some((other) => other.name === name)) continue
-    problems.push(
-      `the schema: ${type} ${name} is not one that this program makes; it may change what is written`,
-    )
+    problems.push(`the schema: ${type} ${name} does not belong to Lyra; it may change stored rows`)
   }
   return problems
 }
@@ -93,7 +91,7 @@ function withoutLayout(sql: string | null): string | undefined {
 function storeFileProblems(connection: Connection): string[] {
   const rows = connection.rows('select store_id, commits, upkeep_commits, log_from from store_file')
   const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]
-  if (rows.length !== 1) return [`store_file: ${rows.length} rows, where there is one`]
+  if (rows.length !== 1) return [`store_file: ${rows.length} rows instead of one`]
   const problems: string[] = []
   if (!/^[0-9a-f]{32}$/.test(storeId)) problems.push(`store_file: "${storeId}" is not the id of a store`)
   if (logFrom < 0 || upkeepCommits < 0 || logFrom > commits || upkeepCommits > commits) {

@@ -52,8 +52,8 @@ export function checkLog(path: string): void {
     if (logged === null || belongs(own, logged)) return
   }
   throw new StoreError(
-    `${path}: the log beside it (${logPath(path)}) is another file's: the store was replaced or restored ` +
-      'without it. Remove the files ending in -wal and -shm, or put back the file that they belong to',
+    `${logPath(path)} belongs to a different database: ${path} was replaced or restored while its -wal and -shm files ` +
+      `were left behind. Delete these two files, or restore the original ${path}`,
   )
 }
 

@@ -134,7 +134,7 @@ class SqliteWriter implements Writer {
   #refuseOtherFile(): void {
     if (this.#connection.isInPlace) return
     throw new StoreError(
-      `${this.#path}: the store has been removed or replaced meanwhile; nothing more is written. Start again`,
+      `${this.#path}: the store was deleted or replaced while in use; nothing more is written. Restart`,
     )
   }
 }

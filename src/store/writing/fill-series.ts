@@ -29,7 +29,7 @@ export function* fillSeries(onNotice: (message: string) => void): Steps {
     for (const source of SOURCES) {
       yield* fillRun({ market, source }, () => {
         if (++read % REPORT_POINTS === 0)
-          onNotice(`new schema: series are written, ${read.toLocaleString('en')} data points read`)
+          onNotice(`new schema: computing series, ${read.toLocaleString('en')} data points read`)
       })
     }
   }
