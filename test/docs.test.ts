@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
@@ -239,6 +239,31 @@ describe('The documentation', () => {
         if (flag === undefined || text.startsWith('--conditions=')) continue
         assert.ok(known.has(flag), `${page.path}: ${text}`)
       }
+    }
+  })
+
+  test('quotes messages that the program has', () => {
+    const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((path) =>
+      readFileSync(join(ROOT, path), 'utf8'),
+    )
+    const program = sources.join('\n')
+    const quoted = PAGES.flatMap(({ path, text }) => {
+      const tables = text.split('\n\n').filter((part) => /^\| (?:log )?message \|/.test(part))
+      const cells = tables.flatMap((table) =>
+        table
+          .split('\n')
+          .slice(2)
+          .map((row) => row.split(' | ')[0]!),
+      )
+      return cells.flatMap((cell) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => [path, code!] as const),
+      )
+    })
+    assert.ok(quoted.length > 8)
+    for (const [path, message] of quoted) {
+      if (/^E[A-Z]+$/.test(message)) continue
+      for (const fixed of message.split(/\.\.\.| N /).filter((part) => part.trim() !== ''))
+        assert.ok(program.includes(fixed.trim()), `${path}: ${message}`)
     }
   })
 
