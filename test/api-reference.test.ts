@@ -80,7 +80,7 @@ describe('the API reference', () => {
     const answered = JSON.parse((await send(base, `${POINTS}?pagination.first=2`)).text)
     assert.deepEqual(JSON.parse(await shown.innerText()), answered)
     assert.match(await operation.locator('.try-bar').innerText(), /200/)
-    await operation.getByText('Headers of the answer').click()
+    await operation.getByText('Response headers').click()
     assert.match(await operation.locator('.headers').innerText(), /x-block-height/)
 
     // Answers are folded, and hold what the document says once they are not.
@@ -166,7 +166,7 @@ describe('the API reference', () => {
     await execute.click()
     await eventually(
       () => operation.locator('.try').innerText(),
-      (text) => text.includes('No answer came'),
+      (text) => text.includes('No response'),
     )
   })
 

@@ -174,7 +174,7 @@ for (const kind of STORE_KINDS) {
         store,
         frame([...events.slice(0, 4), stray, ...events.slice(4)]),
       )
-      assert.match(failure!.message, /height 3 missing or not ended/)
+      assert.match(failure!.message, /height 3 missing or incomplete/)
       assert.equal(report.height, '2')
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2])
     })

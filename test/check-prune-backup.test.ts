@@ -306,7 +306,7 @@ for (const kind of STORE_KINDS) {
         'a row from before the first block',
         'update stream set first_height = 20',
         /^funding_period_data_points \(/,
-        /and the first block held is 20/,
+        /but the first stored block is 20/,
       ],
       [
         'rows from within a gap',
@@ -417,7 +417,7 @@ for (const kind of STORE_KINDS) {
         'a provider that was changed',
         `update liquidity_providers set sla = null where market_id = '${MARKET}'`,
         /^liquidity_providers \(a9/,
-        /another one in the files/,
+        /differs in the files/,
       ],
       [
         'an auction that was changed',
@@ -463,7 +463,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await ingest(store, part, { allowGap: true })).failure, null)
       const ofPart = await checkWithFiles(store, SAMPLE)
       assert.deepEqual(ofPart.told, [])
-      assert.match(ofPart.notes.join('\n'), /hold heights 1 to 99, which the store lacks/)
+      assert.match(ofPart.notes.join('\n'), /contain heights 1 to 99, which the store does not/)
       await pruneStore(openStore(store), { by: 'height', before: 300n })
       await pruneStore(openStore(store), { by: 'time', before: 1696500700000000000n })
       const ofPruned = await checkWithFiles(store, SAMPLE)
@@ -483,7 +483,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(isNull)
       assert.match(otherChain, /of chain other-chain, the store is of core-scenarios/)
       const [, otherBlocks] = await problemsWith(fileOf({ height: 5_000, chain }, { height: 5_001, chain }))
-      assert.match(otherBlocks, /no block is held whole by the files and the store/)
+      assert.match(otherBlocks, /no complete block is in both the files and the store/)
       const [isDamaged, damaged] = await problemsWith(
         Buffer.concat([readRecording(SAMPLE), Buffer.alloc(99)]),
       )
@@ -713,11 +713,16 @@ describe('lyra prune', () => {
       /no zone: for UTC write 2023-10-05T10:00:00Z\./,
       2,
     ],
-    ['a height beyond the last block', ['prune', '--before', '906'], /the height of block 906.*block 905/, 1],
+    [
+      'a height beyond the last block',
+      ['prune', '--before', '906'],
+      /--before block 906 is later than the last block \(block 905\)/,
+      1,
+    ],
     [
       'a time after the last block',
       ['prune', '--before', '1696500904000000001'],
-      /the time 2023-10-05T10:15:04\.000000001Z.*nothing would be left/,
+      /--before 2023-10-05T10:15:04\.000000001Z is later.*would delete everything/,
       1,
     ],
     ['an age that is none', ['serve', '--keep', '90'], /--keep.*36h, 90d or 12w/, 2],

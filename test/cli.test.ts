@@ -75,7 +75,7 @@ describe('the command line', () => {
       /--url.*http:\/\/127\.0\.0\.1:3008/,
       2,
     ],
-    ['status of no service', ['status', '--url', 'http://127.0.0.1:9'], /:9: cannot be reached/, 1],
+    ['status of no service', ['status', '--url', 'http://127.0.0.1:9'], /:9: unreachable/, 1],
     ['status of no store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
     [
       'verify of files and a store',

@@ -233,7 +233,7 @@ describe('services that are compared', () => {
       const points = pointsOf(await compare(store, reference))
       assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size], name)
       const { stdout } = await runLyra(t, ['compare', reference, store])
-      assert.ok(stdout.includes(`${lost.toLocaleString('en')} that the data node lost`), stdout)
+      assert.ok(stdout.includes(`${lost.toLocaleString('en')} that a data node does not keep`), stdout)
       // Of a service the blocks are not known.
       assert.equal(pointsOf(await compare(reference, await serve(t, store))).lost, lost)
       // The first real difference is found all the same.
@@ -251,7 +251,7 @@ describe('services that are compared', () => {
     const strange = await listen(t, (_, respond) => respond(200, '<html>'))
     await assert.rejects(compare(store, strange), /not JSON/)
     const hollow = await listen(t, (_, respond) => respond(200, '{"coverage":{"chainId":"a"}}'))
-    await assert.rejects(compare(store, hollow), /not the answer of a Lyra service/)
+    await assert.rejects(compare(store, hollow), /not a response of a Lyra service/)
     const lying = await listen(t, (path, respond) =>
       path.startsWith('/api/v2/coverage') ? respond(404, '{}') : respond(200, '{"checkpoints":{}}', '7'),
     )

@@ -301,7 +301,7 @@ describe('paths of event files', () => {
       'a directory of other files',
       '.',
       (folder) => writeFileSync(join(folder, 'x.txt'), ''),
-      /holds no event file/,
+      /contains no event file/,
     ],
     [
       'a link in a circle',

@@ -137,7 +137,7 @@ describe("the explorer's figures", () => {
     assert.deepEqual(unitOf(instrument(asset)), { symbol: 'USD', decimals: 5 })
     assert.equal(whyNoUnit(instrument(asset)), null)
     const cases: [Instrument | null, RegExp][] = [
-      [null, /no event with the name and the asset of this market/],
+      [null, /the store has no market event for this market/],
       [instrument(null), /names no settlement asset/],
       [instrument({ ...asset, symbol: null, name: null, decimals: null }), /no event with the decimals/],
       [instrument({ ...asset, decimals: '18446744073709551615' }), /no event with the decimals/],

@@ -99,13 +99,13 @@ describe("the explorer's funding", () => {
         formatRate(annualised(last.fundingRate!, length)!, 2),
       )
       assert.equal(await exactFigure(page, 'cumulative'), writeDecimal(cumulative(paid.map(readPeriod))))
-      assert.match(text, new RegExp(`Cumulative, ${paid.length} due in this range`))
+      assert.match(text, new RegExp(`Cumulative \\(${paid.length} periods due in this range\\)`))
 
       const { fundingEstimate } = await getJson<{ fundingEstimate: FundingEstimate }>(
         base,
         `/api/v2/funding-estimates/${BTC}`,
       )
-      assert.match(text, new RegExp(`Running #${fundingEstimate.seq}, estimate`))
+      assert.match(text, new RegExp(`Current period #${fundingEstimate.seq} \\(estimate\\)`))
       assert.equal(await exactFigure(page, 'estimate-rate'), fundingEstimate.fundingRate)
       assert.equal(
         await exactFigure(page, 'estimate-payment'),
@@ -338,7 +338,7 @@ describe("the explorer's funding", () => {
       assert.match(
         await page.locator('.now-figures').innerText(),
         new RegExp(
-          `Cumulative, ${dueWithin(shown.map(readPeriod), { from: BigInt(from), to: BigInt(to) }).length} due in this range`,
+          `Cumulative (${dueWithin(shown.map(readPeriod), { from: BigInt(from), to: BigInt(to) }).length} periods due in this range)`,
         ),
       )
       await page.getByRole('button', { name: 'curl: copy the request as a curl command' }).last().click()
@@ -444,7 +444,7 @@ describe("the explorer's funding", () => {
     )
     await settled(page)
     assert.equal(await figure(page, 'difference'), '–')
-    assert.match(await figure(page, 'basis-points'), /in auction since the period began/)
+    assert.match(await figure(page, 'basis-points'), /in auction since the start of the period/)
   })
 
   test('says when a regular period ends, and shows integers with a word why where no asset is known', async ({
@@ -479,7 +479,7 @@ describe("the explorer's funding", () => {
     await page.getByText(`due ${formatTime(timeOf(120))} UTC`).waitFor()
     assert.match(
       await page.locator('.now-figures').innerText(),
-      /no estimate: the market has ended, or its latest market data have none/,
+      /No estimate: the market has ended, or its latest market data contain none/,
     )
     assert.equal(await figure(page, 'external-twap'), '1,234,567,890,123,456,789,012,345,678')
     assert.equal(await figure(page, 'difference'), '+1')

@@ -171,7 +171,7 @@ describe("the explorer's providers", () => {
         (rows) => rows.length === expected.length,
       )
       await page.getByLabel('Equity-like share below, %').fill('0.0')
-      await page.getByText('An equity-like share is a number of percent above zero').waitFor()
+      await page.getByText('An equity-like share is a percentage above zero').waitFor()
       await page.getByLabel('Equity-like share below, %').fill('0.000001')
       await page.getByRole('button', { name: 'Clear the filters' }).click()
       await eventually(
@@ -210,7 +210,7 @@ describe("the explorer's providers", () => {
         await page.getByText('What the figures mean').click()
         assert.match(
           await page.locator('.meanings').innerText(),
-          /Bond penalty, last epoch\s+The part of its bond/,
+          /Bond penalty, last epoch\s+Fraction of its bond/,
         )
       },
     )
@@ -437,7 +437,7 @@ describe("the explorer's providers", () => {
 
     const [wanted] = [ids[123]!]
     const start = wanted.slice(0, 5).toUpperCase()
-    await page.getByLabel('Party: its id, or how the id begins').fill(start)
+    await page.getByLabel('Party id, or its first digits').fill(start)
     await page.keyboard.press('Enter')
     const found = ids.filter((id) => id.startsWith(start.toLowerCase()))
     assert.ok(found.length < 10)
@@ -450,7 +450,7 @@ describe("the explorer's providers", () => {
           .join() === found.sort().join(),
     )
     await page.getByText('Parties whose id begins with').waitFor()
-    await page.getByLabel('Party: its id, or how the id begins').fill('xyz')
+    await page.getByLabel('Party id, or its first digits').fill('xyz')
     await page.getByText('A party id has up to 64 hex digits').waitFor()
     await page.goto('/?view=providers&party=abcdef0')
     await page.getByText("No provider's id begins with abcdef0").waitFor()

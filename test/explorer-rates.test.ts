@@ -172,10 +172,7 @@ describe("the explorer's funding rates", () => {
     }
     await page.keyboard.press('Home')
     await eventually(reading, (text) => text.startsWith('C/PERP'))
-    await page
-      .getByRole('group', { name: 'What a column stands for' })
-      .getByRole('button', { name: '8 hours' })
-      .click()
+    await page.getByRole('group', { name: 'Column length' }).getByRole('button', { name: '8 hours' }).click()
     await page.waitForURL(/map=8h/)
     await eventually(reading, (text) => /^A\/PERP, 8 hours from \S+ \d\d:00 UTC: /.test(text))
   })

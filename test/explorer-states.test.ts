@@ -280,7 +280,7 @@ describe('the explorer says how current the data are', () => {
 
     first.program.child.kill('SIGKILL')
     await first.program.outcome
-    await page.getByText('The service does not answer.').waitFor()
+    await page.getByText('The service does not respond.').waitFor()
     assert.equal(await oneTruth(page, 'down', 2), 'down')
     await page.getByRole('button', { name: 'Try now' }).click()
     await page.getByText('Next try in').waitFor()
@@ -339,7 +339,7 @@ describe('the explorer is right in each state', () => {
     await page.waitForURL(/to=1696500060000000000/)
 
     await page.goto('/?view=funding&market=BTC')
-    await page.getByText("That is not a market's id").waitFor()
+    await page.getByText('Invalid market id').waitFor()
     await page.goto(`/?view=funding&market=${'0'.repeat(64)}`)
     await page.getByText('No funding of this market').waitFor()
   })
@@ -484,13 +484,13 @@ describe('the explorer is right in each state', () => {
     await settled(page)
     const { y } = (await page.locator('[data-chart="rates"] canvas').boundingBox())!
     assert.ok(y < 812 / 2, `the chart begins at ${y}`)
-    await page.getByText('Tap to read, one finger moves, two zoom.').waitFor()
+    await page.getByText('Tap for values · one finger pans · two fingers zoom').waitFor()
     const table = page.locator('.table-frame', { has: page.locator('table.periods') })
     await table.getByText('Scroll sideways for more columns').waitFor()
     await table.locator('.table-place').evaluate((place) => place.scrollTo({ left: 10_000 }))
     await table.getByText('Scroll back').waitFor()
     await page.setViewportSize({ width: 1280, height: 900 })
-    await page.getByText('Tap to read').waitFor()
+    await page.getByText('Tap for values').waitFor()
   })
 
   test('is reached and read by keys alone', async ({ openRecording }) => {
@@ -499,7 +499,7 @@ describe('the explorer is right in each state', () => {
     await page.waitForSelector('table.markets')
     const focused = () => page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''")
     await page.keyboard.press('Tab')
-    assert.equal(await focused(), 'Skip to the content')
+    assert.equal(await focused(), 'Skip to content')
     const tabTo = async (wanted: string) => {
       for (let pressed = 0; (await focused()) !== wanted; pressed++) {
         assert.ok(pressed < 60, `${wanted} is never reached`)

@@ -278,7 +278,7 @@ for (const kind of STORE_KINDS) {
       const after = filesOf(folder)
       for (const [name, bytes] of before) assert.ok(bytes.equals(after.get(name)!), name)
       assert.deepEqual(partsOf(folder).length, 4)
-      assert.match(notices.join('\n'), /part-00002\.parquet: rows of it were pruned/)
+      assert.match(notices.join('\n'), /part-00002\.parquet: part of it was pruned/)
       if (!hasDuckDb()) return
       const { rows } = rowsIn(join(folder, POINTS, '*/*.parquet'))
       assert.equal(new Set(rows.map((row) => row.timestamp)).size, 3_200)
@@ -360,21 +360,21 @@ describe('an export into a folder', () => {
     await exportTo(store, folder)
     await assert.rejects(exportTo(store, folder, { asText: true }), {
       name: 'ExportError',
-      message: /was begun without --text, and keeps its types; leave it out, or name another directory/,
+      message: /was exported without --text; omit it, or name another directory/,
     })
     const behind = kind.create(t)
     await (await openLiveStore(t, behind)).commit(9, [])
     await assert.rejects(exportTo(behind, folder), {
-      message: /was exported at block 11, and the store for 9/,
+      message: /was exported at block 11, but the store is at block 9/,
     })
     const other = await storeOf(t, kind, NAMED_SAMPLE)
     await assert.rejects(exportTo(other, folder), {
-      message: /holds an export of chain test-chain, but the store is of core-scenarios/,
+      message: /contains an export of chain test-chain, but the store is of core-scenarios/,
     })
     const full = temporaryFolder(t)
     writeFileSync(join(full, 'letter.txt'), 'x')
     await assert.rejects(exportTo(store, full), {
-      message: /is not empty \(letter\.txt\) and holds no export to continue/,
+      message: /is not empty \(letter\.txt\) and contains no export to continue/,
     })
     // One that is spread over a cluster has its tables from the beginning.
     const name = kind.name === 'citus' ? 'ExportError' : /Store(Unavailable)?Error/
@@ -382,7 +382,7 @@ describe('an export into a folder', () => {
     const notes = join(folder, POINTS, `marketId=${A}`, '_lyra.json')
     const written = readFileSync(notes, 'utf8')
     writeFileSync(notes, written.replace('"price"', '"cost"'))
-    await assert.rejects(exportTo(store, folder), { message: /its files have other columns/ })
+    await assert.rejects(exportTo(store, folder), { message: /its files were written by another version/ })
     writeFileSync(notes, written.slice(0, -20))
     await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
     rmSync(notes)
@@ -398,7 +398,7 @@ describe('an export into a folder', () => {
   test('takes the options that are of all alone', async (t) => {
     const { store } = await filled(t, kind, [10])
     for (const [args, message] of [
-      [[], /all: --out DIR must be given/],
+      [[], /all: --out DIR is required/],
       [['--out', 'x', '--market', A], /--market is for the export of one resource/],
       [['--out', 'x', '--format', 'csv'], /--format csv is not for all/],
       [['--out', 'x', '--times', 'iso'], /--times is for the export of one resource/],

@@ -360,7 +360,7 @@ describe('an export', () => {
     const several = await runLyra(t, [
       ...['export', 'funding-period-data-points', '--store', live, '--market', 'a'],
     ])
-    assert.match(several.stderr, /--market a: ab0+ and ac0+; give more digits\n$/)
+    assert.match(several.stderr, /--market a is ambiguous: it matches ab0+ and ac0+; give more digits\n$/)
   })
 
   test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {

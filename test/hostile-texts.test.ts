@@ -112,7 +112,7 @@ for (const kind of ANY_STORE_KIND) {
       )
       const { code, stdout } = await runLyra(t, ['check', '--store', store])
       assert.equal(code, 1)
-      assert.match(stdout, /the schema: trigger own\\u001b\[2J.* is not one that this program makes/)
+      assert.match(stdout, /the schema: trigger own\\u001b\[2J.* does not belong to Lyra/)
       assert.doesNotMatch(stdout, RAW)
     })
   })

@@ -46,7 +46,7 @@ const REFUSED: [
     async () => 'postgres://lyra:secret@127.0.0.1:1/x',
     /lyra@127.*: nothing listens there/,
   ],
-  ['a malformed address', async () => 'postgres://[', /address of the database is malformed/],
+  ['a malformed address', async () => 'postgres://[', /database address is malformed/],
   [
     'a database that is not there',
     async () => server!.url.replace(/postgres$/, 'nothing'),
@@ -64,7 +64,7 @@ const REFUSED: [
     ['alter table blocks rename vega_time to x'],
     /no column vega_time in its table blocks/,
   ],
-  ['no chain', ['delete from chain'], /names no chain/],
+  ['no chain', ['delete from chain'], /its table chain is empty/],
   ['no schema version', ['drop table goose_db_version'], /no table goose_db_version/],
   [
     'schema version 53',
@@ -87,7 +87,7 @@ const REFUSED: [
     },
     /guest@.*: permission denied for table .*\. Grant it to the user: grant usage/,
   ],
-  ['two databases', async (t) => [await load(t), server!.url], /name one database, or segments/],
+  ['two databases', async (t) => [await load(t), server!.url], /name either one database or segments/],
 ]
 
 /** Makes a database of another schema version. */

@@ -540,7 +540,7 @@ for (const kind of STORE_KINDS) {
       const { told, notes, compared } = await checkWithFiles(store, SAMPLE)
       assert.deepEqual(told, [])
       assert.deepEqual(compared!.heights, [{ from: '1', to: '905' }])
-      assert.match(notes.join('\n'), /heights 1 to 450 are imported: .* not compared/)
+      assert.match(notes.join('\n'), /heights 1 to 450 were imported: .* not compared/)
       assert.ok(compared!.rows.funding_period_data_points! > 1_900)
     })
 
@@ -621,7 +621,7 @@ for (const kind of STORE_KINDS) {
       await importBlocks(store, made, { from: 6n, to: 7n, rowsFrom: 5n })
       const { problems, notes } = await checkStore(openStore(store))
       assert.deepEqual(problems.reported, [])
-      assert.match(notes.join('\n'), /^\d+ rows come from before the blocks that were imported/m)
+      assert.match(notes.join('\n'), /^\d+ rows come from unknown blocks before the imported ones/m)
       const base = await serve(t, store)
       const { text } = await send(base, '/api/v2/instruments')
       assert.match(text, /AB\/PERP/)
@@ -655,8 +655,8 @@ explorerTest('the explorer says which blocks are imported, and what that means',
     (text) => text.includes('450 blocks are imported'),
   )
   assert.match(said, /blocks 1 to 450/)
-  assert.match(said, /one data point of each market, period and source/)
-  assert.match(said, /Funding arithmetic cannot be proven there/)
+  assert.match(said, /last data point of each market, period and source/)
+  assert.match(said, /funding cannot be verified/)
   assert.equal(await page.locator('.blocks-bar .imported').count(), 1)
   assert.match(await page.locator('.readiness').innerText(), /^(?!.*not ready)/)
   assert.deepEqual(await accessibilityFaults(page), [])

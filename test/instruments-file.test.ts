@@ -214,7 +214,7 @@ for (const kind of STORE_KINDS) {
       await assertFails(
         t,
         ['ingest', '--store', store, '--instruments', good],
-        /holds no block yet.*ingest event files first/,
+        /the store is empty.*ingest event files first/,
         1,
       )
       await runWell(t, ['ingest', '--store', store, '--instruments', good, events])

@@ -176,7 +176,7 @@ for (const kind of STORE_KINDS) {
       const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))
       for (const { code, stderr } of outcomes.filter(({ code }) => code !== 0)) {
         assert.equal(code, 1)
-        assert.match(stderr, /^lyra: .*(another program writes to this store|holds it locked)/m)
+        assert.match(stderr, /^lyra: .*(another program writes to this store|has locked it)/m)
       }
       await finish(t, 'ingest', COMMANDS.ingest(store, file))
       assertSameDump(await dumpStore(store), expected, 'two writers')

@@ -106,7 +106,7 @@ describe('a disk that is full under a SQLite store', () => {
     const store = join(disk.folder, 'lyra.db')
     const { service, core } = await startWithCore(t, store)
     await core.send(blocks)
-    await untilNotReady(service, /disk is full|look for a full/)
+    await untilNotReady(service, /disk is full|check for a full/)
     await core.close()
     assert.equal(disk.resize(64 * MB), true)
     await untilHeight(service, blocks.length)

@@ -147,7 +147,7 @@ for (const kind of ANY_STORE_KIND) {
       const store = kind.create(t)
       const service = await startLive(t, store, temporaryFolder(t), ['--chain', CHAIN])
       await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
-      await untilNotReady(service, /an event of chain .*evil.*--chain names .*core-scenarios/)
+      await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
       await assertGoesOn(t, service, store, kind.create(t))
       const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
       const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })

@@ -165,7 +165,7 @@ test('a migration that the disk may have no room for is refused, and changes not
   await assertFails(
     t,
     ['migrate', '--store', store],
-    /from version 7 to \d+ may take \d+ bytes of disk .* has \d+ free; nothing is changed/,
+    /from version 7 to \d+ may need \d+ bytes of disk .* has \d+ free; nothing was changed/,
     1,
   )
   assert.equal(await openStore(store).schemaVersion(), 7)

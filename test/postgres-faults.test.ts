@@ -312,7 +312,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     // It stays at work for as long as the second one needs to start.
     first.child.kill('SIGSTOP')
     const second = startLyra(t, ['ingest', '--store', name, stream])
-    await second.printed(/another writer is at work; standing by/)
+    await second.printed(/another writer is active; standing by/)
     assert.equal(first.child.exitCode, null, 'the first one is still at work')
     first.child.kill('SIGKILL')
     const killedAt = performance.now()
@@ -492,11 +492,11 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     await ingestWhole(name, SAMPLE)
     const as = (user: string) => name.replace('//lyra@', `//${user}@`)
     const cases: [store: string, reason: RegExp][] = [
-      [as('locked:wrong'), /refuses this user or password/],
+      [as('locked:wrong'), /rejects this user or password/],
       [as('locked'), /password must be a string/],
-      [as('nobody'), /refuses this user or password/],
+      [as('nobody'), /rejects this user or password/],
       [name.replace('/postgres?', '/elsewhere?'), /there is no such database/],
-      [store().replace('//lyra@', '//poor@'), /this user may not do that/],
+      [store().replace('//lyra@', '//poor@'), /permission denied/],
       [as('reads'), /this user may only read/],
     ]
     for (const [refused, reason] of cases) {
@@ -510,7 +510,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       ...['prune', '--log-level', 'error', '--store', as('reads'), '--before', '500'],
     ])
     assert.equal(pruned.code, 1)
-    assert.match(pruned.stderr, /^lyra: postgres:[^\n]+this user may not do that[^\n]+\n$/)
+    assert.match(pruned.stderr, /^lyra: postgres:[^\n]+permission denied[^\n]+\n$/)
     server.control('stop', '-m', 'fast')
     const later = await Promise.all(
       cases.map(async ([refused, reason]) => {

@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
       [
         'the end of a block',
         [...blocks(2), { height: 3, ends: false }, ...blocks(4)],
-        /height 3 missing or not ended/,
+        /height 3 missing or incomplete/,
         '2',
       ],
       [

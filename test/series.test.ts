@@ -150,7 +150,11 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
     const query = new URLSearchParams(given).toString()
     const { status, text } = await send(base, path(marketId, query))
     if (interval !== undefined && status === 400) {
-      assert.match(text, /allowed is one of which the range touches at most 2001: \d+[smhd] or longer/, query)
+      assert.match(
+        text,
+        /too short for this range: at most 2001 buckets are allowed; use \d+[smhd] or longer/,
+        query,
+      )
       continue
     }
     const { series } = JSON.parse(text) as { series: Series }

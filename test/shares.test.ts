@@ -252,7 +252,7 @@ for (const kind of ANY_STORE_KIND) {
       // One each: nobody holds more than the other.
       assert.equal((await unread('10.0.0.3')).status, 503)
       // And those that read too slowly make room by themselves.
-      const slow = () => lines.filter((line) => line.includes('bytes a second over 3 seconds'))
+      const slow = () => lines.filter((line) => line.includes('bytes per second over 3 seconds'))
       await until(() => slow().length === 2, 'both are cut off')
       assert.equal((await unread('10.0.0.3')).status, 200)
     })

@@ -70,7 +70,7 @@ for (const kind of STORE_KINDS) {
         store,
         kind.name === 'sqlite' ? 'pragma user_version = 99' : 'update schema_version set version = 99',
       )
-      await assert.rejects(statusOfStore(openStore(store)), /version 99.*use a newer Lyra/)
+      await assert.rejects(statusOfStore(openStore(store)), /version 99.*upgrade Lyra/)
     })
 
     test('of a service over it reports readiness, gaps and replicas', async (t) => {

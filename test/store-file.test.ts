@@ -145,7 +145,7 @@ describe('a store file that cannot be used', options, () => {
     [
       'of a newer schema',
       (path) => alter(path('lyra.db'), 'pragma user_version = 99'),
-      /version 99.*newer Lyra/,
+      /version 99.*upgrade Lyra/,
     ],
     [
       'that is a directory',
@@ -447,7 +447,7 @@ describe('a disk that is full', options, () => {
     const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
     const run = (share: number) =>
       startProgram(t, 'prlimit', [`--fsize=${Math.floor(wholeSize * share)}`, ...args]).outcome
-    await checkFull(store, run, /lyra\.db: it cannot be read or written to; look for a full .*disk/)
+    await checkFull(store, run, /lyra\.db: it cannot be read or written to; check for a full .*disk/)
   })
 
   test('a last flush that fails: one clear line and exit status 1, and what was committed is there without the limit', async (t) => {
@@ -481,7 +481,7 @@ describe('a disk that is full', options, () => {
       await checkFull(
         store,
         run,
-        /lyra\.db: (the disk is full|it cannot be read or written to; look for a full)/,
+        /lyra\.db: (the disk is full|it cannot be read or written to; check for a full)/,
       )
     })
   })

@@ -10,16 +10,16 @@ from schemathesis.openapi.checks import RejectedPositiveData
 # Rules that OpenAPI cannot say: a request that its schemas allow gets 400 for them.
 RULES = re.compile(
     "cannot set both an after and a before cursor"
-    "|is not for an export, which holds all rows"
+    "|cannot be used with an export of all rows"
     # A text of a cursor's characters that is not a valid cursor of ours.
     r"|(pagination\.)?(after|before) is not a valid cursor"
-    "|after is not a valid cursor of the coverage"
+    "|after is not a valid coverage cursor"
     "|marketId or partyId or both must be provided"
     # Exports: how CSV has times.
     "|allowed is only with format=csv"
     # Series: one of the two, and no more buckets than there may be.
     "|allowed is one of the two"
-    "|allowed is one of which the range touches at most"
+    "|too short for this range: at most"
     "|the range touches more than 400 buckets"
     # Digits beyond 64 bits.
     r'|parsing field "(start_timestamp|end_timestamp|seq)": \S+ is "[+-]?[0-9]{19,}'

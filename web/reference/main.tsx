@@ -22,5 +22,5 @@ try {
   const [api, heldMarket] = await Promise.all([loadDocument('/openapi.json'), loadHeldMarkets()])
   render(<Reference api={api} heldMarket={heldMarket} />, root)
 } catch (error) {
-  render(<p class="failure">The API reference cannot be loaded: {(error as Error).message}</p>, root)
+  render(<p class="failure">The API reference could not be loaded: {(error as Error).message}</p>, root)
 }

@@ -93,7 +93,7 @@ function SchemaFields({ api, schema }: { api: Document; schema: Schema }) {
         return (
           <li key={name}>
             <code>{name}</code> <span class="quiet">{typeOf(api, found)}</span>
-            {isLeftOut && <span class="quiet"> (may be left out)</span>}
+            {isLeftOut && <span class="quiet"> (optional)</span>}
             {found.description !== undefined && <> {inline(found.description)}</>}
             {objectOf(api, found) !== null && <SchemaFields api={api} schema={found} />}
           </li>

@@ -30,7 +30,7 @@ export function Try({ asked }: { asked: Asked }) {
     try {
       for await (const found of read(asked, stop.signal)) setAnswer(found)
     } catch (error) {
-      if (!stop.signal.aborted) setAnswer(`No answer came: ${(error as Error).message}`)
+      if (!stop.signal.aborted) setAnswer(`No response: ${(error as Error).message}`)
     } finally {
       if (running.current === stop) setRunning(false)
     }
@@ -69,9 +69,11 @@ function Shown({ answer }: { answer: Answer }) {
       <pre class="answer" tabIndex={0}>
         <code>{answer.text}</code>
       </pre>
-      {answer.isCut && <p class="quiet">The answer is longer: its first {MAX_SHOWN} characters are shown.</p>}
+      {answer.isCut && (
+        <p class="quiet">The response is longer: its first {MAX_SHOWN} characters are shown.</p>
+      )}
       <details class="more">
-        <summary>Headers of the answer</summary>
+        <summary>Response headers</summary>
         <dl class="headers">
           {answer.headers.map(([name, value]) => (
             <div key={name}>

@@ -49,7 +49,7 @@ export function App() {
   return (
     <>
       <a class="skip-link" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <Header />
       <ConnectionBanner />
@@ -60,8 +60,8 @@ export function App() {
       </main>
       <footer class="footer">
         <span>
-          Prices, payments and commitments are in the decimals of the market's settlement asset. The exact
-          number, as the network sent it, is on hover and in what you copy.
+          Prices, payments and commitments are in the decimals of the market's settlement asset. Hover over a
+          figure to see the exact number; copied figures are exact too.
         </span>
         <span>
           Times are UTC. <a href="/docs">API reference</a>

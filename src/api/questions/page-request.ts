@@ -112,7 +112,7 @@ function paginationOf(resource: Resource, selection: Selection, values: Paramete
   const first = values.get('pagination.first') as bigint | undefined
   const last = values.get('pagination.last') as bigint | undefined
   if (after !== undefined && before !== undefined) {
-    throw invalidPagination('after and before cannot be combined; give one of them')
+    throw invalidPagination('cannot set both an after and a before cursor; give one of them')
   }
   const backward = first === undefined && (last !== undefined || before !== undefined)
   const [cursorName, text] = backward ? ['before', before] : ['after', after]

@@ -47,7 +47,7 @@ export function CheckpointsView() {
         {data === null && error === null && <Skeleton what="checkpoints" />}
         {data !== null && data.rows.length === 0 && error === null && (
           <Empty title={first ? 'No checkpoints yet' : 'No checkpoints here'}>
-            {first ? 'No block so far had one in it.' : 'The list ends before this place.'}
+            {first ? 'No checkpoint has been ingested yet.' : 'There are no further checkpoints.'}
           </Empty>
         )}
         {data !== null && data.rows.length > 0 && (

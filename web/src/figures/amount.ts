@@ -25,9 +25,9 @@ export function unitOf(instrument: Instrument | null | undefined): Unit | null {
 /** Why a market's numbers are shown as they were sent; null where their unit is known. */
 export function whyNoUnit(instrument: Instrument | null | undefined): string | null {
   if (unitOf(instrument) !== null) return null
-  if (instrument == null) return 'no event with the name and the asset of this market is held'
+  if (instrument == null) return 'the store has no market event for this market'
   if (instrument.settlementAsset === null) return 'this market names no settlement asset'
-  return "no event with the decimals of this market's settlement asset is held"
+  return "the store has no event with the decimals of this market's settlement asset"
 }
 
 export type AmountStyle = {

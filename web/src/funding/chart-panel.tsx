@@ -10,7 +10,7 @@ import { describeReading } from './readout.tsx'
 import { pan, zoom } from './view-range.ts'
 
 const KEYS_TEXT =
-  'Left and right arrows go from point to point, with Shift they move the range; plus and minus zoom; Home and End go to the first and the last point; Escape points at none.'
+  'Left and right arrows move from point to point; with Shift they move the range. Plus and minus zoom. Home and End select the first and last point. Escape clears the selection.'
 
 export type ChartPanelProps = {
   data: FundingData | null
@@ -181,10 +181,10 @@ export function ChartPanel({
           {hasGaps && <Key look="gap">blocks are missing</Key>}
         </span>
         <span class="by-mouse">
-          Point to read. Drag to zoom in, double click to zoom out, Ctrl and the wheel zoom, Shift and drag
-          move. Keys on the chart: arrows, + and −.
+          Hover for values · drag to zoom in · double-click to zoom out · Ctrl + wheel to zoom · Shift + drag
+          to pan · keys on the chart: arrows, + and −
         </span>
-        <span class="by-touch">Tap to read, one finger moves, two zoom.</span>
+        <span class="by-touch">Tap for values · one finger pans · two fingers zoom</span>
       </p>
       <div class="chart-head">
         {between}
@@ -192,8 +192,8 @@ export function ChartPanel({
       </div>
       <div ref={prices} class="chart" data-chart="prices" />
       <div class="chart-head">
-        <h2 class="chart-title">Premium: internal TWAP divided by external TWAP, minus 1</h2>
-        {png('premium', 'premium', 'Internal TWAP divided by external TWAP, minus 1, in %')}
+        <h2 class="chart-title">Premium: (internal TWAP − external TWAP) ÷ external TWAP</h2>
+        {png('premium', 'premium', '(Internal TWAP − external TWAP) ÷ external TWAP, in %')}
       </div>
       <div ref={premium} class="chart" data-chart="premium" />
     </>

@@ -120,7 +120,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
       </RangeBar>
       {range.fault !== null && (
         <p class="notice" role="alert">
-          The range in the address cannot be used. {range.fault} Showing: {range.span}.
+          The range in the page's address is invalid. {range.fault} Showing: {range.span}.
         </p>
       )}
       <section class="panel chart-panel" aria-label="Charts" aria-busy={series.loading}>
@@ -149,7 +149,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
             head={
               <>
                 <h2 class="chart-title">Funding rate of each period</h2>
-                <fieldset class="segments small" aria-label="What the bars show">
+                <fieldset class="segments small" aria-label="Values of the bars">
                   {Object.entries(BAR_KINDS).map(([name, text]) => (
                     <button
                       key={name}
@@ -222,7 +222,7 @@ function describeTimes(times: readonly Range[]): string {
   const latest = `from ${formatTime(from).slice(0, 19)} to ${formatTime(to).slice(0, 19)}`
   return others === 0
     ? latest
-    : `${latest} and ${groupDigits(`${others}`)} ${others === 1 ? 'time' : 'times'} before`
+    : `${latest} and ${groupDigits(`${others}`)} earlier ${others === 1 ? 'auction' : 'auctions'}`
 }
 
 /** What the charts show and leave out, in words; tests read the counts. */
@@ -242,11 +242,12 @@ function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why
   return (
     <p class="notes" data-charts={CHARTS.length}>
       Drawn from {groupDigits(`${counts[0]}`)} external and {groupDigits(`${counts[1]}`)} internal points: the
-      last price and TWAP of each step, with its lowest and highest price as a band.
+      last price and TWAP of each step, with a band from its lowest to its highest price.
       {auctions.length > 0 && (
         <>
           {' '}
-          <span class="key auction" /> In auction {describeTimes(auctions)}: prices then count in no TWAP.
+          <span class="key auction" /> In auction {describeTimes(auctions)}: prices in an auction do not count
+          towards TWAPs.
         </>
       )}
       {gaps.map(({ from, to }) => (
@@ -256,7 +257,7 @@ function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why
           {formatTime(to).slice(0, 19)}.
         </span>
       ))}
-      {why !== null && ` Prices are whole numbers as sent: ${why}.`}
+      {why !== null && ` Prices are shown as sent, as whole numbers: ${why}.`}
     </p>
   )
 }

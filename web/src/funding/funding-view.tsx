@@ -34,7 +34,7 @@ export function FundingView() {
   if (marketId === null) {
     return (
       <Empty title="No funding yet">
-        No block so far had a data point or a funding period in it: only perpetual markets have them.
+        No data point or funding period has been ingested yet. Only perpetual markets have them.
       </Empty>
     )
   }
@@ -52,15 +52,15 @@ export function FundingView() {
       </MarketBar>
       {held !== null && <FundingMarket key={marketId} marketId={marketId} held={held} />}
       {held === null && !MARKET_ID.test(marketId) && (
-        <Empty title="That is not a market's id">
-          <code>{marketId}</code> is in the address; an id has 64 hex digits. Choose a market above, by its
-          code, name or id.
+        <Empty title="Invalid market id">
+          <code>{marketId}</code> is in the page's address; an id has 64 hex digits. Choose a market above, by
+          its code, name or id.
         </Empty>
       )}
       {held === null && MARKET_ID.test(marketId) && !own.loading && (
         <Empty title="No funding of this market">
-          The service holds no data point and no funding period of it: it is not a perpetual market, it is not
-          known here, or its first period has not begun.
+          The service has no data points or funding periods of this market: it is not a perpetual market, it
+          is unknown here, or its first period has not begun.
         </Empty>
       )}
     </>

@@ -47,7 +47,7 @@ export function NowFigures({ periods, estimate, due, unit, last, children }: Now
       <Figure
         name="Last paid"
         main={paid === null ? null : <Rate text={paid.rate!} name="last-rate" />}
-        none={periods === null ? '' : 'no period was paid yet'}
+        none={periods === null ? '' : 'No period has been paid yet'}
       >
         {paid !== null && (
           <>
@@ -66,9 +66,9 @@ export function Cumulative({ periods, range }: { periods: readonly Period[] | nu
   const due = dueWithin(periods ?? [], range)
   return (
     <Figure
-      name={`Cumulative, ${due.length} due in this range`}
+      name={`Cumulative (${due.length} periods due in this range)`}
       main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
-      none={periods === null ? '' : 'no payment was due in this range'}
+      none={periods === null ? '' : 'No payment was due in this range'}
     >
       {due.length > 0 && <Mean periods={due} />}
     </Figure>
@@ -85,12 +85,12 @@ function Running({ periods, running, estimate, due, unit, last }: RunningProps) 
   const regular = regularLength(periods)
   return (
     <Figure
-      name={running === null ? 'Running period' : `Running #${running.seq}, estimate`}
+      name={running === null ? 'Current period' : `Current period #${running.seq} (estimate)`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
       none={
         running === null
-          ? 'no period runs'
-          : 'no estimate: the market has ended, or its latest market data have none'
+          ? 'No period is running'
+          : 'No estimate: the market has ended, or its latest market data contain none'
       }
     >
       {fits && (
@@ -127,7 +127,7 @@ function describeEnd(start: bigint, length: bigint | null, last: bigint): string
   }
   return end !== null && end > last
     ? `ends in ${formatAge(end - last)}`
-    : `runs for ${formatAge(last - start)}`
+    : `running for ${formatAge(last - start)}`
 }
 
 /** A rate in percent, exact on hover. */

@@ -139,7 +139,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
     text === null ? (
       '–'
     ) : text === '0' ? (
-      <span title="The market was in auction all the time, or the source had no price.">none (0)</span>
+      <span title="The market was in auction throughout, or the source had no price.">none (0)</span>
     ) : (
       <Amount text={text} unit={unit} bare />
     )
@@ -154,7 +154,7 @@ function Row({ marketId, period, isLast, estimate, expected, unit }: RowProps) {
           <Link
             view="funding"
             params={{ market: marketId, from: `${start}`, to: `${start + length}` }}
-            title="Show this period alone"
+            title="Show only this period"
           >
             {groupDigits(`${seq}`)}
           </Link>

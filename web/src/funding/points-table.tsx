@@ -88,7 +88,7 @@ export function PointsTable({ marketId, range: given, unit, version }: PointsTab
       {data === null && loading && <Skeleton what="data points" />}
       {data !== null && data.rows.length === 0 && (
         <Empty title="No data points here">
-          The range and the filters hold none. Widen the range, or take a filter off.
+          No points match the range and filters. Widen the range, or remove a filter.
         </Empty>
       )}
       {data !== null && data.rows.length > 0 && (

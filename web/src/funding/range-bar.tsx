@@ -20,7 +20,7 @@ export function RangeBar({ range, held, last, onSpan, onRange, children }: Range
   const offered = SPANS.filter(([, ns], index) => ns === null || index === 0 || ns < held.to - held.from)
   return (
     <div class="range-bar">
-      <fieldset class="segments" aria-label="Span up to the latest point">
+      <fieldset class="segments" aria-label="Range up to the latest point">
         {offered.map(([name]) => (
           <button key={name} type="button" aria-pressed={range.span === name} onClick={() => onSpan(name)}>
             {name}

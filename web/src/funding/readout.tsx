@@ -104,7 +104,7 @@ function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars'];
 function whyNoDifference(moment: Moment | null): string {
   if (moment === null) return 'no point'
   if (moment.pair?.external.twap.last === '0' || moment.pair?.internal.twap.last === '0') {
-    return 'in auction since the period began: no TWAP'
+    return 'in auction since the start of the period: no TWAP'
   }
   return 'one source has no point in this period yet'
 }

@@ -68,7 +68,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
         <h2 id="compare-title" class="chart-title">
           Funding rates compared
         </h2>
-        <fieldset class="segments small" aria-label="What the lines show">
+        <fieldset class="segments small" aria-label="Values of the lines">
           {Object.entries(KINDS).map(([name, text]) => (
             <button
               key={name}
@@ -105,7 +105,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="funding periods" tall />}
       <div ref={place} class="chart" data-chart="compare" />
-      <p class="gestures by-mouse">Point to read. Drag to zoom in, double click to see all again.</p>
+      <p class="gestures by-mouse">Hover for values · drag to zoom in · double-click to reset</p>
       <ul class="compare-legend" aria-label="Markets compared">
         {lines.map(({ marketId, periods }, index) => (
           <li key={marketId} data-compared={marketId}>

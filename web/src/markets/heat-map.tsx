@@ -61,7 +61,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
         <h2 id="map-title" class="chart-title">
           Funding by market and {step === '1d' ? 'day' : '8 hours'}, in % of the position
         </h2>
-        <fieldset class="segments small" aria-label="What a column stands for">
+        <fieldset class="segments small" aria-label="Column length">
           {Object.entries(STEPS).map(([name, { title }]) => (
             <button
               key={name}
@@ -77,7 +77,7 @@ export function HeatMap({ summaries }: { summaries: readonly MarketSummary[] }) 
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="funding rates" />}
       {rows.length > 0 && <Cells key={`${step} ${first}`} rows={rows} starts={starts} step={step} />}
-      {data !== null && rows.length === 0 && <p class="quiet">No payment in this time.</p>}
+      {data !== null && rows.length === 0 && <p class="quiet">No payments in this time.</p>}
       <Request
         url={`${location.origin}${reportTarget('fundingRates', range)}`}
         csv={() =>
@@ -143,7 +143,7 @@ function Cells({ rows, starts, step }: CellsProps) {
       <p class="map-reading" aria-live="polite" data-figure="map-reading">
         {describe(row, start, step)}
       </p>
-      <TablePlace name="Map of funding">
+      <TablePlace name="Funding heat map">
         {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table that is walked by keys is a grid. */}
         <table ref={table} class="heat-map" role="grid" aria-labelledby="map-title">
           <thead>

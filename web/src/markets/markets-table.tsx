@@ -49,7 +49,7 @@ type Shown = { basis: RateBasis; last: bigint }
 const averageColumn = (sort: '24h' | '7d' | '30d', window: string): Column => ({
   sort,
   title: `${sort.replace('h', ' h').replace('d', ' d')} average`,
-  meaning: `The average rate of the ${window} before the last block; none where the store does not hold all of that time.`,
+  meaning: `Average rate in the ${window} before the last block. None if the store does not cover all of that time.`,
   figure: true,
   cell: (summary, { basis }) => (
     <ShownRate
@@ -70,8 +70,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'rate',
     title: 'Rate now',
-    meaning:
-      'What the running period would charge if it ended now: an estimate. Without one, the last paid rate.',
+    meaning: 'Estimated charge if the current period ended now. Without an estimate, the last paid rate.',
     figure: true,
     cell: (summary, { basis }) => {
       const rate = currentRate(summary)
@@ -107,7 +106,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'premium',
     title: 'Price premium',
-    meaning: 'The last internal price divided by the last external price, minus 1.',
+    meaning: 'Premium of the price: (last internal price − last external price) ÷ last external price.',
     figure: true,
     cell: (summary) => {
       const premium = pricePremiumOf(summary)
@@ -118,7 +117,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'next',
     title: 'Next payment',
-    meaning: "When funding is due next, by the market's schedule. Some markets have none.",
+    meaning: "Next funding time by the market's schedule. Some markets have none.",
     cell: (summary, { last }) => {
       const due = nextPaymentOf(summary, last)
       return due === null ? '–' : <DueTime due={due} last={last} />
@@ -127,7 +126,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'paid',
     title: 'Last paid',
-    meaning: 'The rate of the last period that was paid.',
+    meaning: 'Rate of the last paid period.',
     figure: true,
     cell: (summary, { basis }) => {
       const text = summary.lastPaidPeriod?.fundingRate ?? null
@@ -140,7 +139,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: null,
     title: 'Price',
-    meaning: 'The internal price in the 24 hours before the last block, or since the first point.',
+    meaning: 'Internal price in the 24 hours before the last block, or since the first point.',
     broad: true,
     cell: ({ marketId }) => {
       const coverage = latestCoverage()
@@ -172,7 +171,7 @@ const COLUMNS: readonly Column[] = [
   {
     sort: 'state',
     title: 'State',
-    meaning: "The market's state, and how it trades.",
+    meaning: 'State and trading mode of the market.',
     broad: true,
     cell: (summary) => {
       const standing = standingOf(summary)
@@ -185,7 +184,7 @@ const COLUMNS: readonly Column[] = [
 const MARKET = {
   sort: 'market' as const,
   title: 'Market',
-  meaning: 'Code, or the ends of the id where no event named the market.',
+  meaning: 'Code, or the ends of the id if the name is unknown.',
 }
 
 export type MarketsTableProps = {

@@ -68,8 +68,8 @@ export function MarketsView() {
         {error !== null && <Failure error={error} onRetry={reload} />}
         {data === null && error === null && <Skeleton what="markets" />}
         {data !== null && found.length === 0 && (
-          <Empty title={data.length === 0 ? 'No market yet' : 'No market has that code, name or id'}>
-            {data.length === 0 ? 'No block so far named a market, or had figures of one.' : undefined}
+          <Empty title={data.length === 0 ? 'No markets yet' : 'No market has that code, name or id'}>
+            {data.length === 0 ? 'No market data has been ingested yet.' : undefined}
           </Empty>
         )}
         {found.length > 0 && (
@@ -84,11 +84,12 @@ export function MarketsView() {
           ({ instrument, lastExternalPoint }) => lastExternalPoint && unitOf(instrument) === null,
         ) && (
           <p class="quiet">
-            Some prices are whole numbers as sent: no event with the asset of their market is held.
+            Some prices are shown as sent, as whole numbers: the store has no event with the asset of their
+            market.
           </p>
         )}
         {found.length > 1 && compared.length === 0 && (
-          <p class="quiet">Tick markets under "Compare" to see their funding rates in one chart.</p>
+          <p class="quiet">Tick markets under "Compare" to plot their funding rates in one chart.</p>
         )}
         <Request
           url={SUMMARIES_URL}

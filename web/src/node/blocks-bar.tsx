@@ -63,7 +63,7 @@ function Imported({ ranges }: { ranges: Blocks['imported'] }) {
     <div class="imported">
       <p>
         {groupDigits(count.toString())} {count === 1n ? 'block is' : 'blocks are'} <strong>imported</strong>{' '}
-        from tables of a data node, and not made from events:
+        imported from a data node's tables:
       </p>
       <ul>
         {ranges.slice(0, LISTED).map(({ from, to }) => (
@@ -72,9 +72,9 @@ function Imported({ ranges }: { ranges: Blocks['imported'] }) {
       </ul>
       {ranges.length > LISTED && <p class="quiet">The first {LISTED} are listed.</p>}
       <p class="quiet">
-        Within one imported block there is one data point of each market, period and source, the last. The
-        order of rows within the block is not known, and times have microseconds. Funding arithmetic cannot be
-        proven there. Event files of these blocks, when they are ingested, replace what was imported.
+        Within an imported block there is only the last data point of each market, period and source. The
+        order of rows within the block is unknown, times are in microseconds, and funding cannot be verified.
+        Ingest the event files of these blocks to replace them.
       </p>
     </div>
   )

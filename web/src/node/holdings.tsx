@@ -23,7 +23,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
   return (
     <section class="panel" aria-labelledby="holdings-title">
       <div class="panel-head">
-        <h2 id="holdings-title">Rows held</h2>
+        <h2 id="holdings-title">Stored rows</h2>
       </div>
       <Request url={`${location.origin}/api/v2/coverage`} csv={() => holdingsCsv(coverage)} />
       <dl class="facts wide">
@@ -34,7 +34,7 @@ export function Holdings({ coverage }: { coverage: Coverage }) {
           </div>
         ))}
       </dl>
-      <TablePlace name="Table of rows held, by market">
+      <TablePlace name="Table of stored rows, by market">
         <table class="holdings stacked">
           <thead>
             <tr>

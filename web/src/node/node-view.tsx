@@ -26,7 +26,7 @@ export function NodeView() {
           <Tiles coverage={coverage} />
           <section class="panel" aria-labelledby="blocks-title">
             <div class="panel-head">
-              <h2 id="blocks-title">Blocks held</h2>
+              <h2 id="blocks-title">Stored blocks</h2>
               <CopyLink />
             </div>
             <BlocksBar blocks={coverage.blocks} />
@@ -83,10 +83,10 @@ function Tiles({ coverage }: { coverage: Coverage }) {
       <Tile name="Age of the last block" more="by this browser's clock">
         {formatAge(age)}
       </Tile>
-      <Tile name="Blocks coming in" more={over}>
+      <Tile name="Blocks received" more={over}>
         {rate(rates?.blocks)}
       </Tile>
-      <Tile name="Data points coming in" more={over}>
+      <Tile name="Data points received" more={over}>
         {rate(rates?.points)}
       </Tile>
       <Tile name="Pruned before" more={prunedHeight(coverage)}>
@@ -100,8 +100,8 @@ function Tiles({ coverage }: { coverage: Coverage }) {
   )
 }
 
-function prunedHeight({ prunedBefore }: Coverage): string {
-  if (prunedBefore === null) return 'everything is kept'
+function prunedHeight({ prunedBefore }: Coverage): string | undefined {
+  if (prunedBefore === null) return undefined
   if (prunedBefore.timestamp === null || prunedBefore.height === null) return 'older rows are pruned'
   return `and below block ${groupDigits(prunedBefore.height)}`
 }

@@ -116,7 +116,9 @@ export function MarketPicker({ marketId, markets, none, onPick }: MarketPickerPr
           ))}
         </div>
         {choices.length === 0 && <p class="quiet">No market has that code, name or id.</p>}
-        {found.length > LISTED && <p class="quiet">{found.length - LISTED} more: type on.</p>}
+        {found.length > LISTED && (
+          <p class="quiet">{found.length - LISTED} more. Keep typing to narrow the list.</p>
+        )}
       </div>
     </div>
   )

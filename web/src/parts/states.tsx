@@ -39,7 +39,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   return (
     <div class="state failure" role="alert">
       <strong>
-        {error instanceof LyraApiError ? 'The service refused the request' : 'The service does not answer'}
+        {error instanceof LyraApiError ? 'The service returned an error' : 'The service does not respond'}
       </strong>
       <div class="state-more">{error.message}</div>
       {error instanceof LyraApiError && error.requestId !== null && (
@@ -85,7 +85,8 @@ function Greeting() {
     <section class="panel greeting" aria-labelledby="greeting-title">
       <h2 id="greeting-title">This store is empty</h2>
       <p>
-        The service runs, and its store <code>{store}</code> holds no block yet. Fill it in one of two ways:
+        The service is running, but its store <code>{store}</code> has no blocks yet. Fill it in one of two
+        ways:
       </p>
       <dl>
         {commandsFor(store).map(([what, command]) => (
@@ -99,8 +100,8 @@ function Greeting() {
         ))}
       </dl>
       <p class="quiet">
-        This page shows the data as soon as they arrive. The network's core sends events to the service where
-        its own configuration names that address.
+        Data appears on this page as soon as it arrives. To follow a core, also set the service's address as
+        the event receiver in the core's configuration.
       </p>
     </section>
   )

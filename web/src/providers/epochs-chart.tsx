@@ -56,7 +56,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
       tabIndex={0}
       role="application"
       aria-roledescription="chart"
-      aria-label="Epochs of the provider, from left to right. Left and right arrows go from epoch to epoch; the table below has the same figures."
+      aria-label="Epochs of the provider, from left to right. Left and right arrows move from epoch to epoch; the table below has the same figures."
       onKeyDown={onKeyDown}
       onPointerLeave={() => setChosen(null)}
     >
@@ -125,7 +125,7 @@ export function isBelow(timeOnBook: string, least: string | null): boolean {
 function describe(row: LiquidityProviderEpoch, least: string | null): string {
   const { epoch, timeOnBook, feePenalty, bondPenalty, equityLikeShare } = row
   return [
-    `Epoch ${groupDigits(epoch)}: on the book ${showPart(timeOnBook)} of the time${isBelow(timeOnBook, least) ? ', less than the SLA asks for' : ''}`,
+    `Epoch ${groupDigits(epoch)}: on the book ${showPart(timeOnBook)} of the time${isBelow(timeOnBook, least) ? ', less than the SLA requires' : ''}`,
     `fee penalty ${showPart(feePenalty)}`,
     `bond penalty ${showPart(bondPenalty)}`,
     equityLikeShare === null ? 'no share listed' : `equity-like share ${showPart(equityLikeShare)}`,

@@ -41,7 +41,7 @@ export function FilterControls() {
         />
       </label>
       <span class="fault" aria-live="polite">
-        {wrong ? 'An equity-like share is a number of percent above zero, such as 5 or 0.5.' : ''}
+        {wrong ? 'An equity-like share is a percentage above zero, such as 5 or 0.5.' : ''}
       </span>
     </fieldset>
   )

@@ -47,7 +47,7 @@ export function History({ marketId, partyId }: HistoryProps) {
         <h2 id="history-title">
           Past epochs of party <Id id={partyId} what="the party id" />
         </h2>
-        <fieldset class="segments small" aria-label="How many epochs">
+        <fieldset class="segments small" aria-label="Number of epochs">
           {COUNTS.map((choice) => (
             <button
               key={choice}
@@ -65,9 +65,9 @@ export function History({ marketId, partyId }: HistoryProps) {
       {error !== null && <Failure error={error} onRetry={reload} />}
       {data === null && error === null && <Skeleton what="epochs" />}
       {data !== null && rows.length === 0 && (
-        <Empty title="No epoch of this provider">
-          No epoch has ended since the provider committed, or the service does not hold the blocks in which
-          one did.
+        <Empty title="No epochs of this provider">
+          No epoch has ended since the provider committed, or the service does not have the blocks in which
+          one ended.
         </Empty>
       )}
       {rows.length > 0 && (

@@ -15,8 +15,8 @@ export function Meanings() {
         <div>
           <dt>No SLA</dt>
           <dd>
-            The network has sent no figures of the provider's service level agreement: it has just committed,
-            or the market keeps none.
+            The network has sent no service level agreement figures of the provider: it has just committed, or
+            the market has none.
           </dd>
         </div>
       </dl>

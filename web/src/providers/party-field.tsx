@@ -32,7 +32,7 @@ export function PartyField({ party, parties, onPick }: PartyFieldProps) {
       }}
     >
       <label class="field grow">
-        <span class="field-label">Party: its id, or how the id begins</span>
+        <span class="field-label">Party id, or its first digits</span>
         <input
           class="mono"
           value={text}

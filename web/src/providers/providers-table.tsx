@@ -53,7 +53,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
           aria-pressed={all}
           onClick={() => setParams({ columns: all ? null : 'all' }, { push: false })}
         >
-          {all ? 'First columns only' : `All ${COLUMNS.length} figures`}
+          {all ? 'Fewer columns' : `All ${COLUMNS.length} figures`}
         </button>
       </div>
       <div class="wide-only">
@@ -91,7 +91,7 @@ export function ProvidersTable({ providers, names, unit }: ProvidersTableProps) 
       </ul>
       <Pages {...pages} what="providers" />
       {rows.some(({ provider }) => leastTime(provider.marketId) !== null) && (
-        <p class="quiet">The mark on a bar of time on book is the least that the market's SLA asks for.</p>
+        <p class="quiet">The mark on a time-on-book bar is the minimum of the market's SLA.</p>
       )}
     </>
   )

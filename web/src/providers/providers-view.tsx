@@ -57,7 +57,7 @@ export function ProvidersView() {
         <History key={`${market} ${party}`} marketId={market} partyId={party} />
       )}
       {fault !== null ? (
-        <Empty title="The id in the address is not valid">{fault}</Empty>
+        <Empty title="The id in the page's address is invalid">{fault}</Empty>
       ) : (
         <Providers market={market} party={party} list={list} />
       )}
@@ -134,7 +134,7 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
       )}
       {held.length > 0 && listed.length === 0 && (
         <Empty title="No provider matches the filters">
-          {groupDigits(`${held.length}`)} are held here.{' '}
+          {groupDigits(`${held.length}`)} in total.{' '}
           <button type="button" class="button" onClick={() => setParams({ penalised: null, below: null })}>
             Clear the filters
           </button>
@@ -150,7 +150,7 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
       {data?.more && (
         <p class="notice">
           There are more than {groupDigits(`${data.providers.length}`)} providers: the others are not shown,
-          sorted or added up.
+          sorted or included in totals.
         </p>
       )}
       <Request

@@ -66,8 +66,8 @@ export function Totals({ providers }: { providers: readonly LiquidityProvider[] 
       {why !== null && (
         <p class="quiet">
           Amounts of {groupDigits(`${new Set(unknown.map(({ marketId }) => marketId)).size}`)}{' '}
-          {new Set(unknown.map(({ marketId }) => marketId)).size === 1 ? 'market' : 'markets'} are whole
-          numbers as sent, and in no total: {why}.
+          {new Set(unknown.map(({ marketId }) => marketId)).size === 1 ? 'market' : 'markets'} are shown as
+          sent, as whole numbers, and excluded from totals: {why}.
         </p>
       )}
     </>

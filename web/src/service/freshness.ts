@@ -35,12 +35,12 @@ export type Freshness = {
 export const freshness = computed<Freshness>(() => {
   if (connection.value.state === 'down') {
     const since = formatTime(BigInt(connection.value.since) * 1_000_000n).slice(11, 19)
-    return { state: 'down', text: 'down', more: `The service has not answered since ${since} UTC.` }
+    return { state: 'down', text: 'down', more: `The service has not responded since ${since} UTC.` }
   }
   const ready = readiness.value
   const reasons = ready?.status === 'not ready' ? ready.reasons : []
   if (reasons.some(({ reason }) => reason === 'empty store')) {
-    return { state: 'empty', text: 'not ready: empty', more: 'The store holds no block yet.' }
+    return { state: 'empty', text: 'not ready: empty', more: 'The store has no blocks yet.' }
   }
   const other = reasons.filter(({ reason }) => reason !== 'behind')
   if (other.length > 0) {
@@ -56,7 +56,7 @@ export const freshness = computed<Freshness>(() => {
   if (coverage === null || ready === null) {
     return error instanceof LyraApiError
       ? { state: 'not-ready', text: 'not ready', more: error.message }
-      : { state: 'connecting', text: 'connecting', more: 'The service has not answered yet.' }
+      : { state: 'connecting', text: 'connecting', more: 'The service has not responded yet.' }
   }
   const last = BigInt(coverage.blocks.lastTimestamp)
   const age = BigInt(now.value) * 1_000_000n - last

@@ -9,7 +9,7 @@ export function ConnectionBanner() {
       {value.state === 'down' && (
         <div class="banner">
           <span>
-            <strong>The service does not answer.</strong> What you see is as of {timeOf(value.since)}.{' '}
+            <strong>The service does not respond.</strong> The data shown is as of {timeOf(value.since)}.{' '}
             <Countdown />
           </span>
           <button type="button" class="button" onClick={() => void tryNow()}>
