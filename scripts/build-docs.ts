@@ -9,30 +9,55 @@ export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configurati
 
 const HEAD = `# Configuration
 
-For those who run commands or operate the service: every setting, as \`lyra COMMAND --help\` lists them. A setting is a flag,
-and most are environment variables too; a flag overrides its variable. \`npm run build:docs\` writes this page.
+Every option, as listed by \`lyra COMMAND --help\`. Most can also be set by an environment variable; a flag overrides its
+variable. \`npm run build:docs\` generates this page.
 `
 
 /** The text of docs/configuration.md. */
 export async function configurationPage(): Promise<string> {
   const commands = await loadCommands()
-  return [HEAD, ...commands.map(sectionOf)].join('\n')
+  const common = commonRows(commands)
+  return [
+    HEAD,
+    `## Common options
+
+These have the same meaning in every command that is listed in the last column.
+
+${HEADER.replace('|\n', '| commands |\n')}---|
+${[...common].map(([row, takers]) => `${row} ${takers} |`).join('\n')}
+`,
+    ...commands.map((command) => sectionOf(command, common)),
+  ].join('\n')
 }
 
-function sectionOf(command: Command): string {
-  const rows = command.options.map((option) =>
-    [codeOf(option.flags), option.envVar ?? variableOf(option) ?? '', defaultOf(option), meaningOf(option)]
-      .map((cell, index) => (index === 1 && cell !== '' ? codeOf(cell) : cell))
-      .join(' | '),
+const HEADER = `| flag | variable | default | |
+|---|---|---|---|`
+
+/** The rows of options that several commands take alike, with the names of these commands. */
+function commonRows(commands: readonly Command[]): Map<string, string> {
+  const takers = new Map<string, string[]>()
+  for (const command of commands) {
+    for (const row of command.options.map(rowOf))
+      takers.set(row, [...(takers.get(row) ?? []), command.name()])
+  }
+  const common = [...takers].filter(([, names]) => names.length > 1)
+  return new Map(
+    common.map(([row, names]) => [row, names.length === commands.length ? 'all' : names.join(', ')]),
   )
+}
+
+function rowOf(option: Option): string {
+  const variable = option.envVar ?? variableOf(option)
+  const cells = [variable === undefined ? '' : codeOf(variable), defaultOf(option), meaningOf(option)]
+  return `| ${[codeOf(option.flags), ...cells].join(' | ')} |`
+}
+
+function sectionOf(command: Command, common: ReadonlyMap<string, string>): string {
+  const rows = command.options.map(rowOf).filter((row) => !common.has(row))
   return `## lyra ${command.name()}
 
 ${capitalised(command.summary())}: \`lyra ${command.name()} ${command.usage()}\`.
-
-| flag | variable | default | |
-|---|---|---|---|
-${rows.map((row) => `| ${row} |`).join('\n')}
-`
+${rows.length === 0 ? '' : `\n${HEADER}\n${rows.join('\n')}\n`}`
 }
 
 /** A flag that is on or off names its variable in its description (cli/options.ts). */
@@ -41,7 +66,7 @@ const VARIABLE = / \(env: (\w+)\)$/
 const variableOf = ({ description }: Option) => VARIABLE.exec(description)?.[1]
 
 function meaningOf({ description, argChoices }: Option): string {
-  const choices = argChoices === undefined ? '' : ` (${argChoices.join(', ')})`
+  const choices = argChoices === undefined ? '' : `: ${codeOf(argChoices.join(', '))}`
   return `${description.replace(VARIABLE, '')}${choices}`.replaceAll('|', '\\|')
 }
 

@@ -831,7 +831,7 @@ describe('lyra backup', () => {
     const backup = (...args: string[]) => runLyra(t, ['backup', '--store', store, ...args])
     const refused = await backup(copy)
     assert.deepEqual([refused.code, refused.stdout], [1, ''])
-    assert.match(refused.stderr, /^lyra: .*copy\.db: already exists; .*--force\n$/)
+    assert.match(refused.stderr, /^lyra: .*copy\.db: already exists; .*--force to overwrite it\n$/)
     assert.equal(readFileSync(copy, 'utf8'), 'something else')
     const forced = await backup(copy, '--force')
     assert.equal(forced.code, 0, forced.stderr)

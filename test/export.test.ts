@@ -349,7 +349,7 @@ describe('an export', () => {
     ] as const) {
       const none = await written(flag, '0123456789')
       assert.equal(none.code, 1)
-      assert.match(none.stderr, new RegExp(`${flag} 0123456789: no ${what} of .* begins so`))
+      assert.match(none.stderr, new RegExp(`${flag} 0123456789: no ${what} id of .* starts with it`))
     }
     const live = kind.create(t)
     const { commit } = await openLiveStore(t, live)
@@ -380,8 +380,8 @@ describe('an export', () => {
         /a market id is 64 hex digits|x/,
       ],
       [['export', 'funding-periods', '--after', 'abc', '--store', store], /is not a valid cursor/],
-      [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be restricted by seq/],
-      [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be restricted by market/],
+      [['export', 'checkpoints', '--seq', '1', '--store', store], /cannot be filtered by seq/],
+      [['export', 'checkpoints', '--market', 'ab', '--store', store], /cannot be filtered by market/],
       [['export', 'checkpoints', '--after', 'abc', '--store', store], /is not a valid cursor/],
     ] as [string[], RegExp][]) {
       await assertFails(t, wrong, message, 2)

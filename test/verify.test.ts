@@ -280,7 +280,7 @@ describe('lyra verify', () => {
   test('prints what agrees, and exits with 0', async (t) => {
     const { stdout, code, stderr } = await runLyra(t, ['verify', SAMPLE])
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^TWAPs of 3 markets, by the running sum/)
+    assert.match(stdout, /^TWAPs of 3 markets, using the core's running sum/)
     assert.match(stdout, /data points +2,298 +0 +0\n/)
     assert.match(stdout, /closing TWAPs +90 +0 +0\n/)
   })

@@ -9,52 +9,52 @@ export type Time = bigint | string | Date
 export type Checkpoint = {
   /** Hash of the checkpoint. */
   hash: string
-  /** Hash of the block at which the checkpoint is made. */
+  /** Hash of the block of the checkpoint. */
   blockHash: string
-  /** Height of the block at which the checkpoint is made. Digits. */
+  /** Height of the block of the checkpoint. Digits. */
   atBlock: string
 }
 
-/** Where the price comes from. */
+/** Source of the price. */
 export type DataPointSource = 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
 
-/** A data point of one of a perpetual market's funding periods. */
+/** A data point of a funding period of a perpetual market. */
 export type FundingPeriodDataPoint = {
   /** The market. */
   marketId: string
-  /** The funding period that the point belongs to. Digits. */
+  /** Number of the funding period. Digits. */
   seq: string
-  /** Where the price comes from. */
+  /** Source of the price. */
   dataPointType: DataPointSource
-  /** Price as the point sees it, in the settlement asset's decimals. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Price in the settlement asset's decimals. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   price: string
   /** Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
-  /** Time-weighted average price of the source up to the point. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average price of the source in this period, up to this point. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   twap: string
 }
 
-/** A funding period of a perpetual market. What its latest event did not set is left out. */
+/** A funding period of a perpetual market. Fields that its latest event did not set are absent. */
 export type FundingPeriod = {
   /** The market. */
   marketId: string
   /** Number of the period within its market. Digits. */
   seq: string
-  /** When it began, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** Start of the period, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   start: string
-  /** When it ended, Unix nanoseconds; not there while it runs. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** End of the period, Unix nanoseconds. Absent while the period is in progress. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   end?: string
-  /** What one whole unit of position pays at the period's end, in the settlement asset's decimals: above zero long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position at the end of the period, in the settlement asset's decimals. Positive if long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment?: string
-  /** The payment by the external TWAP, for this period. */
+  /** Payment divided by the external TWAP, for this period. */
   fundingRate?: string
-  /** Time-weighted average price of the market's own mark prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the market's mark prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap?: string
-  /** Time-weighted average price of the oracle's prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the oracle's prices. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap?: string
 }
 
-/** What is traded. */
+/** Kind of product. */
 export type Product = 'PRODUCT_UNSPECIFIED' | 'PRODUCT_FUTURE' | 'PRODUCT_SPOT' | 'PRODUCT_PERPETUAL'
 
 /** State of the market. */
@@ -71,7 +71,7 @@ export type MarketState =
   | 'STATE_SETTLED'
   | 'STATE_SUSPENDED_VIA_GOVERNANCE'
 
-/** How the market trades. */
+/** Trading mode. */
 export type TradingMode =
   | 'TRADING_MODE_UNSPECIFIED'
   | 'TRADING_MODE_CONTINUOUS'
@@ -83,11 +83,11 @@ export type TradingMode =
   | 'TRADING_MODE_LONG_BLOCK_AUCTION'
   | 'TRADING_MODE_PROTOCOL_AUTOMATED_PURCHASE_AUCTION'
 
-/** The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset. */
+/** Asset whose decimals apply to the prices and TWAPs of data points and periods and to the amounts of providers. For a spot market, the quote asset. */
 export type SettlementAsset = {
   /** Its id. */
   id: string
-  /** Its symbol; null where no event of the asset is held. */
+  /** Its symbol; null if the store has no event of the asset. */
   symbol: string | null
   /** Its name. */
   name: string | null
@@ -95,45 +95,45 @@ export type SettlementAsset = {
   decimals: string | null
 }
 
-/** When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger. */
+/** Due times of payments: `initial` + n × `every`, for n = 0, 1, 2, ... Null unless the market has exactly one trigger. */
 export type FundingSchedule = {
-  /** The first due time, Unix nanoseconds; null if unset. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** First due time, Unix nanoseconds. Null if unset. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   initial: string | null
-  /** Nanoseconds between two. Digits. */
+  /** Interval in nanoseconds. Digits. */
   every: string
 }
 
-/** The parameters of funding, as sent; null but for perpetual markets. */
+/** Funding parameters, as in the event. Null unless the market is perpetual. */
 export type FundingParameters = {
-  /** Interest a year; empty counts as 0. */
+  /** Interest rate per year. Empty means 0. */
   interestRate: string
-  /** Lower bound of the part that interest adds, of the external TWAP. */
+  /** Minimum interest component, as a fraction of the external TWAP. */
   clampLowerBound: string
-  /** Upper bound of that part. */
+  /** Maximum interest component, as a fraction of the external TWAP. */
   clampUpperBound: string
-  /** What payments are multiplied by. */
+  /** Factor that payments are multiplied by. */
   scalingFactor: string | null
   /** Lowest rate. */
   lowerBound: string | null
   /** Highest rate. */
   upperBound: string | null
-  /** When payments are due: at `initial` + n * `every`, n from 0 on. Null where the market does not have exactly one trigger. */
+  /** Due times of payments: `initial` + n × `every`, for n = 0, 1, 2, ... Null unless the market has exactly one trigger. */
   schedule: FundingSchedule | null
 }
 
-/** What the market asks of its liquidity providers; null if unset, or zero throughout. */
+/** Service level required of liquidity providers. Null if unset or all zero. */
 export type SlaParameters = {
-  /** How far from the mid price orders count as liquidity, as a fraction of it. */
+  /** Maximum distance from the mid price at which orders count as liquidity, as a fraction of the mid price. */
   priceRange: string
-  /** The least fraction of an epoch that a provider must be on the book for. */
+  /** Minimum fraction of an epoch during which a provider must offer its commitment. */
   commitmentMinTimeFraction: string
-  /** Earlier epochs that count towards the fee penalty. Digits. */
+  /** Number of earlier epochs that count towards the fee penalty. Digits. */
   performanceHysteresisEpochs: string
-  /** The greatest fraction of fees that the fee penalty takes. */
+  /** Maximum fraction of fees lost as a penalty. */
   slaCompetitionFactor: string
 }
 
-/** What a market is called and trades, and how many decimals its integers have. */
+/** Name, product, decimals and terms of a market. */
 export type Instrument = {
   /** The market. */
   marketId: string
@@ -141,27 +141,27 @@ export type Instrument = {
   code: string
   /** Long name. */
   name: string
-  /** What is traded. */
+  /** Kind of product. */
   product: Product
-  /** What prices are quoted in, by name. */
+  /** Name of the unit of the prices. */
   quoteName: string
-  /** Decimals of the market's own prices, those of orders and trades. Digits. */
+  /** Decimals of order and trade prices. Digits. */
   decimalPlaces: string
-  /** Decimals of position sizes; may be below zero. Digits, with a sign if below zero. */
+  /** Decimals of position sizes. May be negative. Digits, with a sign if below zero. */
   positionDecimalPlaces: string
   /** State of the market. */
   state: MarketState
-  /** How the market trades. */
+  /** Trading mode. */
   tradingMode: TradingMode
-  /** The asset in whose decimals prices and TWAPs of data points and periods, and amounts of providers, are; of a spot market its quote asset. */
+  /** Asset whose decimals apply to the prices and TWAPs of data points and periods and to the amounts of providers. For a spot market, the quote asset. */
   settlementAsset: SettlementAsset | null
-  /** The parameters of funding, as sent; null but for perpetual markets. */
+  /** Funding parameters, as in the event. Null unless the market is perpetual. */
   funding: FundingParameters | null
-  /** What the market asks of its liquidity providers; null if unset, or zero throughout. */
+  /** Service level required of liquidity providers. Null if unset or all zero. */
   sla: SlaParameters | null
 }
 
-/** How a liquidity provider did on a market in an epoch that has ended. */
+/** Performance of a liquidity provider on a market in a completed epoch. */
 export type LiquidityProviderEpoch = {
   /** The market. */
   marketId: string
@@ -173,51 +173,51 @@ export type LiquidityProviderEpoch = {
   timestamp: string
   /** Height of that block. Digits. */
   atBlock: string
-  /** Fraction of the epoch in which enough of its orders stood in the book. */
+  /** Fraction of the epoch during which its orders covered its commitment. */
   timeOnBook: string
-  /** Part of its fees that it lost for the epoch. */
+  /** Fraction of its fees lost for the epoch. */
   feePenalty: string
-  /** Part of its bond that it lost for the epoch. */
+  /** Fraction of its bond lost for the epoch. */
   bondPenalty: string
-  /** What it had to keep in the book on each side, in the asset's decimals. */
+  /** Amount to be offered on each side of the book, in the asset's decimals. */
   requiredLiquidity: string
-  /** Its share of the fees for liquidity; null if the market listed none. */
+  /** Its share of the liquidity fees. Null if the market listed none. */
   equityLikeShare: string | null
 }
 
-/** What the party's provision has a share of. */
+/** The provider's share of the liquidity fees. */
 export type LiquidityProviderFeeShare = {
   /** The party. */
   party: string
-  /** Its share of the fees for liquidity. */
+  /** Its fraction of the liquidity fees. */
   equityLikeShare: string
-  /** Average valuation of the market at which it came in, in the asset's decimals. */
+  /** Average market value at which it committed, in the asset's decimals. */
   averageEntryValuation: string
-  /** How well its orders have been placed, on average. */
+  /** Average quality of its order placement (liquidity score). */
   averageScore: string
-  /** Its commitment as grown with the market, in the asset's decimals. */
+  /** Its share of the market's growth (virtual stake), in the asset's decimals. */
   virtualStake: string
 }
 
-/** How the party keeps its commitment; null where the market has nothing on it. */
+/** How well the party meets its commitment. Null if the market has no report of it. */
 export type LiquidityProviderSla = {
   /** The party. */
   party: string
-  /** Fraction of this epoch in which enough of its orders stood in the book. */
+  /** Fraction of the current epoch during which its orders covered its commitment. */
   currentEpochFractionOfTimeOnBook: string
-  /** The same of the last epoch. */
+  /** The same for the last completed epoch. */
   lastEpochFractionOfTimeOnBook: string
-  /** Part of its fees that it lost for the last epoch. */
+  /** Fraction of its fees lost for the last epoch. */
   lastEpochFeePenalty: string
-  /** Part of its bond that it lost for the last epoch. */
+  /** Fraction of its bond lost for the last epoch. */
   lastEpochBondPenalty: string
-  /** Fee penalties of the epochs before that still count. */
+  /** Fee penalties of the earlier epochs that still count. */
   hysteresisPeriodFeePenalties: string[]
-  /** What it must keep in the book on each side, in the asset's decimals. */
+  /** Amount to be offered on each side of the book, in the asset's decimals. */
   requiredLiquidity: string
-  /** What its buy orders offer. */
+  /** Volume of its buy orders. */
   notionalVolumeBuys: string
-  /** What its sell orders offer. */
+  /** Volume of its sell orders. */
   notionalVolumeSells: string
 }
 
@@ -227,47 +227,47 @@ export type LiquidityProvider = {
   partyId: string
   /** The market. */
   marketId: string
-  /** What the party's provision has a share of. */
+  /** The provider's share of the liquidity fees. */
   feeShare: LiquidityProviderFeeShare
-  /** How the party keeps its commitment; null where the market has nothing on it. */
+  /** How well the party meets its commitment. Null if the market has no report of it. */
   sla: LiquidityProviderSla | null
 }
 
-/** What the running funding period of a market would pay if it ended now, as the network itself says in the market's latest data. */
+/** Estimate of the current funding period, as published in the market's latest data: the payment if the period ended now. */
 export type FundingEstimate = {
   /** The market. */
   marketId: string
-  /** The funding period that runs. Digits. */
+  /** Number of the current funding period. Digits. */
   seq: string
-  /** When it began, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
+  /** Start of the period, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   start: string
   /** Time of the market data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   at: string
-  /** Time-weighted average price of the market's own mark prices so far. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the market's mark prices since the start of the period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   internalTwap: string
-  /** Time-weighted average price of the oracle's prices so far. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Time-weighted average of the oracle's prices since the start of the period. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   externalTwap: string
-  /** What one whole unit of position would pay, in the settlement asset's decimals: above zero long positions pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
+  /** Payment per whole unit of position, in the settlement asset's decimals. Positive if long positions would pay short ones. A decimal number as the network sent it; beyond what a JavaScript number holds. */
   fundingPayment: string
-  /** The payment divided by the external TWAP: a decimal number. */
+  /** Payment divided by the external TWAP, as a decimal number. */
   fundingRate: string
 }
 
-/** A market's latest market data. */
+/** Latest data of a market. */
 export type MarketData = {
   /** Time of the data, Unix nanoseconds. Digits: `BigInt(value) / 1_000_000n` are milliseconds. */
   timestamp: string
-  /** Mark price, in the market's decimals; empty if there is none. */
+  /** Mark price in the market's decimals. Empty if there is none. */
   markPrice: string
-  /** Open interest, in the market's position decimals. Digits. */
+  /** Open interest in the market's position decimals. Digits. */
   openInterest: string
   /** State of the market. */
   marketState: MarketState
-  /** How the market trades. */
+  /** Trading mode. */
   tradingMode: TradingMode
 }
 
-/** Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 places. Null unless the store holds the periods of the whole window. */
+/** Average funding rates per 8 hours: the sum of the rates of the periods that ended in a window before the last block, divided by the number of 8-hour intervals in it, to 16 decimal places. Null unless all periods of the window are stored. */
 export type RateAverages = {
   /** Over the last 24 hours. */
   '24h': string | null
@@ -277,27 +277,27 @@ export type RateAverages = {
   '30d': string | null
 }
 
-/** A market that any row names: the nodes of the other operations, null where there is none. */
+/** A market that appears in any list, with its current nodes from the other lists; null if a list has none. */
 export type MarketSummary = {
   /** The market. */
   marketId: string
-  /** What it is called; null where no market event of it is held. */
+  /** Name and decimals; null if the store has no market event for it. */
   instrument: Instrument | null
-  /** Its latest funding period, where that has no end. */
+  /** The latest funding period; null if it has ended. */
   runningPeriod: FundingPeriod | null
-  /** Its last funding period with a payment. */
+  /** The last paid funding period. */
   lastPaidPeriod: FundingPeriod | null
-  /** What the running period would pay if it ended now, as the network says. */
+  /** Estimated payment if the current period ended now, as published by the network. */
   estimate: FundingEstimate | null
-  /** The latest data point of the oracle's prices. */
+  /** Latest data point of the oracle. */
   lastExternalPoint: FundingPeriodDataPoint | null
-  /** The latest data point of the market's own mark prices. */
+  /** Latest data point of the market's mark price. */
   lastInternalPoint: FundingPeriodDataPoint | null
-  /** Its latest market data; null if the store holds none. The state and mode of `instrument` are older. */
+  /** Latest market data; null if none are stored. Newer than the state and mode of `instrument`. */
   marketData: MarketData | null
-  /** Its average funding rates per 8 hours. */
+  /** Average funding rates per 8 hours. */
   averages: RateAverages
-  /** How many liquidity providers it has. Digits. */
+  /** Number of liquidity providers. Digits. */
   providers: string
 }
 
@@ -315,25 +315,25 @@ export type BlockRange = {
   to: string
 }
 
-/** What the service holds, and what it lacks. */
+/** List stored blocks, gaps and row counts. */
 export type Coverage = {
   chainId: string
   blocks: {
-    /** Heights of blocks all of whose events are held, both ends included. */
+    /** Heights of completely stored blocks, both ends included. */
     ranges: BlockRange[]
-    /** Heights between the first block and the last that are not held whole. */
+    /** Heights between the first and the last block that are not completely stored. */
     gaps: {
       from: string
       to: string
-      /** Whether the blocks are not there at all, or lack some of their events. */
+      /** `missing`: the blocks are not stored. `incomplete`: some of their events are missing. */
       kind: 'missing' | 'incomplete'
     }[]
-    /** Heights of blocks whose rows were imported from tables of the reference. Of each market, seq and source in one block the last data point is there, times have microseconds, and the order within a block is not known. */
+    /** Heights of blocks whose rows were imported from a data node's tables. Of each market, period and source, only the last data point in a block is present; times are in microseconds; the order within a block is unknown. */
     imported: BlockRange[]
     /** Unix nanoseconds. */
     lastTimestamp: string
   }
-  /** Times are those of the blocks that they came in. */
+  /** Times are those of the blocks that contained the rows. */
   checkpoints: {
     count: string
     /** Unix nanoseconds. */
@@ -371,15 +371,15 @@ export type Coverage = {
     /** Unix nanoseconds. */
     lastTimestamp: string
   }[]
-  /** By market; `atBlock` is the block of its latest list. */
+  /** By market. `atBlock` is the block of its latest list. */
   liquidityProviders: {
     marketId: string
     count: string
     atBlock: string
   }[]
-  /** Null where this is all. Above 1000 gaps, imported ranges, or markets in a list, the answer holds the first of them, and `after` with this gives the next ones; lists that have ended are empty then. */
+  /** Null if nothing is left. If there are more than 1000 gaps, imported ranges, or markets in a list, the response contains the first ones; pass this as `after` to get the next ones. Lists without further entries are then empty. */
   next: string | null
-  /** How far old rows have been pruned: by time, by height or by both; null if none have. */
+  /** Limit before which rows have been pruned: a time, a height, or both. Null if nothing was pruned. */
   prunedBefore: {
     /** Unix nanoseconds. */
     timestamp: string | null
@@ -389,9 +389,9 @@ export type Coverage = {
 
 /** The options of `coverage`. */
 export type CoverageOptions = {
-  /** The rest of an answer: its `next`. */
+  /** `next` of an earlier response, to get the rest. */
   after?: string | undefined
-  /** Rows of this market alone: 64 hex digits, in any case. */
+  /** Only rows of this market: 64 hex digits, in either case. */
   marketId?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -401,75 +401,75 @@ export type FundingEstimateOptions = {
   signal?: AbortSignal | undefined
 }
 
-/** Get what a position received or paid on a market over a range of times. */
+/** Calculate the funding payments of a position over a time range. */
 export type FundingPayments = {
   marketId: string
-  /** The size of the position as it was asked for. */
+  /** The requested position size. */
   units: string
-  /** Paid periods that ended within the range. */
+  /** Paid periods that ended in the range. */
   count: number
-  /** Sum of the amounts of the whole range. */
+  /** Sum of the amounts over the whole range. */
   total: string
-  /** Sum of the funding rates of the whole range. */
+  /** Sum of the funding rates over the whole range. */
   sumOfRates: string
-  /** Sum of the rates divided by the count, to 16 places; null if none was paid. */
+  /** Sum of the rates divided by the count, to 16 decimal places. Null if no period was paid. */
   averageRate: string | null
-  /** End of the earliest paid period of the range, Unix nanoseconds. */
+  /** End of the earliest paid period in the range, Unix nanoseconds. */
   firstEnd: string | null
-  /** End of the latest paid period of the range, Unix nanoseconds. */
+  /** End of the latest paid period in the range, Unix nanoseconds. */
   lastEnd: string | null
-  /** Start of the earliest period from which all periods up to the latest are stored, Unix nanoseconds. */
+  /** Start of the earliest period from which no period is missing, Unix nanoseconds. */
   completeFrom: string | null
-  /** Periods between the first and the last of the range that are not stored with an end: 1,000 at most. */
+  /** Numbers of the periods within the range that are not stored or have no end. At most 1,000. */
   missing: string[]
-  /** One part of the payments of the range, newest first. */
+  /** A page of the payments in the range, newest first. */
   payments: {
     /** Number of the period within its market. */
     seq: string
-    /** When the period ended, Unix nanoseconds. */
+    /** End of the period, Unix nanoseconds. */
     end: string
     /** The funding rate of the period. */
     fundingRate: string
-    /** How the position's balance changed, in the smallest unit of the settlement asset: negative if it paid. */
+    /** Change of the position's balance, in the smallest unit of the settlement asset. Negative if it paid. */
     amount: string
   }[]
-  /** The `after` of the next request; null at the end. */
+  /** `after` of the next request. Null on the last page. */
   next: string | null
 }
 
 /** The options of `fundingPayments`. */
 export type FundingPaymentsOptions = {
-  /** Periods that ended at this time or after it, Unix nanoseconds. */
+  /** Periods that ended at or after this time, Unix nanoseconds. */
   from?: Time | undefined
   /** Periods that ended before this time, Unix nanoseconds. */
   to?: Time | undefined
-  /** Payments before this place: `next` of an earlier answer. */
+  /** `next` of an earlier response: returns the payments that follow. */
   after?: string | undefined
-  /** Payments in one answer, at most. */
+  /** Maximum number of payments to return. */
   first?: number | undefined
-  /** The size of the position in whole units; negative for a short one. */
+  /** Position size in whole units. Negative for a short position. */
   units?: string | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Sums of funding rates of the markets, by day or by 8 hours. */
+/** Sum funding rates of markets by day or by 8 hours. */
 export type FundingRates = {
   edges: {
     node: {
       /** The market. */
       marketId: string
       interval: '8h' | '1d'
-      /** Those in which periods with a payment ended, in the order of time. */
+      /** Buckets in which a paid period ended, in time order. */
       buckets: {
-        /** Where the bucket begins, Unix nanoseconds: a multiple of its length. */
+        /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
         start: string
-        /** Paid periods that ended in it. */
+        /** Paid periods that ended in the bucket. */
         count: number
         /** Sum of their funding rates. */
         sumOfRates: string
       }[]
     }
-    /** Opaque; for pagination.after and pagination.before. */
+    /** Opaque. Pass it as pagination.after or pagination.before. */
     cursor: string
   }[]
   pageInfo: PageInfo
@@ -477,23 +477,23 @@ export type FundingRates = {
 
 /** The options of `fundingRates`. */
 export type FundingRatesOptions = {
-  /** Periods that ended before this time, Unix nanoseconds; by default up to the last block. */
+  /** Periods that ended before this time, Unix nanoseconds. Default: up to the last block. */
   to?: Time | undefined
-  /** Periods that ended at this time or after it, Unix nanoseconds; by default 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets. */
+  /** Periods that ended at or after this time, Unix nanoseconds. Default: 30 days (`1d`) or 7 days (`8h`) before the end. The range is widened to whole buckets. */
   from?: Time | undefined
-  /** The length of a bucket. */
+  /** Length of a bucket. */
   interval?: '8h' | '1d' | undefined
-  /** Rows of this market. */
+  /** Only rows of this market. */
   marketId?: string | undefined
-  /** Paging forward: the cursor of the last row of the page before. Not together with `pagination.before`. */
+  /** Page forward: the cursor of the last row of the previous page. Cannot be combined with `pagination.before`. */
   after?: string | undefined
-  /** Paging backward: the cursor of the first row of the page that follows. Ignored beside `pagination.first`. */
+  /** Page backward: the cursor of the first row of the following page. Ignored if `pagination.first` is given. */
   before?: string | undefined
-  /** Number of rows that sort after the row of `pagination.after`, or from the start on. */
+  /** Maximum number of rows to return, starting after `pagination.after` or at the beginning. */
   first?: number | undefined
-  /** Number of rows that sort before the row of `pagination.before`, or up to the end. Passed over beside `pagination.first`. */
+  /** Maximum number of rows to return, ending before `pagination.before` or at the end. Ignored if `pagination.first` is given. */
   last?: number | undefined
-  /** Whether the newest rows come first. `1`, `t`, `0`, `f` and the like are taken, too. */
+  /** Sort the newest rows first. `1`, `t`, `0`, `f` and similar are also accepted. */
   newestFirst?: boolean | undefined
   signal?: AbortSignal | undefined
 }
@@ -525,41 +525,41 @@ export type SeriesInterval =
   | '365d'
 
 export type SeriesSummary = {
-  /** Of the first point by time. */
+  /** Value of the earliest point. */
   first: string
-  /** Of the last point by time. */
+  /** Value of the latest point. */
   last: string
-  /** The least; the first of equal ones. */
+  /** Smallest value; of equal values, the first. */
   minimum: string
-  /** The greatest; the first of equal ones. */
+  /** Largest value; of equal values, the first. */
   maximum: string
 }
 
-/** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
+/** Get the prices and TWAPs of a market in time buckets, for a chart. */
 export type Series = {
   marketId: string
-  /** Where the first bucket of the range begins, Unix nanoseconds; 0 where there are no points. */
+  /** Start of the first bucket of the range, Unix nanoseconds. 0 if there are no points. */
   from: string
-  /** Where the last bucket of the range ends, Unix nanoseconds; 0 where there are no points. */
+  /** End of the last bucket of the range, Unix nanoseconds. 0 if there are no points. */
   to: string
-  /** The length of a bucket; empty where there are no points. */
+  /** Length of a bucket. Empty if there are no points. */
   interval: SeriesInterval | ''
-  /** The same in nanoseconds; 0 where there are no points. */
+  /** Length of a bucket in nanoseconds. 0 if there are no points. */
   bucketNanoseconds: string
-  /** The sources that have points in the range, in the order of their numbers. */
+  /** Sources with points in the range, in enum order. */
   sources: {
     dataPointType: 'SOURCE_UNSPECIFIED' | 'SOURCE_EXTERNAL' | 'SOURCE_INTERNAL'
-    /** Those that have points, in the order of time. */
+    /** Buckets with points, in time order. */
     buckets: {
-      /** Where the bucket begins, Unix nanoseconds: a whole multiple of its length. */
+      /** Start of the bucket, Unix nanoseconds: a multiple of its length. */
       start: string
-      /** The latest funding period of its points, whose TWAPs the bucket has. */
+      /** Latest funding period with a point in the bucket; `twap` covers only its points. */
       seq: string
-      /** Its points. One that was carried over into a funding period counts again at its start. */
+      /** Number of points. A point carried over into a funding period counts again at the period's start. */
       count: string
-      /** Prices of all points, as they were sent. */
+      /** Prices of all points, formatted as in the events. */
       price: SeriesSummary
-      /** Time-weighted average prices of the points of the period `seq`, as they were sent. */
+      /** Time-weighted average prices of the points of period `seq`, formatted as in the events. */
       twap: SeriesSummary
     }[]
   }[]
@@ -567,43 +567,43 @@ export type Series = {
 
 /** The options of `series`. */
 export type SeriesOptions = {
-  /** Rows from this time on, inclusive, in Unix nanoseconds. */
+  /** Rows at or after this time, Unix nanoseconds. */
   from?: Time | undefined
-  /** Rows before this time, exclusive, in Unix nanoseconds. */
+  /** Rows before this time, Unix nanoseconds. */
   to?: Time | undefined
-  /** Rows of this source; SOURCE_UNSPECIFIED restricts nothing. */
+  /** Only rows of this source. SOURCE_UNSPECIFIED means all sources. */
   source?: DataPointSource | undefined
   signal?: AbortSignal | undefined
 } & (
   | {
-      /** The shortest interval is taken that makes no more than so many buckets of the range. Not together with `interval`. */
+      /** Maximum number of buckets; the shortest interval that fits is used. Cannot be combined with `interval`. */
       buckets?: number | undefined
       interval?: never
     }
   | {
-      /** The length of a bucket: the range must not touch more than 2,000 of them. Not together with `buckets`. */
+      /** Length of a bucket; the range may touch at most 2,000 buckets. Cannot be combined with `buckets`. */
       interval?: SeriesInterval | undefined
       buckets?: never
     }
 )
 
-/** When a market was in auction. */
+/** List the auctions of a market. */
 export type Auctions = {
   marketId: string
-  /** Auctions that ended before this time may be missing, Unix nanoseconds: 0 unless the market has had a great many. */
+  /** Auctions that ended before this time (Unix nanoseconds) may be missing. 0 unless the market has had more auctions than the store keeps. */
   completeFrom: string
-  /** The auctions that overlap the range, oldest first; none touches the next. */
+  /** Auctions that overlap the range, oldest first. Adjoining auctions are merged. */
   intervals: {
-    /** When the market entered the auction, Unix nanoseconds. */
+    /** Start of the auction, Unix nanoseconds. */
     start: string
-    /** When it left it, Unix nanoseconds; left out while the auction is in progress. */
+    /** End of the auction, Unix nanoseconds. Absent while the auction is in progress. */
     end?: string
   }[]
 }
 
 /** The options of `auctions`. */
 export type AuctionsOptions = {
-  /** Auctions in progress at this time or after it, Unix nanoseconds. */
+  /** Auctions that end after this time or are in progress at it, Unix nanoseconds. */
   from?: Time | undefined
   /** Auctions that began before this time, Unix nanoseconds. */
   to?: Time | undefined
@@ -674,13 +674,13 @@ export type Nodes = {
   fundingPeriodDataPoints: FundingPeriodDataPoint
   /** List the funding periods of a perpetual market. */
   fundingPeriods: FundingPeriod
-  /** List what markets are called, and how their integers are read. */
+  /** List the names, decimals and terms of markets. */
   instruments: Instrument
-  /** List how the liquidity providers of a market or a party did, epoch by epoch. */
+  /** List the performance of liquidity providers, by epoch. */
   liquidityProviderHistory: LiquidityProviderEpoch
   /** List the liquidity providers of a market or a party. */
   liquidityProviders: LiquidityProvider
-  /** List the markets, each with what the other operations say of it now. */
+  /** List the markets with a summary of each. */
   marketSummaries: MarketSummary
 }
 
@@ -771,17 +771,17 @@ export const STREAM_PATHS: Record<ResourceName, string> = {
 
 /** The methods that answer with one object. */
 export type Reports = {
-  /** What the service holds, and what it lacks. */
+  /** List stored blocks, gaps and row counts. */
   coverage(options?: CoverageOptions): Promise<Coverage>
-  /** Get what the running funding period of a market would pay if it ended now. */
+  /** Get the estimated payment of a market's current funding period. */
   fundingEstimate(marketId: string, options?: FundingEstimateOptions): Promise<FundingEstimate | null>
-  /** Get what a position received or paid on a market over a range of times. */
+  /** Calculate the funding payments of a position over a time range. */
   fundingPayments(marketId: string, options?: FundingPaymentsOptions): Promise<FundingPayments>
-  /** Sums of funding rates of the markets, by day or by 8 hours. */
+  /** Sum funding rates of markets by day or by 8 hours. */
   fundingRates(options?: FundingRatesOptions): Promise<FundingRates>
-  /** Prices and TWAPs of a market over time, by buckets of equal length: a chart in one request. */
+  /** Get the prices and TWAPs of a market in time buckets, for a chart. */
   series(marketId: string, options?: SeriesOptions): Promise<Series>
-  /** When a market was in auction. */
+  /** List the auctions of a market. */
   auctions(marketId: string, options?: AuctionsOptions): Promise<Auctions>
 }
 

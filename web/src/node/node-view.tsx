@@ -106,7 +106,15 @@ function prunedHeight({ prunedBefore }: Coverage): string | undefined {
   return `and below block ${groupDigits(prunedBefore.height)}`
 }
 
-function Tile({ name, more, children }: { name: string; more?: string; children: ComponentChildren }) {
+function Tile({
+  name,
+  more,
+  children,
+}: {
+  name: string
+  more?: string | undefined
+  children: ComponentChildren
+}) {
   return (
     <div class="tile">
       <dt>{name}</dt>
