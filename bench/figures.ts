@@ -7,7 +7,7 @@ export type Figure = {
   limit: { name: string; value: number } | null
   /** Value to limit. */
   ratio: number | null
-  /** What the ratio, or the value where there is no limit, is to be. */
+  /** What the ratio, or the value if there is no limit, is to be. */
   target: { least?: number; most?: number } | null
   note?: string
 }
@@ -31,7 +31,7 @@ export function figure(
   }
 }
 
-/** Whether a figure meets its target; null where it has none. */
+/** Whether a figure meets its target; null if it has none. */
 export function meetsTarget({ value, ratio, target }: Figure): boolean | null {
   if (target === null) return null
   const held = ratio ?? value

@@ -38,7 +38,7 @@ export const SMOKE_LIKE: GenerateOptions = {
  */
 export const PERPS_LIKE: GenerateOptions = { blocks: 75_000, markets: 3, parties: 9, points: 2, events: 0 }
 
-/** A recording of the core, or null where the folder of recordings is not there. */
+/** A recording of the core, or null if the folder of recordings is not there. */
 export function recording(name: string): string | null {
   const path = join(ROOT, '../shared/events', name)
   return existsSync(path) ? path : null

@@ -101,7 +101,7 @@ type ListBody = Record<string, { edges?: { cursor: string }[]; pageInfo?: { hasN
 
 /**
  * Gives requests for pages of a target's list, each after a random one of its first rows that a whole page follows, and
- * each with a number that no other has; null where there is no such row.
+ * each with a number that no other has; null if there is no such row.
  */
 export async function coldTargets(base: string, target: string): Promise<(() => string) | null> {
   const separator = target.includes('?') ? '&' : '?'

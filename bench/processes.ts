@@ -31,9 +31,9 @@ export function ingest(store: string, path: string): Promise<TakenIn> {
 /** A server in a process of its own. */
 export type ServerProcess = {
   base: string
-  /** The most memory that a process of it has held, in bytes; -Infinity where the system does not tell. */
+  /** The most memory that a process of it has held, in bytes; -Infinity if the system does not tell. */
   peakMemory(): number
-  /** Processor seconds that its processes have taken so far; 0 where the system does not tell. */
+  /** Processor seconds that its processes have taken so far; 0 if the system does not tell. */
   processorSeconds(): number
   stop(): Promise<void>
 }
@@ -42,7 +42,7 @@ export type ServerProcess = {
 export async function startServer(script: string, args: string[]): Promise<ServerProcess> {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const base = await addressOf(child)
-  /** A file of `/proc` for each process of the server; none where the system has no such. */
+  /** A file of `/proc` for each process of the server; none if the system has no such. */
   const proc = (name: string): string[] => {
     try {
       const main = `/proc/${child.pid}`

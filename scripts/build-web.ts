@@ -1,5 +1,5 @@
 // `npm run build:web`: builds web/ (explorer and API reference) into dist/web, each file compressed beside it.
-// With --if-stale only where the output is missing or older than its sources.
+// With --if-stale only if the output is missing or older than its sources.
 import {
   existsSync,
   globSync,
@@ -35,7 +35,7 @@ export function isWebStale(): boolean {
  * the one or the other.
  */
 export async function buildWeb(): Promise<void> {
-  // Loaded here: where all is built already there is no need for it.
+  // Loaded here: if all is built already there is no need for it.
   const { build } = await import('vite')
   const fresh = `${output}.${process.pid}`
   await build({
@@ -51,7 +51,7 @@ export async function buildWeb(): Promise<void> {
   renameSync(fresh, output)
 }
 
-/** Builds the pages where that is needed. A service without them serves all else, so a failure is only told. */
+/** Builds the pages if that is needed. A service without them serves all else, so a failure is only told. */
 export async function ensureWebBuilt(): Promise<void> {
   if (!isWebStale()) return
   console.error('Building the explorer and the API reference ...')

@@ -1,4 +1,4 @@
-// `npm run siege`: besieges a service (docs/limits.md), and fails where it does not hold out. With --blocks (of
+// `npm run siege`: besieges a service (docs/limits.md), and fails if it does not hold out. With --blocks (of
 // history), --seconds, --scale (1: attacks of full size), --only (a pattern of attacks' names) and --no-live.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

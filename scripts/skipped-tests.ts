@@ -18,7 +18,7 @@ const REMEDIES: [reason: RegExp, remedy: string][] = [
 ]
 
 /**
- * What was skipped and how to have it run, in lines for people; empty where nothing was.
+ * What was skipped and how to have it run, in lines for people; empty if nothing was.
  *
  * @param reasons one for each test that was skipped
  * @param onPostgres whether the suites ran on PostgreSQL

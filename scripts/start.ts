@@ -1,4 +1,4 @@
-// `npm start`: serves, with the sample in ./lyra.db where no store and no path is named.
+// `npm start`: serves, with the sample in ./lyra.db if no store and no path is named.
 import { join } from 'node:path'
 import { runCommand } from '../src/cli/program.ts'
 import { type ServeOptions, serve, serveCommand } from '../src/cli/serve.ts'

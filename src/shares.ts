@@ -31,7 +31,7 @@ export type Shares<Holder> = {
   /**
    * Takes a place for a holder, until {@link Shares.release}.
    *
-   * @returns who gives way, which has no place any more and is to be ended; null where none must; `refused` where
+   * @returns who gives way, which has no place any more and is to be ended; null if none must; `refused` if
    *   the newcomer gets no place
    */
   take(address: string, holder: Holder): Holder | null | 'refused'

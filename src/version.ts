@@ -13,7 +13,7 @@ export const VERSION: string = (
   JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version
 
-/** The first 12 digits of the commit that the program is built from, or that is checked out; null where that is not known. */
+/** The first 12 digits of the commit that the program is built from, or that is checked out; null if that is not known. */
 export function commit(): string | null {
   const file = join(import.meta.dirname, COMMIT_FILE)
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()

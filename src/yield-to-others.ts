@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
 
 /**
- * Lowers this thread's priority below that of the process's other threads, on Linux, where each thread has one.
+ * Lowers this thread's priority below that of the process's other threads, on Linux, if each thread has one.
  * Elsewhere it would slow the whole process.
  */
 export function yieldToOthers(): void {

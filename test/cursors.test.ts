@@ -52,7 +52,7 @@ const VALUES: Record<KeyType, Arbitrary<KeyValue>> = {
 const keysOf = (resource: Resource): Arbitrary<Key> =>
   fc.tuple(...resource.key.map(({ type }) => VALUES[type]))
 
-/** What binds a resource's cursors to a market, where they are bound to one. */
+/** What binds a resource's cursors to a market, if they are bound to one. */
 const selectionOf = (resource: Resource, marketId: string = MARKET): Selection =>
   resource.scope === null ? {} : { marketId }
 

@@ -34,7 +34,7 @@ async function exported(base: string, path: string, params: [string, string][] =
   return linesOf(answer.text)
 }
 
-/** All rows as an export has them: by market id where rows are bound to one, then by key. */
+/** All rows as an export has them: by market id if rows are bound to one, then by key. */
 function ordered({ resource }: ResourceCase, rows: readonly ModelRow[]): object[] {
   if (resource.scope === null) return rows.map(({ node }) => node)
   const ids = [...new Set(rows.map((row) => row.of.marketId!))].sort()

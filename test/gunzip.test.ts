@@ -53,7 +53,7 @@ test('Members of every size give the same, however the source is cut, and a cut 
   const members = texts.map((text) => gzipSync(text))
   const compressed = Buffer.concat(members)
   const plain = Buffer.concat(texts)
-  // Chunks that end where a member does, just before that, and just behind it, too.
+  // Chunks that end if a member does, just before that, and just behind it, too.
   const first = members[0]!.length
   for (const chunkBytes of [first - 1, first, first + 1, 1_000, 17_000, 64 * 1024, compressed.length]) {
     const { bytes, isWhole } = await inflated(compressed, chunkBytes)

@@ -48,7 +48,7 @@ async function checkHarmed(
   assertSameDump(await dumpStore(store), model.dump(), 'after the harmed file')
   assert.equal(first.report.height, lastHeight(model.dump()))
   const second = await ingestBytes(scope, store, unharmed)
-  // The harmed file may have begun another chain, or put the position where the unharmed one does not reach.
+  // The harmed file may have begun another chain, or put the position if the unharmed one does not reach.
   if (second.failure !== null) {
     assert.ok(
       [ChainError, GapError, MissingHistoryError].some((kind) => second.failure instanceof kind),

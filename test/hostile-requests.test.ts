@@ -194,7 +194,7 @@ for (const kind of STORE_KINDS) {
     assert.ok(end < warm + 100, `${warm} MB, then ${end} MB`)
     for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
     assert.deepEqual(await getPage(base, POINTS, 'pagination.first=10'), page)
-    // The same request gets the same answer, where that is none of the service's own figures.
+    // The same request gets the same answer, if that is none of the service's own figures.
     for (const seed of seedsOf('request')) {
       if (!/process_cpu/.test(told[seed]!)) assert.equal(await one(seed), told[seed], `seed ${seed}`)
     }

@@ -20,7 +20,7 @@ import {
 } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
-/** Fails where a store has other rows than an import is to make. */
+/** Fails if a store has other rows than an import is to make. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
   for (const [table, rows] of Object.entries(expected)) {
     const found = dump[table]!
@@ -37,7 +37,7 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
   }
 }
 
-/** Fails where a store is not as it should be, or differs from one made from events once they have come, too. */
+/** Fails if a store is not as it should be, or differs from one made from events once they have come, too. */
 async function assertReplaced(t: TestContext, kind: StoreKind, store: string, events: string): Promise<void> {
   assert.deepEqual(await problemsOf(store), [])
   await ingestWhole(store, events)

@@ -57,7 +57,7 @@ function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   }
 }
 
-/** The store's position; null where it is empty, or not there yet. */
+/** The store's position; null if it is empty, or not there yet. */
 async function heightOf(store: string): Promise<bigint | null> {
   try {
     return (await readFrom(store, readCoverage))?.height ?? null

@@ -7,7 +7,7 @@ import { statusOfService } from '../src/status/service-status.ts'
 import { parseDecimal } from '../web/src/figures/decimal.ts'
 import { formatPercent, groupDigits } from '../web/src/figures/format-figure.ts'
 
-/** Characters of a text that takes minutes where the time grows with their square. */
+/** Characters of a text that takes minutes if the time grows with their square. */
 const LENGTH = 1_000_000
 
 /** Far more than a linear pass takes, on any machine. */

@@ -35,7 +35,7 @@ const NEED_MARKET: ReadonlySet<string> = new Set([
   ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
 ])
 
-/** Whether a request needs nothing but this parameter: the market, or a party where either will do. */
+/** Whether a request needs nothing but this parameter: the market, or a party if either will do. */
 function isEnough(path: string, name: string): boolean {
   const isOneOfSome = RESOURCES.some(
     (resource) => resource.needsFilter && [resource.path, streamPath(resource)].includes(path),
@@ -43,7 +43,7 @@ function isEnough(path: string, name: string): boolean {
   return name === 'marketId' || (isOneOfSome && name === 'partyId')
 }
 
-/** Headers that stand in an answer only where there is something to say. */
+/** Headers that stand in an answer only if there is something to say. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 
 const document = openApiDocument('1.2.3') as Document

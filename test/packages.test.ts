@@ -12,7 +12,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 const ROOT = dirname(import.meta.dirname)
 const PACKAGES = join(ROOT, 'dist/packages')
 
-/** A file of `npm run packages`; null, and the test skipped, where it has not been made. */
+/** A file of `npm run packages`; null, and the test skipped, if it has not been made. */
 function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
   const names = existsSync(PACKAGES) ? readdirSync(PACKAGES) : []
   const name = names.find((candidate) => candidate.endsWith(ending))

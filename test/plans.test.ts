@@ -129,7 +129,7 @@ function factsOf([marketId, providersMarketId, partyId, first, last, height]: st
   }
 }
 
-/** The number of the market whose facts are asked for; null where rows do not name theirs by it. */
+/** The number of the market whose facts are asked for; null if rows do not name theirs by it. */
 const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 'number' ? 1n : null)
 
 const scansOf = (query: PageQuery): PageScans => pageScans(query, null, marketOf(query))

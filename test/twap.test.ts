@@ -360,7 +360,7 @@ for (const method of METHOD_NAMES) {
       verifier.take(sentPeriod(0, 100))
       return verifier
     }
-    /** Takes points and tells the TWAPs expected; null where nothing is said. */
+    /** Takes points and tells the TWAPs expected; null if nothing is said. */
     const expectedOf = (verifier: MarketVerifier, ...events: FundingPeriodDataPointEvent[]) =>
       events.map((event) => {
         const verdict = verifier.take(event)

@@ -72,7 +72,7 @@ type Streams = {
 /**
  * A Lyra service. Rows are the API's own JSON: integers are digits, times Unix nanoseconds, prices decimal
  * numbers, all of them strings. Everything rejects with LyraApiError for an answer other than success, and with
- * LyraConnectionError where there is no answer, after retries where they may help. An unknown filter or option, or one in
+ * LyraConnectionError if there is no answer, after retries if they may help. An unknown filter or option, or one in
  * the wrong place, is a TypeError.
  */
 export type LyraClient = Walks & Pages & Streams & Reports & Service
@@ -82,10 +82,10 @@ type Service = {
   /** Whether the service serves current data, and if not, why. */
   ready(options?: Signalled): Promise<Readiness>
 
-  /** The address of a request for a page, or of an export of all rows where a format is named. */
+  /** The address of a request for a page, or of an export of all rows if a format is named. */
   url<Name extends ResourceName>(resource: Name, filters: Filters[Name], options?: UrlOptions): string
 
-  /** The address of an export of all rows of a resource, of all markets where the filters name none. */
+  /** The address of an export of all rows of a resource, of all markets if the filters name none. */
   exportUrl<Name extends ResourceName>(
     resource: Name,
     filters?: Partial<Filters[Name]>,
@@ -170,7 +170,7 @@ function reportMethods(connection: Connection): Reports {
   return methods as Reports
 }
 
-/** The filters of a list; the market must be given where it is a part of the path. */
+/** The filters of a list; the market must be given if it is a part of the path. */
 function filtersOf(name: ListName, names: readonly string[] = FILTER_NAMES[name] ?? []) {
   const required = PATHS[name]?.includes(':marketId') ? 'marketId' : undefined
   return { name: 'filters', properties: names, required } as const

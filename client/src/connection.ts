@@ -24,7 +24,7 @@ export type Connection = {
    *
    * @param alsoGood statuses that are answers too, beside 2xx
    * @throws {LyraApiError} for an answer that is no success
-   * @throws {LyraConnectionError} where there is none
+   * @throws {LyraConnectionError} if there is none
    */
   get(target: string, signal?: AbortSignal, alsoGood?: readonly number[]): Promise<Answer>
   /** Opens a stream: one attempt, whose body is read by the caller. Throws as {@link Connection.get} does. */

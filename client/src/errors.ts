@@ -5,7 +5,7 @@ export type LyraErrorDetail = { '@type': string; code: number; message: string; 
 export class LyraApiError extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** The gRPC status code of the body; null where the body is not the API's (a proxy's, say). */
+  /** The gRPC status code of the body; null if the body is not the API's (a proxy's, say). */
   readonly code: number | null
   readonly details: LyraErrorDetail[]
   /** The id under which the service knows the request. */

@@ -1,9 +1,9 @@
 /** An event of a stream of the type `text/event-stream`. */
 export type ServerEvent = {
-  /** The name of its kind; `message` where it has none. */
+  /** The name of its kind; `message` if it has none. */
   event: string
   data: string
-  /** The last id that the stream has given, with this event or before; empty where none. */
+  /** The last id that the stream has given, with this event or before; empty if none. */
   id: string
 }
 

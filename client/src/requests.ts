@@ -73,7 +73,7 @@ export function exportTarget<Name extends ResourceName>(
   ])
 }
 
-/** The target of a request for a page, or of an export of all rows where a format is named. */
+/** The target of a request for a page, or of an export of all rows if a format is named. */
 export function pageTarget<Name extends ListName>(
   list: Name,
   filters: Filters[Name],

@@ -56,11 +56,11 @@ export type AppOptions = {
   version: string
   /** What an empty store is called in `/ready`. */
   storeName?: string
-  /** Writes the figures for `/metrics`; the application's own, where nothing else is given. */
+  /** Writes the figures for `/metrics`; the application's own, if nothing else is given. */
   metricsText?: MetricsText | undefined
   /** Bytes of answers to keep for those who ask the same again; 0 for none. */
   cacheBytes: number
-  /** Folders whose disks are watched, by what lies there; none where it is not said. */
+  /** Folders whose disks are watched, by what lies there; none if it is not said. */
   disks?: WatchedDisks
   /** Limits that are not those of {@link LIMITS}. */
   limits?: Partial<Limits>

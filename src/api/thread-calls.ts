@@ -9,7 +9,7 @@ const MAX_YOUNG_MB = 8
 /** A thread that answers questions. */
 export type ThreadCalls<Asked, Answer> = {
   /**
-   * Rejects with what the thread throws, and with {@link StoreUnavailableError} where it ends meanwhile: the next
+   * Rejects with what the thread throws, and with {@link StoreUnavailableError} if it ends meanwhile: the next
    * question starts it again.
    *
    * @param bytes memory that goes over to the thread

@@ -116,19 +116,19 @@ export class BlockAssembler {
     }
   }
 
-  /** The chain that events have to be of; null before the first event, where nothing is held. */
+  /** The chain that events have to be of; null before the first event, if nothing is held. */
   get chainId(): string | null {
     return this.#chainId
   }
 
-  /** The height of a block that the store lacks, and that has begun and not been handed on; null where none has. */
+  /** The height of a block that the store lacks, and that has begun and not been handed on; null if none has. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open
     return open?.height ?? (this.#blockOne.isPending ? 1n : null)
   }
 
   /**
-   * The input ends: block 1 is whole where the store holds block 2.
+   * The input ends: block 1 is whole if the store holds block 2.
    *
    * @throws {GapError} as {@link accept}.
    */
@@ -228,7 +228,7 @@ export class BlockAssembler {
 
   /**
    * Block 1 is whole, or there is nothing of it: the places of its events count from the first of genesis, and
-   * would be wrong where some are missing.
+   * would be wrong if some are missing.
    */
   #emitBlockOne(position: RecordPosition): void {
     const { ended } = this.#blockOne
@@ -322,7 +322,7 @@ export class BlockAssembler {
   }
 
   /**
-   * Checks an event's id against the open block; returns its index within the block, or null where the
+   * Checks an event's id against the open block; returns its index within the block, or null if the
    * event is to be passed over.
    */
   #nextIndex(position: RecordPosition): number | null {
@@ -349,7 +349,7 @@ export class BlockAssembler {
     return index
   }
 
-  /** The number after the height in the event's id; null where the height is not the open block's. */
+  /** The number after the height in the event's id; null if the height is not the open block's. */
   #indexInBlock(prefix: string, position: RecordPosition): number | null {
     const { bytes, idStart, idEnd } = this.#envelope
     const digits = idStart + prefix.length
@@ -469,7 +469,7 @@ export class BlockAssembler {
     this.#options.onBlock(open.class === 'imported' ? { ...block, replacesImport: true } : block)
   }
 
-  /** A block that is held has come again: hands on the events of resources that it lacks, where there are such. */
+  /** A block that is held has come again: hands on the events of resources that it lacks, if there are such. */
   #complete(open: OpenBlock): void {
     const { height, timestamp, events, weight } = open
     this.counts.heldBlocks++

@@ -10,11 +10,11 @@ export type Block = {
   /** Unix nanoseconds. */
   timestamp: bigint
   events: BlockEvent[]
-  /** The events after this index replace what the store holds of the block; null where it holds nothing of it. */
+  /** The events after this index replace what the store holds of the block; null if it holds nothing of it. */
   replacesAfter: number | null
-  /** Set where the store holds the block from an import, which its events replace. */
+  /** Set if the store holds the block from an import, which its events replace. */
   replacesImport?: true
-  /** Set where the store holds the block, and these are the events that it lacked alone. */
+  /** Set if the store holds the block, and these are the events that it lacked alone. */
   isAddition?: true
   /** About how much memory the events take, in bytes. */
   weight: number

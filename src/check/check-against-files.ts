@@ -83,7 +83,7 @@ const TABLES_BY_EVENT = TABLES.filter((table) => keepsPlaces(table) && !COMPARED
 /**
  * Compares a store with event files over the blocks that both hold whole: every row, in both directions. The
  * files go to a temporary store first, so that both are read in the order of their keys, whatever their size.
- * Adds what differs to the problems of `check`; null where nothing can be compared.
+ * Adds what differs to the problems of `check`; null if nothing can be compared.
  */
 export async function checkAgainstFiles(
   store: Store,
@@ -187,7 +187,7 @@ async function compareStores(
   }
 }
 
-/** One snapshot of a store; null where it holds no block. */
+/** One snapshot of a store; null if it holds no block. */
 async function openSide(name: string, store: Store): Promise<Side | null> {
   const reader = await store.openTableReader()
   const rowsOf = async (table: Table) =>
@@ -290,7 +290,7 @@ function isImportedPoint({ store }: Comparison, table: Table, ours: readonly Tex
   return isWithin(store.imported, BigInt(namedRow(table, ours).height!))
 }
 
-/** The row of the files for the event that an imported point comes from: its time becomes the point's where it is cut. */
+/** The row of the files for the event that an imported point comes from: its time becomes the point's if it is cut. */
 async function eventOfPoint(
   { store, files }: Comparison,
   table: Table,
@@ -325,7 +325,7 @@ function compareRowKeys(table: Table, a: readonly TextCell[], b: readonly TextCe
 }
 
 /**
- * What is wrong with what the two sides have under one key; null where nothing is. A row of a later event stands
+ * What is wrong with what the two sides have under one key; null if nothing is. A row of a later event stands
  * in the place of an earlier one's, so that what counts is whether the other side holds the block that it is of.
  */
 function problemOf(
@@ -402,7 +402,7 @@ async function comparePoints(comparison: Comparison): Promise<number> {
   return same
 }
 
-/** The range of a market's points; an empty one where the side does not know the market. */
+/** The range of a market's points; an empty one if the side does not know the market. */
 function pointsOfMarket(number: string | undefined): RowRange {
   const market = number ?? '-1'
   return { after: [market, '-1', '0', '0'], upTo: [market, '3', '0', '0'] }

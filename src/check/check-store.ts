@@ -60,7 +60,7 @@ type PeriodSpan = { first: bigint; last: bigint; points: bigint }
  * points, rows against position and gaps, providers against lists. Changes nothing. Takes memory for the funding
  * periods of one market at a time.
  *
- * @throws {StoreError} where there is no store, or it is not of this program's schema.
+ * @throws {StoreError} if there is no store, or it is not of this program's schema.
  */
 export async function checkStore(
   store: Store,

@@ -65,7 +65,7 @@ function describeUnknown(reasons: Partial<Record<FundingUnknownReason, number>>)
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
-/** Payments, rates and estimates; nothing where the input has none. */
+/** Payments, rates and estimates; nothing if the input has none. */
 function describeFunding(report: FundingReport, row: (title: string, counts: Counts) => string[]): string[] {
   const { paidPeriods, estimates, differences, differenceCount } = report
   const kinds: [string, Counts][] = [

@@ -50,7 +50,7 @@ export async function exportAll(options: ExportCommandOptions, command: Command)
 /**
  * The directory that is named.
  *
- * @throws {InvalidSettingError} where there is none, and for options of one resource.
+ * @throws {InvalidSettingError} if there is none, and for options of one resource.
  */
 function folderOf({ out, format }: ExportCommandOptions, command: Command): string {
   const given = (name: string) => command.getOptionValueSource(name) === 'cli'

@@ -225,7 +225,7 @@ function queryOfOptions(
 /**
  * Why a selection has no rows.
  *
- * @throws {StoreError} where it is of a market that the store knows nothing of: rather a slip than an answer.
+ * @throws {StoreError} if it is of a market that the store knows nothing of: rather a slip than an answer.
  */
 async function reasonForNoRows(store: Store, query: ExportQuery): Promise<string> {
   const { resource, selection } = query

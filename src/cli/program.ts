@@ -47,7 +47,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   generate: async () => (await import('./generate.ts')).generateCommand(),
 }
 
-/** The commands of the program: the named one, or all where there is none of that name. */
+/** The commands of the program: the named one, or all if there is none of that name. */
 export function loadCommands(name?: string): Promise<Command[]> {
   const named = Object.keys(COMMANDS).filter((command) => command === name)
   const loaded = named.length > 0 ? named : Object.keys(COMMANDS)
@@ -66,7 +66,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   })
 }
 
-/** The version, and the commit where it is known: `0.2.0 (0123456789ab)`. */
+/** The version, and the commit if it is known: `0.2.0 (0123456789ab)`. */
 function describeVersion(): string {
   const known = commit()
   return known === null ? VERSION : `${VERSION} (${known})`
@@ -101,7 +101,7 @@ async function reportErrors(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Reports what went wrong, in one line where the fault is not ours; returns the exit code. */
+/** Reports what went wrong, in one line if the fault is not ours; returns the exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof InvalidSettingError || error instanceof GenerateOptionError) {

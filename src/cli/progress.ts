@@ -40,13 +40,13 @@ export function rowProgress(log: Logger): { rows: number; add(count: number): vo
 export type Progress = {
   source: string
   bytesRead: number
-  /** Bytes of all files; null where that is not known. */
+  /** Bytes of all files; null if that is not known. */
   bytesTotal: number | null
   /** Records or rows read. */
   records: number
   /** The last block committed; null before the first. */
   coverage: Coverage | null
-  /** The share that is done, 0 to 1, where it is known otherwise than by bytes. */
+  /** The share that is done, 0 to 1, if it is known otherwise than by bytes. */
   share?: number
 }
 
@@ -91,7 +91,7 @@ function progressFigures(progress: Progress, seconds: number): object {
   }
 }
 
-/** The share that is done; null where it is not known. */
+/** The share that is done; null if it is not known. */
 function shareOf({ bytesRead, bytesTotal, share }: Progress): number | null {
   if (share !== undefined || bytesTotal === null) return share ?? null
   return bytesTotal === 0 ? 1 : Math.min(1, bytesRead / bytesTotal)

@@ -24,7 +24,7 @@ export type Difference = {
   key: Record<string, string>
   a: ComparedRow['node'] | null
   b: ComparedRow['node'] | null
-  /** The fields that differ, where both have the row. */
+  /** The fields that differ, if both have the row. */
   fields: string[]
 }
 
@@ -41,7 +41,7 @@ export type ResourceComparison = {
    */
   lost: number
   difference: Difference | null
-  /** Why it was not compared; null where it was. */
+  /** Why it was not compared; null if it was. */
   notCompared: string | null
 }
 
@@ -66,7 +66,7 @@ const TRY_WAIT_MS = 250
 /** How often a difference to a data node of the reference is looked at again: it names a block before it has its rows. */
 const REFERENCE_ROUNDS = 3
 
-/** What lies so close to the last common block is not compared where a row's block is not known: it may come late. */
+/** What lies so close to the last common block is not compared if a row's block is not known: it may come late. */
 const LATE_NS = 60_000_000_000n
 
 /** A key's column that is the height of the row's block. */
@@ -76,7 +76,7 @@ const BLOCK_COLUMN = 'at_block'
  * Compares what two sides both cover: of resources whose rows stay as they came the rows of their common blocks, of all
  * others all rows, once both stand at one height. Ends a resource at its first difference.
  *
- * @throws {CompareError} where nothing can be compared.
+ * @throws {CompareError} if nothing can be compared.
  */
 export async function compareSides(a: Side, b: Side, options: CompareOptions): Promise<Comparison> {
   if (a.held.chainId !== null && b.held.chainId !== null && a.held.chainId !== b.held.chainId) {
@@ -151,7 +151,7 @@ async function compareResource(
 
 type PartialComparison = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
 
-/** Compares rows that change, at a height that both sides stand at; why that cannot be done, where it cannot. */
+/** Compares rows that change, at a height that both sides stand at; why that cannot be done, if it cannot. */
 async function atOneHeight(
   a: Side,
   b: Side,

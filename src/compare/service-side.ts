@@ -17,8 +17,8 @@ type PageBody = {
 /**
  * A running service, or a data node of the reference, by its address.
  *
- * @throws {ServiceError} where it cannot be reached, or answers what neither of them does.
- * @throws {CompareError} where it holds no block.
+ * @throws {ServiceError} if it cannot be reached, or answers what neither of them does.
+ * @throws {CompareError} if it holds no block.
  */
 export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
   const base = address.replace(/\/+$/, '')

@@ -8,13 +8,13 @@ export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string,
 
 /** What a side holds, as far as it says. */
 export type Held = {
-  /** Null where it does not say. */
+  /** Null if it does not say. */
   chainId: string | null
   /** Heights held whole or imported, ascending; of a data node of the reference all up to its own. */
   heights: readonly HeightRange[]
   /** Those of them that come from an import: not all of their rows are there. */
   imported: readonly HeightRange[]
-  /** The last block's time, Unix nanoseconds; null where it is not known. */
+  /** The last block's time, Unix nanoseconds; null if it is not known. */
   timestamp: bigint | null
   /** Whether old rows have been deleted. */
   isPruned: boolean
@@ -33,18 +33,18 @@ export type Side = {
   /** The height that its rows are of now. */
   height(): Promise<bigint>
   /**
-   * All rows of a resource, of a market where its rows are asked for by market, ascending by the first column of the
+   * All rows of a resource, of a market if its rows are asked for by market, ascending by the first column of the
    * key at least, some at a time.
    *
    * @param atHeight the height that the rows must be of; null: any
-   * @throws {HeightMovedError} where a live side has moved on from it.
+   * @throws {HeightMovedError} if a live side has moved on from it.
    */
   rows(
     resource: Resource,
     marketId: string | null,
     atHeight: bigint | null,
   ): AsyncIterable<readonly ComparedRow[]>
-  /** The block that a row comes from; null where the side does not say. */
+  /** The block that a row comes from; null if the side does not say. */
   blockOf(resource: Resource, marketId: string | null, key: Key): Promise<bigint | null>
   /** How many points a data point's block has of its market, seq and source; null if the side does not say. */
   pointsBeside(marketId: string, key: Key): Promise<bigint | null>
@@ -64,7 +64,7 @@ export function isByMarket({ scope, needsFilter, filters }: Resource): boolean {
 /**
  * The key of a row, from its node.
  *
- * @throws {CompareError} where the node lacks a part of it.
+ * @throws {CompareError} if the node lacks a part of it.
  */
 export function keyOfNode(resource: Resource, node: Readonly<Record<string, unknown>>, from: string): Key {
   return resource.key.map(({ column, type }): KeyValue => {

@@ -50,8 +50,8 @@ export function heldOf({ coverage }: CoverageBody): Held {
 /**
  * Opens one snapshot of a store.
  *
- * @throws {StoreError} where it cannot be read.
- * @throws {CompareError} where it holds no block.
+ * @throws {StoreError} if it cannot be read.
+ * @throws {CompareError} if it holds no block.
  */
 export async function openStoreSide(store: Store, signal: AbortSignal): Promise<Side> {
   const reader = await store.openReader()

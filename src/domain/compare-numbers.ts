@@ -2,7 +2,7 @@ const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
 /**
  * Compares decimal numbers as they are kept (events/left-out.ts), exactly: below 0 where `a` is less than `b`, above 0
- * where it is more, 0 where they are equal. An exponent may be as large as it likes; nothing is ever written out. What
+ * if it is more, 0 if they are equal. An exponent may be as large as it likes; nothing is ever written out. What
  * is not a number counts as 0.
  */
 export function compareNumbers(a: string, b: string): number {

@@ -28,7 +28,7 @@ export type Coverage = {
    * what is missing there does not keep current data from being served.
    */
   began: bigint
-  /** Hashes of the parts of block 1 (genesis and the block itself), where it is held and they are known. */
+  /** Hashes of the parts of block 1 (genesis and the block itself), if it is held and they are known. */
   blockOne: readonly string[] | null
   /** The height of the last block committed: the store's position. */
   height: bigint
@@ -65,7 +65,7 @@ export class GapList<Range extends HeightRange & { kind?: Gap['kind'] } = Gap> {
     return this.#snapshot
   }
 
-  /** The gap that a height lies in; null where it lies in none. */
+  /** The gap that a height lies in; null if it lies in none. */
   at(height: bigint): Range | null {
     const gap = this.#gaps[firstGapFrom(this.#gaps, height)]
     return gap !== undefined && gap.from <= height ? gap : null

@@ -115,12 +115,12 @@ export function indexAt(timestamp: bigint, length: bigint): bigint {
   return timestamp < 0n && quotient * length !== timestamp ? quotient - 1n : quotient
 }
 
-/** The least of a summary, where it is not the lesser of first and last; null where it is. */
+/** The least of a summary, if it is not the lesser of first and last; null if it is. */
 export function minimumApart(summary: Summary): string | null {
   return summary.minimum === lesser(summary) ? null : summary.minimum
 }
 
-/** The greatest of a summary, where it is not the greater of first and last; null where it is. */
+/** The greatest of a summary, if it is not the greater of first and last; null if it is. */
 export function maximumApart(summary: Summary): string | null {
   return summary.maximum === greater(summary) ? null : summary.maximum
 }

@@ -56,7 +56,7 @@ export function calendarTime({
   return { time: BigInt(wall.getTime()) * 1_000_000n - offset + BigInt(fraction.padEnd(9, '0')) }
 }
 
-/** How far a zone is before UTC, nanoseconds; null where there is no such zone. */
+/** How far a zone is before UTC, nanoseconds; null if there is no such zone. */
 function offsetOf(zone = 'Z'): bigint | null {
   if (/^z$/i.test(zone)) return 0n
   const [hours, minutes] = [BigInt(zone.slice(1, 3)), BigInt(zone.slice(4))]

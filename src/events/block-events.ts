@@ -7,7 +7,7 @@ export type BeginBlock = { height: bigint; timestamp: bigint; hash: string }
 
 const reader = new WireReader()
 
-/** @throws {MalformedMessageError} where the body is not a BeginBlock, or its height is 2^63 or more. */
+/** @throws {MalformedMessageError} if the body is not a BeginBlock, or its height is 2^63 or more. */
 export function decodeBeginBlock({ bytes, bodyStart, bodyEnd }: Envelope): BeginBlock {
   const block: BeginBlock = { height: 0n, timestamp: 0n, hash: '' }
   reader.reset(bytes, bodyStart, bodyEnd)

@@ -32,7 +32,7 @@ export type Envelope = {
   version: number
   chainIdStart: number
   chainIdEnd: number
-  /** The oneof's field number; 0 where the event holds none. */
+  /** The oneof's field number; 0 if the event holds none. */
   kind: number
   bodyStart: number
   bodyEnd: number
@@ -57,7 +57,7 @@ const reader = new WireReader()
 /**
  * Reads the envelope of the event `bytes[start..end)` into `envelope`.
  *
- * @throws {MalformedMessageError} where the bytes are not a protobuf message.
+ * @throws {MalformedMessageError} if the bytes are not a protobuf message.
  */
 export function readEnvelope(bytes: Buffer, start: number, end: number, envelope: Envelope): void {
   envelope.bytes = bytes

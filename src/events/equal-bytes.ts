@@ -14,7 +14,7 @@ export function copyBytes(bytes: Uint8Array, start = 0, end = bytes.length): Dat
 
 /**
  * Whether `bytes[start..end)` are the expected ones. Compares words, through a view: a third of the time of a loop
- * over bytes, and less than a call of Buffer's own comparison costs where there are few.
+ * over bytes, and less than a call of Buffer's own comparison costs if there are few.
  */
 export function equalBytes(expected: DataView, bytes: Uint8Array, start: number, end: number): boolean {
   const length = expected.byteLength

@@ -60,7 +60,7 @@ export type LiquidityProvisionEvent = {
   status: ProvisionStatus
 }
 
-/** A party's element of a market's fee-share list; texts are `""` where the event had none. */
+/** A party's element of a market's fee-share list; texts are `""` if the event had none. */
 export type FeeShare = {
   party: string
   equityLikeShare: string
@@ -69,7 +69,7 @@ export type FeeShare = {
   virtualStake: string
 }
 
-/** A party's element of a market's SLA list; texts are `""` where the event had none. */
+/** A party's element of a market's SLA list; texts are `""` if the event had none. */
 export type ProviderSla = {
   party: string
   currentEpochFractionOfTimeOnBook: string
@@ -111,7 +111,7 @@ export type MarketFigures = {
 /** What a market's instrument is; spot markets have no settlement asset but a quote asset. */
 export type Product = 'PRODUCT_UNSPECIFIED' | 'PRODUCT_FUTURE' | 'PRODUCT_SPOT' | 'PRODUCT_PERPETUAL'
 
-/** A market as it was created or updated. Texts are `""` where the event had none. */
+/** A market as it was created or updated. Texts are `""` if the event had none. */
 export type InstrumentEvent = {
   kind: 'market'
   marketId: string
@@ -121,25 +121,25 @@ export type InstrumentEvent = {
   /** `""` for a spot market. */
   quoteName: string
   decimalPlaces: bigint
-  /** Below 0 where the smallest position is more than one unit. */
+  /** Below 0 if the smallest position is more than one unit. */
   positionDecimalPlaces: bigint
   /** `Market.State`, 0 to 10. */
   state: number
   /** `Market.TradingMode`, 0 to 8. */
   tradingMode: number
-  /** The id of the settlement asset, of a spot market of its quote asset; null where the market names none. */
+  /** The id of the settlement asset, of a spot market of its quote asset; null if the market names none. */
   settlementAsset: string | null
   /** The funding parameters of a perpetual market, as sent, be they numbers or not; null for other products. */
   funding: FundingParameters | null
-  /** When a perpetual market's funding payments are due; null where that does not follow from one trigger. */
+  /** When a perpetual market's funding payments are due; null if that does not follow from one trigger. */
   schedule: FundingSchedule | null
-  /** What the market asks of its liquidity providers; null where it sets nothing but zeros. */
+  /** What the market asks of its liquidity providers; null if it sets nothing but zeros. */
   sla: SlaParameters | null
 }
 
 /** Payments are due at `initial` + n * `every`, n from 0 on. */
 export type FundingSchedule = {
-  /** Unix nanoseconds; null where the trigger has none. */
+  /** Unix nanoseconds; null if the trigger has none. */
   initial: bigint | null
   /** Nanoseconds, above 0. */
   every: bigint
@@ -159,7 +159,7 @@ export type FundingParameters = {
   interestRate: string
   clampLowerBound: string
   clampUpperBound: string
-  /** Null where the market sets none. */
+  /** Null if the market sets none. */
   scalingFactor: string | null
   lowerBound: string | null
   upperBound: string | null

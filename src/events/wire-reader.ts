@@ -130,7 +130,7 @@ export class WireReader {
     return bytes.toString('latin1', from, end)
   }
 
-  /** An id in lower case; null where the text is none. */
+  /** An id in lower case; null if the text is none. */
   id(ids: KnownIds): string | null {
     const start = this.at
     const end = this.fieldEnd()

@@ -17,7 +17,7 @@ export type ExportColumn = {
   kind: ColumnKind
   /** Whether a row may have no value. */
   nullable: boolean
-  /** Digits after the point of its texts, where they are decimal numbers. */
+  /** Digits after the point of its texts, if they are decimal numbers. */
   scale?: number
 }
 

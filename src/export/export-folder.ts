@@ -20,7 +20,7 @@ type FolderManifest = {
   chainId: string
   /** Whether it was begun with `--text`. */
   asText: boolean
-  /** The last block of the last run that came to its end; null where none has. */
+  /** The last block of the last run that came to its end; null if none has. */
   height: string | null
 }
 
@@ -47,7 +47,7 @@ export type FolderReport = PartitionReport & { height: bigint }
  *
  * A folder keeps the types that it was begun with.
  *
- * @throws {ExportError} where the folder holds something else, or a number does not fit its decimal.
+ * @throws {ExportError} if the folder holds something else, or a number does not fit its decimal.
  */
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
   const { folder, snapshot } = options

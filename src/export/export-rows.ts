@@ -33,7 +33,7 @@ export type ExportedRow = { row: Row; cursor: string; selection: Selection }
 /** What rows are read from. */
 export type RowSource = Pick<Snapshot, 'page' | 'read'>
 
-/** What lines are read from, where its database writes them. */
+/** What lines are read from, if its database writes them. */
 export type LineSource = Pick<Snapshot, 'lines' | 'read'>
 
 /**

@@ -7,7 +7,7 @@ const LOCK = '_lyra.lock'
 /**
  * Keeps other exports from a folder until the lock is let go of. That of a process that is gone counts for nothing.
  *
- * @throws {ExportError} where another process holds it.
+ * @throws {ExportError} if another process holds it.
  */
 export function lockFolder(folder: string): () => void {
   const path = join(folder, LOCK)

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** The JSON of a file; null where there is none, or what is there is not JSON. */
+/** The JSON of a file; null if there is none, or what is there is not JSON. */
 export function readJson<T>(path: string): T | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as T

@@ -14,7 +14,7 @@ import {
   type PartitionOptions,
 } from './partition.ts'
 
-/** @throws {ExportError} where a folder holds files that this export cannot continue. */
+/** @throws {ExportError} if a folder holds files that this export cannot continue. */
 export function refuseOtherFiles(
   { folder }: PartitionOptions,
   known: PartitionManifest | null,
@@ -31,7 +31,7 @@ export function refuseOtherFiles(
   if (fault !== null) throw new ExportError(`${folder}: ${fault}; export to a new directory`)
 }
 
-/** How many of the files stay as they are, before the others are written again and on; `all` where nothing has come. */
+/** How many of the files stay as they are, before the others are written again and on; `all` if nothing has come. */
 export async function partsToKeep(
   options: PartitionOptions,
   known: PartitionManifest,

@@ -5,7 +5,7 @@ import type { Snapshot } from '../store/store.ts'
 import { ExportError } from './export-error.ts'
 import type { ParquetOptions } from './parquet.ts'
 
-/** Rows of a file at most: a run writes the last file again, where rows follow it. */
+/** Rows of a file at most: a run writes the last file again, if rows follow it. */
 export const PART_ROWS = 1_000_000
 
 export const MANIFEST = '_lyra.json'

@@ -53,7 +53,7 @@ export function divide(a: Decimal, b: Decimal): Decimal {
   return { digits: isNegative ? -quotient : quotient, scale: QUOTIENT_SCALE }
 }
 
-/** Below 0 where `a` is less than `b`, above 0 where it is more, 0 where they are equal. */
+/** Below 0 where `a` is less than `b`, above 0 if it is more, 0 if they are equal. */
 export function compare(a: Decimal, b: Decimal): number {
   const { digits } = subtract(a, b)
   return digits < 0n ? -1 : digits > 0n ? 1 : 0

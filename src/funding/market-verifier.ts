@@ -9,7 +9,7 @@ import { wholeSecond } from './whole-second.ts'
 /** How means are computed: by the plain formula, or by the running sum that the core keeps (docs/twap.md). */
 export type TwapMethod = 'plain-formula' | 'running-sum'
 
-/** A TWAP as it was sent, and as it should have been; null where there is none. */
+/** A TWAP as it was sent, and as it should have been; null if there is none. */
 export type TwapVerdict = {
   sent: string | null
   expected: string | null
@@ -29,7 +29,7 @@ export type TwapEvent = FundingPeriodEvent | FundingPeriodDataPointEvent | Aucti
 /** Recomputes the TWAPs of one market from its events, given in the order of the stream. */
 export type MarketVerifier = {
   /**
-   * Takes the market's next event. Null where there is nothing to say: of auctions, of points and periods
+   * Takes the market's next event. Null if there is nothing to say: of auctions, of points and periods
    * before the first period seen to open, of points of another period than the current one.
    */
   take(event: TwapEvent): Verdict | null
@@ -38,7 +38,7 @@ export type MarketVerifier = {
    * second. It matters to the running sum only.
    */
   marketDataSent(blockTime: bigint): void
-  /** The period that runs, or that the last event has closed; null where none was seen to open. */
+  /** The period that runs, or that the last event has closed; null if none was seen to open. */
   running(): CurrentPeriod | null
   /** Events are missing here: nothing is said until the next period opens. */
   forget(): void

@@ -14,7 +14,7 @@ import {
   ZERO,
 } from './decimal.ts'
 
-/** Parameters as numbers; null where a market sets none. */
+/** Parameters as numbers; null if a market sets none. */
 export type FundingTerms = {
   interestRate: Decimal
   clampLowerBound: Decimal
@@ -40,7 +40,7 @@ export type FundingPayment = { fundingPayment: string; fundingRate: string }
 /** 365 days in nanoseconds. */
 const YEAR = ofInteger(365n * 24n * 60n * 60n * 1_000_000_000n)
 
-/** The parameters as numbers; null where one of them is not a number, so that nothing can be calculated. */
+/** The parameters as numbers; null if one of them is not a number, so that nothing can be calculated. */
 export function fundingTerms(parameters: FundingParameters): FundingTerms | null {
   const interestRate = numberOf(parameters.interestRate)
   const clampLowerBound = numberOf(parameters.clampLowerBound)

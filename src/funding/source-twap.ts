@@ -14,7 +14,7 @@ export type SourceTwap = {
   meanAt(time: bigint): bigint | null
   /**
    * The TWAP up to a time before the last point, had the core refused a point in the middle just before: that leaves no
-   * event (docs/twap.md). Null where it would be no other, or no point can have been refused so; not there where
+   * event (docs/twap.md). Null if it would be no other, or no point can have been refused so; not there where
    * nothing that was asked before bears on a TWAP.
    */
   meanAfterRefusal?(time: bigint): bigint | null

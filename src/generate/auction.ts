@@ -17,7 +17,7 @@ export function enterOpeningAuction(context: Context, market: Market): void {
   enter(context, market, true, context.random.between(2, 6))
 }
 
-/** Ends or begins the market's auction where that is due. An opening auction's end begins the first period. */
+/** Ends or begins the market's auction if that is due. An opening auction's end begins the first period. */
 export function runAuction(context: Context, market: Market): void {
   if (market.auction !== null) {
     if (context.block.second >= market.auction.endSecond) leave(context, market, market.auction)

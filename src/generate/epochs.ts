@@ -13,7 +13,7 @@ const NO_TIME = -6_795_364_578_871_345_152n
 
 /** The epochs of the network. */
 export type Epochs = {
-  /** Begins the first one, and ends one and begins the next where that is due. True where one has ended. */
+  /** Begins the first one, and ends one and begins the next if that is due. True where one has ended. */
   send(context: Context): boolean
 }
 

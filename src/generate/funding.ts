@@ -16,7 +16,7 @@ export function openFirstPeriod(context: Context, market: Market): void {
 }
 
 /**
- * Gives the market a point of `second` (Unix seconds) and sends it with its TWAP. False where there is no
+ * Gives the market a point of `second` (Unix seconds) and sends it with its TWAP. False if there is no
  * period yet, or the core would refuse the point: then nothing is sent.
  */
 export function takePoint(
@@ -35,7 +35,7 @@ export function takePoint(
   return true
 }
 
-/** Ends the market's period where that is due, and begins the next one. */
+/** Ends the market's period if that is due, and begins the next one. */
 export function endDuePeriod(context: Context, market: Market): void {
   const { funding } = market
   if (funding === null || context.block.second < funding.nextCue) return

@@ -17,7 +17,7 @@ const END_TIMEOUT_MS = 5_000
  * after the first one as their times are apart. Ends early when `signal` is aborted.
  *
  * @throws {GenerateOptionError} for an option that is out of its range
- * @throws {DialError} where nothing listens there, or the connection is closed
+ * @throws {DialError} if nothing listens there, or the connection is closed
  */
 export async function sendTo(
   { host, port }: { host: string; port: number },

@@ -5,7 +5,7 @@ import type { GenerateOptions } from './options.ts'
 
 /**
  * Writes a generated stream to `stream`, as fast as that takes it, and leaves it open. Ends quietly, and early,
- * where the reader has gone away (EPIPE) and where `signal` is aborted; a record may then be cut off.
+ * if the reader has gone away (EPIPE) and where `signal` is aborted; a record may then be cut off.
  *
  * @throws {GenerateOptionError} for an option that is out of its range, and whatever else the stream fails with.
  */

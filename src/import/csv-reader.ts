@@ -29,7 +29,7 @@ export class CsvRow {
     return this.#count
   }
 
-  /** The text of a field; null where the column is null. */
+  /** The text of a field; null if the column is null. */
   text(column: number): string | null {
     if (this.#fields !== null) return this.#fields[column]!
     const [start, end] = [this.#starts[column]!, this.#ends[column]!]
@@ -75,7 +75,7 @@ export class CsvRow {
 }
 
 /**
- * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted where they
+ * Reads what PostgreSQL's `COPY ... WITH (FORMAT csv, HEADER)` writes, in pieces of any size: fields are quoted if they
  * hold a comma, a quote (doubled) or a line break; an empty field that is not quoted is null. Memory is bounded by the
  * longest row that is allowed.
  */
@@ -109,7 +109,7 @@ export class CsvReader {
   /**
    * The text has ended, with a line break or without.
    *
-   * @throws {CsvError} where it ends within quotes, and as {@link push}.
+   * @throws {CsvError} if it ends within quotes, and as {@link push}.
    */
   end(): void {
     const text = this.#rest + this.#decode(undefined)
@@ -166,7 +166,7 @@ export class CsvReader {
     this.#onRow(row)
   }
 
-  /** Reads a row that has quotes, from `start`; returns where the next one begins, null where it has not ended. */
+  /** Reads a row that has quotes, from `start`; returns where the next one begins, null if it has not ended. */
   #readQuoted(text: string, start: number): number | null {
     const fields: (string | null)[] = []
     let at = start
@@ -213,7 +213,7 @@ export class CsvReader {
   }
 }
 
-/** Where a character stands next; beyond any text where it does not. */
+/** Where a character stands next; beyond any text if it does not. */
 function indexOrEnd(text: string, character: string, from: number): number {
   const index = text.indexOf(character, from)
   return index < 0 ? Number.MAX_SAFE_INTEGER : index

@@ -75,7 +75,7 @@ class IdCache {
     this.#pattern = pattern
   }
 
-  /** The id that the bytes of a column stand for; `""` where it is none. */
+  /** The id that the bytes of a column stand for; `""` if it is none. */
   of(bytea: string | null | undefined): string {
     const known = this.#known.get(bytea ?? '')
     if (known !== undefined) return known
@@ -271,7 +271,7 @@ function triggersOf(spec: unknown): SentTrigger[] {
   })
 }
 
-/** A count of seconds; 0 where the value is none. */
+/** A count of seconds; 0 if the value is none. */
 function secondsOf(value: unknown): bigint {
   return /^-?\d{1,19}$/.test(String(value)) ? BigInt(String(value)) : 0n
 }
@@ -315,13 +315,13 @@ function faultOfIndex(index: number): LeftOutRowReason | null {
   return index > 0 ? null : 'invalid place in its block'
 }
 
-/** An index in a block; 0 where the text is none. */
+/** An index in a block; 0 if the text is none. */
 function eventIndexOf(text: string | null | undefined): number {
   const index = /^\d{1,10}$/.test(text ?? '') ? Number(text) : 0
   return index <= MAX_INDEX ? index : 0
 }
 
-/** A number of 64 bits without sign, which the tables hold with one; beyond them where the text is none. */
+/** A number of 64 bits without sign, which the tables hold with one; beyond them if the text is none. */
 function naturalOf(text: string | null | undefined): bigint {
   if (text == null || !/^\d{1,19}$/.test(text)) return MAX_UINT64
   // Most have a few digits.

@@ -26,7 +26,7 @@ export class ImportCoverage {
   /** The heights of the blocks that this import has come by, imported now or before. */
   readonly #seen: HeightRange[] = []
 
-  /** @throws {ImportError} where the store holds another chain. */
+  /** @throws {ImportError} if the store holds another chain. */
   constructor(before: Coverage | null, chainId: string, allowGap: boolean) {
     if (before !== null && before.chainId !== chainId) {
       throw new ImportError(
@@ -41,7 +41,7 @@ export class ImportCoverage {
     this.#lacking = new ResourceGapList(before?.resourceGaps ?? [])
   }
 
-  /** What the store holds once all blocks that were added are committed; null where it is empty. */
+  /** What the store holds once all blocks that were added are committed; null if it is empty. */
   get coverage(): Coverage | null {
     if (this.#ends === null) return null
     const { first, began, height, timestamp, blockOne } = this.#ends
@@ -84,7 +84,7 @@ export class ImportCoverage {
   /**
    * Adds a block that is wanted, which lacks some resources as yet.
    *
-   * @throws {ImportGapError} where blocks before it are missing, unless gaps are allowed.
+   * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
    */
   add({ height, time }: SourceBlock, lacking: readonly string[], source: string): void {
     const at = BigInt(height)

@@ -57,7 +57,7 @@ export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure
  * Imports the history of a source: its blocks in the order of their heights, with what came in them, and then its current
  * state. Until that is written the store says that the blocks lack it; an import that ends before can be run again.
  *
- * @throws {ImportError} where the store holds another chain.
+ * @throws {ImportError} if the store holds another chain.
  */
 export async function importHistory(options: ImportOptions): Promise<ImportResult> {
   const { source, writer, signal } = options
@@ -176,7 +176,7 @@ function endsOf({ parts }: ImportSource): [lowest: number, highest: number] {
   return [Math.min(...ends.map(({ from }) => from)), Math.max(...ends.map(({ to }) => to))]
 }
 
-/** Why a resource of current state cannot be imported; null where it can. */
+/** Why a resource of current state cannot be imported; null if it can. */
 function lackOfState(source: ImportSource, resource: (typeof OF_STATE)[number]): string | null {
   if (resource === 'liquidityProviders')
     return source.lacks(STATE.marketData) ?? source.lacks(STATE.liveProvisions)

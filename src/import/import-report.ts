@@ -5,7 +5,7 @@ import type { LeftOutRowReason } from './decode-rows.ts'
 /** What is imported of a resource. */
 export type ImportedResource = keyof typeof NO_FIRST_TIMES
 
-/** Times, Unix nanoseconds as text, of the first rows found; null where none was. */
+/** Times, Unix nanoseconds as text, of the first rows found; null if none was. */
 export const NO_FIRST_TIMES = {
   checkpoints: null,
   fundingPeriodDataPoints: null,

@@ -16,7 +16,7 @@ const SECOND = 1_000_000
 export class KnownTimes {
   #gathered: number[] = []
   #times = new Float64Array(0)
-  /** The heights of the blocks of the times, and of the seconds that begin then; NaN where none has been found. */
+  /** The heights of the blocks of the times, and of the seconds that begin then; NaN if none has been found. */
   #heights = new Float64Array(0)
   #ofSeconds = new Float64Array(0)
 
@@ -45,7 +45,7 @@ export class KnownTimes {
     return Number.isFinite(height) ? height : null
   }
 
-  /** The height of the block of a time; null where none has been found. */
+  /** The height of the block of a time; null if none has been found. */
   heightAt(time: number): number | null {
     const index = this.#indexOf(time)
     if (index < 0) return null

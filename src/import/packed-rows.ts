@@ -23,7 +23,7 @@ export type Fields = {
 
 /**
  * Rows in little memory: 8 bytes for a field. A whole number is held as itself; a text by its place in a list, as a
- * negative number, odd where it is one that rows share.
+ * negative number, odd if it is one that rows share.
  */
 export class PackedRows {
   readonly #width: number

@@ -121,7 +121,7 @@ export async function openPostgresSource(
   }
 }
 
-/** Runs statements, and says what is wrong where one fails. */
+/** Runs statements, and says what is wrong if one fails. */
 class Database {
   readonly name: string
   readonly #client: Client
@@ -300,7 +300,7 @@ async function* readHistory(
 /**
  * How many rows of state are fetched at once.
  *
- * @throws {ImportError} where one of them is too large.
+ * @throws {ImportError} if one of them is too large.
  */
 async function fetchedRowsOf(
   database: Database,

@@ -18,7 +18,7 @@ export class RowsByBlock {
   /**
    * The rows of a block. Blocks are asked for in the order of their heights; rows of those that are not are passed over.
    *
-   * @throws {ImportError} where the block has too many.
+   * @throws {ImportError} if the block has too many.
    */
   async take(height: number): Promise<readonly SourceRow[]> {
     const found: SourceRow[] = []

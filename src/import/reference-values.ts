@@ -19,7 +19,7 @@ const NAMED_IDS: ReadonlyMap<string, string> = new Map([
 
 const BYTEA = /^\\x(?:[0-9a-fA-F]{2})*$/
 
-/** The id that the bytes of a column stand for, `\x` and hex digits: in lower case, or a name; `""` where it is none. */
+/** The id that the bytes of a column stand for, `\x` and hex digits: in lower case, or a name; `""` if it is none. */
 export function idOf(bytea: string | null): string {
   if (bytea === null || !BYTEA.test(bytea)) return ''
   const digits = bytea.slice(2).toLowerCase()
@@ -54,7 +54,7 @@ function plainMicroseconds(text: string): number {
   return dayStart(text.slice(0, 10)) + time + fraction
 }
 
-/** Digits at places of a text; NaN where there is something else. */
+/** Digits at places of a text; NaN if there is something else. */
 function digits(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
@@ -72,7 +72,7 @@ function timeOfDay(hour: number, minute: number, second: number): number {
 let lastDay = ''
 let lastDayStart = Number.NaN
 
-/** The start of a day such as `2023-10-05` in Unix microseconds; NaN where there is no such day. */
+/** The start of a day such as `2023-10-05` in Unix microseconds; NaN if there is no such day. */
 function dayStart(day: string): number {
   if (day === lastDay) return lastDayStart
   const ms = Date.parse(`${day}T00:00:00Z`)

@@ -23,7 +23,7 @@ export class SegmentBlocks {
     this.#sortedTimes = Float64Array.from(this.#byTime, (index) => this.times[index]!)
   }
 
-  /** A height that is there twice, or the heights of two blocks of one time; null where there is neither. */
+  /** A height that is there twice, or the heights of two blocks of one time; null if there is neither. */
   get twice(): string | null {
     const same = repeated(this.heights)
     if (same !== null) return `block ${this.heights[same]} twice`
@@ -33,7 +33,7 @@ export class SegmentBlocks {
     return `blocks ${this.heights[one]} and ${this.heights[other]} have the same time`
   }
 
-  /** The index by height of the block of a time; -1 where there is none. */
+  /** The index by height of the block of a time; -1 if there is none. */
   find(time: number): number {
     const times = this.#sortedTimes
     // Rows mostly come in the order of time.
@@ -66,7 +66,7 @@ function sortedBy(values: Float64Array): Uint32Array {
   return isSorted ? order : order.sort((a, b) => values[a]! - values[b]!)
 }
 
-/** Where a value of a sorted list stands that is the same as the one before; null where none is. */
+/** Where a value of a sorted list stands that is the same as the one before; null if none is. */
 function repeated(sorted: Float64Array): number | null {
   for (let index = 1; index < sorted.length; index++) if (sorted[index] === sorted[index - 1]) return index
   return null

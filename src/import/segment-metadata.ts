@@ -28,7 +28,7 @@ export function refuseTar(path: string): void {
 /**
  * What a segment is, by its metadata.
  *
- * @throws {ImportError} where it has none, or its name says otherwise.
+ * @throws {ImportError} if it has none, or its name says otherwise.
  */
 export async function readMetadata(path: string, zip: ZipDirectory): Promise<SegmentName> {
   if (!zip.names.includes(METADATA)) {

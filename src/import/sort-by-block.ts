@@ -29,7 +29,7 @@ export type SortOptions = {
  * rows of as many of the first blocks as there is room for, further ones those of the next blocks. With a temporary
  * SQLite database instead, an import of 2,000,000 points takes 1.35 times as long.
  *
- * @throws {ImportError} where one block has too many rows.
+ * @throws {ImportError} if one block has too many rows.
  */
 export async function* sortByBlock(options: SortOptions): AsyncGenerator<HistoryRow[], void, undefined> {
   const { name, heights, read, maxBytes } = options

@@ -1,4 +1,4 @@
-/** The index of the first of sorted numbers that is not below a value; their count where all are. */
+/** The index of the first of sorted numbers that is not below a value; their count if all are. */
 export function firstAtLeast(sorted: Float64Array, value: number): number {
   let low = 0
   let high = sorted.length

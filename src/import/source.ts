@@ -1,4 +1,4 @@
-/** A row of a table: the texts of the columns that were asked for, in their order; null where the column is null. */
+/** A row of a table: the texts of the columns that were asked for, in their order; null if the column is null. */
 export type SourceRow = readonly (string | null)[]
 
 /** A block of the table `blocks`: its height, and its time in Unix microseconds. */
@@ -8,8 +8,8 @@ export type SourceBlock = { height: number; time: number }
 export type HistoryRow = { height: number; row: SourceRow }
 
 /**
- * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN where it is none;
- * and the height of the block that it names, null where the source has none.
+ * A row of current state. For each column of `times` and `seconds`: the time in Unix microseconds, NaN if it is none;
+ * and the height of the block that it names, null if the source has none.
  */
 export type StateRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
 
@@ -19,19 +19,19 @@ export type TableQuery = {
   columns: readonly string[]
   /** Columns that name a block by its time. */
   times: readonly string[]
-  /** Columns that name a block by the second of its time, where no other block has that second. */
+  /** Columns that name a block by the second of its time, if no other block has that second. */
   seconds?: readonly string[]
   key: readonly string[]
-  /** Columns that are times: their texts are Unix microseconds, `NaN` where they are none. */
+  /** Columns that are times: their texts are Unix microseconds, `NaN` if they are none. */
   stamps?: readonly string[]
 }
 
 /** A run of blocks with what came in them: a segment, or a whole database. */
 export type HistoryPart = {
   name: string
-  /** The lowest and the highest height; null where there is no block. */
+  /** The lowest and the highest height; null if there is no block. */
   ends: { from: number; to: number } | null
-  /** Why a table cannot be read; null where it can. */
+  /** Why a table cannot be read; null if it can. */
   lacks(query: TableQuery): string | null
   /** The blocks from a height on, ascending. */
   blocks(from: number): AsyncIterable<readonly SourceBlock[]>
@@ -66,7 +66,7 @@ export type ImportSource = {
   chainId: string
   /** Ascending by height; they may overlap, and leave blocks out. */
   parts: readonly HistoryPart[]
-  /** Why a table of current state cannot be read; null where it can. */
+  /** Why a table of current state cannot be read; null if it can. */
   lacks(query: TableQuery): string | null
   /** The rows of a table of current state. The blocks of all parts must have been read before. */
   state(query: TableQuery): AsyncIterable<readonly StateRow[]>

@@ -84,7 +84,7 @@ class PlaceCounter {
   }
 }
 
-/** Whether a row's block is held from events, where the source has it. */
+/** Whether a row's block is held from events, if the source has it. */
 function isFromEvents(held: ImportCoverage, height: number | null | undefined): boolean {
   return height != null && held.isFromEvents(BigInt(height))
 }

@@ -41,7 +41,7 @@ export type ZipDirectory = {
   /**
    * The bytes of an entry, inflated, piece by piece; `onRead` is called with the bytes read from the file.
    *
-   * @throws {ImportError} where the entry is damaged: its size or check sum is not what the directory says.
+   * @throws {ImportError} if the entry is damaged: its size or check sum is not what the directory says.
    */
   read(name: string, onRead?: (bytes: number) => void): AsyncGenerator<Buffer, void, undefined>
 }

@@ -76,7 +76,7 @@ export class BatchWriter {
     else await this.commitAll(coverage)
   }
 
-  /** As {@link commit}, where nothing has been gathered, too: what the store holds may have changed by itself. */
+  /** As {@link commit}, if nothing has been gathered, too: what the store holds may have changed by itself. */
   async commitAll(coverage: Coverage): Promise<void> {
     await this.#begin(coverage)
     await this.settle()

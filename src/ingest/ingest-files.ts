@@ -20,7 +20,7 @@ export type IngestionProgress = {
   source: string
   /** Bytes read of all files so far, as stored. */
   bytesRead: number
-  /** Bytes of all files; null where that is not known. */
+  /** Bytes of all files; null if that is not known. */
   bytesTotal: number | null
   records: number
   /** Events and list elements left out so far, by reason. */
@@ -130,7 +130,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   return { report, failure }
 }
 
-/** What is missing below where the store began, if blocks were added there; null where nothing is. */
+/** What is missing below where the store began, if blocks were added there; null if nothing is. */
 export function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
   if (before === null || after === null) return null
   const missing = missingHistory(after)

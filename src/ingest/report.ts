@@ -34,7 +34,7 @@ export type IngestionReport = {
   sequenceBreaks: number
   /** Files of named directories whose names are not those of event files. */
   foreignFiles: string[]
-  /** The store's position afterwards, as text; null where it is empty. */
+  /** The store's position afterwards, as text; null if it is empty. */
   height: string | null
   /** The store's recorded gaps afterwards. */
   gaps: InText<Gap>[]

@@ -38,7 +38,7 @@ export function readInstruments(path: string): InstrumentNodes {
  * Writes instruments and assets of a file. They are given places before all blocks, so that they never replace what an
  * event has written, and every event replaces them; a later file replaces what an earlier one has written.
  *
- * @throws {StoreError} where the store holds no block yet.
+ * @throws {StoreError} if the store holds no block yet.
  */
 export async function writeInstruments(writer: Writer, { markets, assets }: InstrumentNodes): Promise<void> {
   const coverage = await writer.coverage()

@@ -5,7 +5,7 @@ import { gunzip, isGzip } from './gunzip.ts'
 
 const CHUNK_BYTES = 256 * 1024
 
-/** How far the reading of a source has come, in bytes as stored (compressed where the file is). */
+/** How far the reading of a source has come, in bytes as stored (compressed if the file is). */
 export type ReadProgress = {
   bytesRead: number
   /** Whether the last source read was a gzip stream that is cut short. */
@@ -13,7 +13,7 @@ export type ReadProgress = {
 }
 
 /**
- * Reads a file (`-`: standard input) in chunks, uncompressed where its content is gzip, whatever its name.
+ * Reads a file (`-`: standard input) in chunks, uncompressed if its content is gzip, whatever its name.
  * A gzip stream that is cut short gives its good bytes and then ends, like a file cut short.
  *
  * @param chunkBytes bytes as stored that are read at a time, of a file

@@ -6,7 +6,7 @@ const EVENT_FILE_NAME = /\.(evts|evt|bevt)(\.gz)?$/i
 /** One file of the input. */
 export type EventPath = {
   path: string
-  /** Bytes as stored; null where that is not known (standard input, pipes). */
+  /** Bytes as stored; null if that is not known (standard input, pipes). */
   bytes: number | null
 }
 

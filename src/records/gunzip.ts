@@ -74,9 +74,9 @@ class SmallMembers {
 
   /**
    * Adds the member whose header has been read, where it is small and lies in what has been read of the source;
-   * false where it does not, and nothing of it has been taken.
+   * false if it does not, and nothing of it has been taken.
    *
-   * @throws {CompressionError} where its check sum is wrong.
+   * @throws {CompressionError} if its check sum is wrong.
    */
   async add(source: ByteSource): Promise<boolean> {
     const ahead = source.ahead(MAX_SMALL_BYTES)
@@ -90,7 +90,7 @@ class SmallMembers {
     return true
   }
 
-  /** What has been gathered, in one piece, where there is any. */
+  /** What has been gathered, in one piece, if there is any. */
   *take(): Generator<Buffer, void, undefined> {
     const chunks = this.#chunks
     this.#chunks = []
@@ -99,7 +99,7 @@ class SmallMembers {
   }
 }
 
-/** Inflates data that are whole in a few bytes; null where they are not, or are damaged: to be read as a stream. */
+/** Inflates data that are whole in a few bytes; null if they are not, or are damaged: to be read as a stream. */
 function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | null {
   if (compressed.length === 0) return null
   try {
@@ -245,7 +245,7 @@ class ByteSource {
     return bytes.subarray(0, count)
   }
 
-  /** @throws {CutShortError} where there are fewer. */
+  /** @throws {CutShortError} if there are fewer. */
   async read(count: number): Promise<Buffer> {
     const bytes = await this.readUpTo(count)
     if (bytes.length < count) throw new CutShortError()

@@ -34,7 +34,7 @@ export type SourceEnd = {
 }
 
 /**
- * Reads one event file to its end, or until `signal` is aborted, and logs how it ended where that is not with a whole
+ * Reads one event file to its end, or until `signal` is aborted, and logs how it ended if that is not with a whole
  * record: the one loop for everything that reads event files.
  *
  * @throws {EventPathError} for a file that cannot be read.
@@ -76,7 +76,7 @@ export function describeCutOff({ source, offset, bytes }: CutOffNotice): string 
 }
 
 /**
- * The error for input of which no record was read: another file was meant, or the file was never written. Null where
+ * The error for input of which no record was read: another file was meant, or the file was never written. Null if
  * one was, or the reading was interrupted.
  */
 export function noEventsError(

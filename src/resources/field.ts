@@ -39,7 +39,7 @@ export type Field = {
   /** The row's column that holds it, or whose null stands for it; `scope`: the market of the request. */
   column: string
   form: ValueForm | StoredForm | ObjectForm | NodeOf
-  /** What the node has where the column is null; the column is never null where nothing is said. */
+  /** What the node has if the column is null; the column is never null if nothing is said. */
   ifNull?: 'null' | 'left out'
 }
 
@@ -49,12 +49,12 @@ export type StoredForm = { typeName: string; stored: readonly StoredField[] }
 /** A node of another operation, by the name of its type; kept as the JSON that is answered. */
 export type NodeOf = { nodeOf: string }
 
-/** An object of further columns; null where the field's own column is. */
+/** An object of further columns; null if the field's own column is. */
 export type ObjectForm = {
   typeName: string
   object: readonly Field[]
   /**
-   * What its fields' names begin with in exports, where each is a column: `id` is `settlementAssetId` there, and
+   * What its fields' names begin with in exports, if each is a column: `id` is `settlementAssetId` there, and
    * `slaCompetitionFactor` stays.
    */
   exportPrefix?: string

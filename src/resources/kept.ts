@@ -32,7 +32,7 @@ import type { Table } from './table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
 export type Kept = {
-  /** What it is called where blocks are said to lack it; the name of its resource, if it has one. */
+  /** What it is called if blocks are said to lack it; the name of its resource, if it has one. */
   name: string
   /** How its rows are served; null if others are made of them. */
   resource: Resource | null

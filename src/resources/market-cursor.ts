@@ -3,7 +3,7 @@ import type { Key, Resource, Row } from './resource.ts'
 import { LISTS } from './resources.ts'
 
 /*
- * Cursors of rows that are bound to a market hold a fingerprint of it alone. Where the rows of all markets are one list,
+ * Cursors of rows that are bound to a market hold a fingerprint of it alone. If the rows of all markets are one list,
  * by market id, a cursor names its market: `x`, the 32 bytes of its id in base64url, and the row's own cursor. So it
  * resumes in the middle of a market, whichever markets have come or gone since.
  */

@@ -17,7 +17,7 @@ export type Storage = {
   from?: string
   /** What a row holds, the key first. */
   columns: readonly RowColumn[]
-  /** The tables whose writing changes the rows, where it is not the one that holds them. */
+  /** The tables whose writing changes the rows, if it is not the one that holds them. */
   madeOf?: readonly string[]
   /** How the market in scope is matched: by its number in the store (`market`), or by its id (`market_id`). */
   scopeBy?: 'number' | 'id'
@@ -147,7 +147,7 @@ export function keyOf({ key }: Resource, row: Row): Key {
   )
 }
 
-/** The value that a resource's cursors and nodes are bound to; null where they are to none. */
+/** The value that a resource's cursors and nodes are bound to; null if they are to none. */
 export function scopeOf({ scope }: Resource, selection: Selection): string | null {
   return scope === null ? null : selection[scope]!
 }

@@ -56,7 +56,7 @@ export type Table<Row extends TableRow = TableRow> = {
   /** Which rows `lyra prune` deletes; null: none. */
   pruned: PruneColumns | null
   /**
-   * Whether a row that is there is written only where another value differs, whatever place it has: rows that come again
+   * Whether a row that is there is written only if another value differs, whatever place it has: rows that come again
    * with each block as they were keep the place of what last changed them. Who writes decides which rows are newer.
    */
   onlyIfDifferent?: true

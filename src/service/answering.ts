@@ -38,7 +38,7 @@ export async function startAnswering(
   const longReads = openLongReads(settings, reader, log)
   const state: IngestionState = { failure: null, live: null, maxBehindSeconds: settings.maxBehind }
 
-  /** Loaded where it is asked for: most services speak no gRPC. */
+  /** Loaded if it is asked for: most services speak no gRPC. */
   async function startGrpc(app: App, address: { host: string; port: number }): Promise<GrpcServer> {
     const { createGrpcServer } = await import('../api/grpc/grpc-server.ts')
     const { trustProxy } = settings
@@ -116,7 +116,7 @@ export async function startAnswering(
 const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
 
 /**
- * What anyone may be shown of a fault: neither where the database is, who uses it, nor where files lie. Errors of a store
+ * What anyone may be shown of a fault: neither if the database is, who uses it, nor where files lie. Errors of a store
  * begin with its name, and the log has them whole. What a database server says may name both, too.
  */
 function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => string | null {

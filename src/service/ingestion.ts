@@ -9,7 +9,7 @@ import type { ServeSettings } from './settings.ts'
 export type Ingestion = {
   /** Settles once the event files named have been ingested, or have failed to be: with whether they were. */
   ingested: Promise<boolean>
-  /** Resolves once a core may dial in, where one is waited for. */
+  /** Resolves once a core may dial in, if one is waited for. */
   listening: Promise<void>
   /** Resolves with the reason once the store refuses to be written to by this user. */
   refused: Promise<string>

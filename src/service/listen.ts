@@ -8,7 +8,7 @@ export class ListenError extends Error {
 }
 
 /**
- * Connections that the system holds until they are taken on, where it allows as many (`net.core.somaxconn`). With
+ * Connections that the system holds until they are taken on, if it allows as many (`net.core.somaxconn`). With
  * Node's 511 a burst of connections from one client would have others try again after seconds.
  */
 const MAX_WAITING_CONNECTIONS = 4_096

@@ -19,7 +19,7 @@ const LIMIT_BYTES = 1024 * 1024
  * Starts this program again, as the same process and with the same arguments, so that memory of long answers is given
  * back when it is freed: left to itself, glibc raises its limits to 32 and 64 MiB with the first ones, and the threads
  * of a busy service then keep 100 to 200 MB that are not used. It reads the limits when a process starts, and never
- * again. Does nothing where a limit is set already, or on another system.
+ * again. Does nothing if a limit is set already, or on another system.
  *
  * @param flags of Node that are to be set besides
  */

@@ -81,7 +81,7 @@ function start(settings: ServeSettings, log: Logger): Promise<Answering> {
 /**
  * A core's events must be of the store's chain, whatever else is named.
  *
- * @throws {StoreError} where the store is of another chain than the settings name.
+ * @throws {StoreError} if the store is of another chain than the settings name.
  */
 async function checkChain({ store: name, listen, chain }: ServeSettings): Promise<void> {
   if (listen === null || chain === null) return

@@ -22,8 +22,8 @@ export class ServiceError extends Error {
 /**
  * Asks a running service how it stands.
  *
- * @param address where it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
- * @throws {ServiceError} where it cannot be reached, or is not Lyra.
+ * @param address if it answers, `http://127.0.0.1:3008`; a path in front of the service's own may follow
+ * @throws {ServiceError} if it cannot be reached, or is not Lyra.
  */
 export async function statusOfService(address: string): Promise<StatusReport> {
   const base = address.replace(/\/+$/, '')
@@ -57,7 +57,7 @@ export async function statusOfService(address: string): Promise<StatusReport> {
 /** What a coverage says of each resource. */
 type Lists = Record<string, unknown>
 
-/** Asks for the rest of a coverage, where the first answer is not all of it. */
+/** Asks for the rest of a coverage, if the first answer is not all of it. */
 export async function wholeCoverage(
   base: string,
   first: CoverageBody['coverage'],
@@ -86,7 +86,7 @@ type Answer = { status: number; headers: Headers; text: string }
  * Asks a service for a path, again a few times if it refuses because there were too many requests.
  *
  * @param allowed the statuses that are answers
- * @throws {ServiceError} where it cannot be reached, answers with a status that is not allowed, or with more than 64 MiB.
+ * @throws {ServiceError} if it cannot be reached, answers with a status that is not allowed, or with more than 64 MiB.
  */
 export async function ask(
   base: string,
@@ -133,7 +133,7 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The JSON of an answer. Throws {@link ServiceError} where it is not JSON. */
+/** The JSON of an answer. Throws {@link ServiceError} if it is not JSON. */
 export function json<T>(base: string, { text }: Answer): T {
   try {
     return JSON.parse(text) as T

@@ -12,7 +12,7 @@ export type ServiceStatus = {
   /** Why it is not ready. */
   reasons: { reason: string; message: string }[]
   replicas: { name: string; height: string; inUse: boolean }[]
-  /** Null where the service waits for no core. */
+  /** Null if the service waits for no core. */
   live: {
     coreConnected: boolean
     eventsReceived: number
@@ -21,7 +21,7 @@ export type ServiceStatus = {
     /** Connections closed by the service, by reason. */
     connectionFaults: Record<string, number>
   } | null
-  /** How what the core sends is passed on; null where it is not. */
+  /** How what the core sends is passed on; null if it is not. */
   forward: ForwardReport['forward'] | null
   /** What is wrong with the cluster that the store is spread over. */
   cluster: string[]
@@ -32,20 +32,20 @@ export type StatusReport = {
   /** The store, or the address of the service. */
   of: string
   lastBlock: { height: string; timestamp: string; ageSeconds: number } | null
-  /** Null where no block is held, or the schema is not this program's. */
+  /** Null if no block is held, or the schema is not this program's. */
   coverage: CoverageBody['coverage'] | null
-  /** Heights of blocks that are held without the events of a resource; none where a service was asked. */
+  /** Heights of blocks that are held without the events of a resource; none if a service was asked. */
   resourceGaps: InText<ResourceGap>[]
-  /** Null where a service was asked. */
+  /** Null if a service was asked. */
   store: StoreFacts | null
-  /** Null where a store was asked. */
+  /** Null if a store was asked. */
   service: ServiceStatus | null
 }
 
 /**
  * How a store stands. Changes nothing.
  *
- * @throws {StoreError} where there is no store, or it cannot be read.
+ * @throws {StoreError} if there is no store, or it cannot be read.
  */
 export async function statusOfStore(store: Store): Promise<StatusReport> {
   const facts = await store.inspect()

@@ -50,7 +50,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
   const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
-  // What is there is left as it is; where nothing is, the copy makes a store.
+  // What is there is left as it is; if nothing is, the copy makes a store.
   if ((await to.schemaVersion()) === 0) return
   const target = await readStore(to, readCoverage)
   if (target === null) return

@@ -6,7 +6,7 @@ export type StoreFacts = {
   schemaVersion: number
   /** The version that this program brings a store to. */
   programSchemaVersion: number
-  /** Whether a writer is at work; null where the store does not show it. */
+  /** Whether a writer is at work; null if the store does not show it. */
   hasWriter: boolean | null
   /** What is wrong with the cluster that the tables are spread over; only where something is. */
   cluster?: ClusterFaults

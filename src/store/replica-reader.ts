@@ -6,12 +6,12 @@ import { type Reader, type Store, StoreRefusedError, StoreUnavailableError } fro
 const CHECK_INTERVAL_MS = 1_000
 
 export type ReplicaOptions = {
-  /** The store that is written to: it shows how far the replicas lag, and answers where none of them can. */
+  /** The store that is written to: it shows how far the replicas lag, and answers if none of them can. */
   primary: Store
   replicas: readonly Store[]
   /** Blocks that a replica may lag. */
   maxLag: number
-  /** Whether it is opened where no server can be reached, too, and waits for the first one that can. */
+  /** Whether it is opened if no server can be reached, too, and waits for the first one that can. */
   waits?: boolean
   /** Called, with one line, when a replica goes out of use or comes back. */
   onNotice: (message: string) => void
@@ -24,7 +24,7 @@ const NOT_ASKED = 'not asked yet'
 type Member = {
   store: Store
   reader: Reader | null
-  /** The last height it named; null where it is empty or was never reached. */
+  /** The last height it named; null if it is empty or was never reached. */
   height: bigint | null
   /** Why it is not asked; null while it is. */
   fault: string | null
@@ -32,9 +32,9 @@ type Member = {
 
 /**
  * A reader over replicas. Each answer is one snapshot of one of them, in turns; one that cannot be reached or
- * lags too much goes out of use, and comes back by itself. Where all are out the primary answers.
+ * lags too much goes out of use, and comes back by itself. If all are out the primary answers.
  *
- * @throws {StoreError} where neither the primary nor any replica can be opened, nor is to be waited for.
+ * @throws {StoreError} if neither the primary nor any replica can be opened, nor is to be waited for.
  */
 export async function openReplicaReader(options: ReplicaOptions): Promise<Reader> {
   const { maxLag, waits = false, onNotice } = options

@@ -49,9 +49,9 @@ export type HeldRows = {
 export type Holdings = HeldRows & {
   /** With the gaps that were asked for. */
   coverage: Coverage
-  /** Where the rest of gaps and markets begins; null where this is all. */
+  /** Where the rest of gaps and markets begins; null if this is all. */
   next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
-  /** Null where nothing has been pruned. */
+  /** Null if nothing has been pruned. */
   prunedBefore: PrunedBefore | null
 }
 
@@ -83,8 +83,8 @@ export type Reader = {
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**
-   * As {@link Reader.freshness}, where that has been asked in this round of the event loop and the store then stood at
-   * the version: what was sent to this process before cannot know of a newer one. Null where it is to be asked.
+   * As {@link Reader.freshness}, if that has been asked in this round of the event loop and the store then stood at
+   * the version: what was sent to this process before cannot know of a newer one. Null if it is to be asked.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
@@ -103,7 +103,7 @@ export type Reader = {
  * it from being emptied.
  */
 export type StoreLog = {
-  /** Its size now; 0 where there is none. */
+  /** Its size now; 0 if there is none. */
   bytes(): number
   /** Copies a log that has grown long, and empties it unless an old snapshot is still being read. */
   shorten(): void
@@ -117,7 +117,7 @@ export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
   page(query: PageQuery): Promise<Page>
-  /** The rows of a page as lines of an export, where the database writes them. */
+  /** The rows of a page as lines of an export, if the database writes them. */
   lines?(query: LinesQuery): Promise<Lines>
   /** Runs the statements of a reading, one after another: each is yielded and wants its rows. */
   read<T>(reading: Reading<T>): Promise<T>
@@ -127,7 +127,7 @@ export type Snapshot = {
 /** How a replica stands. */
 export type ReplicaState = {
   name: string
-  /** The last height that it named; null where it is empty, or was never reached. */
+  /** The last height that it named; null if it is empty, or was never reached. */
   height: string | null
   /** Why it is not asked; null while it is. */
   fault: string | null
@@ -135,7 +135,7 @@ export type ReplicaState = {
 
 /** Writes to a store; there is one writer at a time. */
 export type Writer = {
-  /** What the store holds; null where it is empty. */
+  /** What the store holds; null if it is empty. */
   coverage(): Promise<Coverage | null>
   /** Commits what a run of blocks changes together with what the store then holds: all of it, or nothing. */
   commit(batch: Batch, coverage: Coverage): Promise<void>
@@ -158,7 +158,7 @@ export type WriterOptions = {
 export type ReaderOptions = {
   /** Whether the thread pauses now and then in a long page, so that others get the processor; for an embedded store. */
   pausesInLongPages?: boolean
-  /** Called with a line where the server gives no further connection. */
+  /** Called with a line if the server gives no further connection. */
   onNotice?: (message: string) => void
 }
 
@@ -170,13 +170,13 @@ export type Store = {
   publicName: string
   /** Whether the database is a library within this program: who reads occupies the thread that asks. */
   isEmbedded: boolean
-  /** Null where the store has none. */
+  /** Null if the store has none. */
   log: StoreLog | null
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
-  /** Opens for reading what is there already. Throws, as all that follow, where the schema is not the program's. */
+  /** Opens for reading what is there already. Throws, as all that follow, if the schema is not the program's. */
   openReader(options?: ReaderOptions): Promise<Reader>
-  /** The version of the store's schema; 0 where there is no store yet. */
+  /** The version of the store's schema; 0 if there is no store yet. */
   schemaVersion(): Promise<number>
   /** Makes the store, or brings its schema up to date, all at once; `onNotice` is called with the progress. */
   migrate(onNotice?: (message: string) => void): Promise<void>
@@ -188,7 +188,7 @@ export type Store = {
   openTableWriter(): Promise<TableWriter>
   /** Opens for deleting old rows, beside a writer. */
   openPruner(): Promise<Pruner>
-  /** What the store is; changes nothing, and throws {@link StoreError} where there is no store. */
+  /** What the store is; changes nothing, and throws {@link StoreError} if there is no store. */
   inspect(): Promise<StoreFacts>
   /** Has the database check its files, tables and indexes; changes nothing. */
   checkDatabase(): Promise<DatabaseCheck>

@@ -16,7 +16,7 @@ import {
 
 export type { ColumnType, MergeRule, NamedColumn, Table } from '../resources/table.ts'
 
-/** A value of any column, as text; null where there is none. */
+/** A value of any column, as text; null if there is none. */
 export type TextCell = string | null
 
 const TRAITS = { counted: null, pruned: null, spread: 'nowhere' } as const
@@ -91,7 +91,7 @@ const BY_NAME = new Map(TABLES.map((table) => [table.name, table]))
 /**
  * The table of a name.
  *
- * @throws {TypeError} where there is none.
+ * @throws {TypeError} if there is none.
  */
 export function tableOf(name: string): Table {
   const table = BY_NAME.get(name)

@@ -62,12 +62,12 @@ export class RowQueue<Row = TextCell[]> {
     this.#chunks = chunks
   }
 
-  /** The next row; null where it has not come yet. */
+  /** The next row; null if it has not come yet. */
   get head(): Row | null {
     return this.#rows[this.#at] ?? null
   }
 
-  /** Waits for the next row; null where none follows. */
+  /** Waits for the next row; null if none follows. */
   async next(): Promise<Row | null> {
     while (this.head === null) {
       const { done, value } = await this.#chunks.next()

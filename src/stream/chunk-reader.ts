@@ -7,10 +7,10 @@ import { eventText, MAX_PIECE_BYTES } from './follower.ts'
 import type { Lane } from './reading-turns.ts'
 import { encodeStreamCursor } from './stream-cursor.ts'
 
-/** Rows that are sent at a time, at most; fewer where they are long. */
+/** Rows that are sent at a time, at most; fewer if they are long. */
 const CHUNK_ROWS = 500
 
-/** Reads rows by when they came, once it is their turn; null where the store does not hold as much. */
+/** Reads rows by when they came, once it is their turn; null if the store does not hold as much. */
 export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals | null>
 
 /** The next events of a stream. */
@@ -20,7 +20,7 @@ export type Chunk = {
   coverage: Coverage
   /** What is lacked after it. */
   lacks: Lacks
-  /** A reading that is to be continued with the next chunk; null where none is. */
+  /** A reading that is to be continued with the next chunk; null if none is. */
   pass: Pass | null
   /** Whether all that the store holds has been read. */
   isLast: boolean
@@ -44,7 +44,7 @@ export class ChunkReader {
     return encodeStreamCursor(this.#resource, this.#selection, lacks)
   }
 
-  /** What the store holds; null where it holds nothing. */
+  /** What the store holds; null if it holds nothing. */
   async coverage(): Promise<Coverage | null> {
     const lacks: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
     const query = { resource: this.#resource, selection: this.#selection, lacks }
@@ -52,9 +52,9 @@ export class ChunkReader {
   }
 
   /**
-   * Reads one chunk of what is lacked; null where it cannot be had.
+   * Reads one chunk of what is lacked; null if it cannot be had.
    *
-   * @param asOf the coverage to which the pass belongs, where one is continued
+   * @param asOf the coverage to which the pass belongs, if one is continued
    */
   async read(lane: Lane, lacks: Lacks, asOf: Coverage | null, pass: Pass | null): Promise<Chunk | null> {
     const query = { resource: this.#resource, selection: this.#selection, lacks, asOf }
@@ -72,7 +72,7 @@ export class ChunkReader {
     }
   }
 
-  /** The text of rows; `cutAfter`: the place of the last of them, where not all make a piece. */
+  /** The text of rows; `cutAfter`: the place of the last of them, if not all make a piece. */
   #textOf(
     rows: readonly ArrivedRow[],
     lacks: Lacks,

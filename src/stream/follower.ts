@@ -31,7 +31,7 @@ export function eventText({ name }: Resource, id: string, node: string): string 
   return `id: ${id}\nevent: ${name}\ndata: ${node}\n\n`
 }
 
-/** A cursor by itself: where to resume, where no row has come. */
+/** A cursor by itself: where to resume, if no row has come. */
 export function idText(id: string): string {
   return `id: ${id}\n\n`
 }

@@ -15,7 +15,7 @@ const POLL_INTERVAL_MS = 100
 /** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */
 const GAP_INTERVAL_MS = 1_000
 
-/** The store's writer may be another program by now where nothing has been reported for so long. */
+/** The store's writer may be another program by now if nothing has been reported for so long. */
 const REPORTS_MS = 10_000
 
 /** How often a stream on which nothing comes says that it is alive. */

@@ -12,7 +12,7 @@ export type ReadingTurns = <T>(lane: Lane, work: () => Promise<T>) => Promise<T>
 /**
  * Lets reads take turns, a few at a time: those of a lane in the order in which they were asked for, what has just
  * come before the rest, and followers with old cursors and exports by turns. Everybody asks for one read at a time,
- * so that nobody waits longer than for one of everyone else; how many there are is limited where they are taken on.
+ * so that nobody waits longer than for one of everyone else; how many there are is limited if they are taken on.
  */
 export function createReadingTurns(atOnce: number): ReadingTurns {
   const waiting: Record<Lane, (() => void)[]> = { live: [], 'catching up': [], export: [] }

@@ -5,7 +5,7 @@ import { fingerprintOf } from '../resources/fingerprint.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 
 /*
- * A stream's cursor is text of the characters of all cursors: the resource's tag; where the resource is bound to a
+ * A stream's cursor is text of the characters of all cursors: the resource's tag; if the resource is bound to a
  * scope, a fingerprint of its id; what the follower has had; a check sum. Its parts are joined by `_`, numbers are
  * of base 36. What has been had is the first height, a place of the stream, and the gaps before it (domain/lacks.ts); a
  * gap of which an import's rows have been had ends with `-1`.
@@ -78,7 +78,7 @@ function digits(value: bigint): string {
   return value.toString(RADIX)
 }
 
-/** Numbers joined by `-`; null where a part is none, or has more digits than 64 bits do. */
+/** Numbers joined by `-`; null if a part is none, or has more digits than 64 bits do. */
 function numbers(text: string): bigint[] | null {
   const values: bigint[] = []
   for (const part of text.split('-')) {

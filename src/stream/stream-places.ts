@@ -14,10 +14,10 @@ export type OpenStream = {
 /** The places of streams, and of the selections that they follow. */
 export type StreamPlaces = {
   /**
-   * Takes another stream on. Where there are as many streams or selections as there may be, one of the address that
+   * Takes another stream on. If there are as many streams or selections as there may be, one of the address that
    * holds most is ended for it.
    *
-   * @returns what is to be called at its end, or null where there is no place
+   * @returns what is to be called at its end, or null if there is no place
    */
   take(stream: OpenStream): (() => void) | null
   /** Streams of each resource. */

@@ -18,7 +18,7 @@ export type FundingRunOptions = {
 /** The terms that stand, or why there are none. */
 type Terms = { terms: FundingTerms | null; doubt: FundingUnknownReason | null }
 
-/** Why auctions in a period may not be known; and why a period was not seen from its beginning, where it was not. */
+/** Why auctions in a period may not be known; and why a period was not seen from its beginning, if it was not. */
 export type Doubts = { doubt: FundingUnknownReason | null; lost: FundingUnknownReason }
 
 /**
@@ -33,7 +33,7 @@ export class FundingRun {
   }
 
   /**
-   * A period has ended. `period` is what was known of it, null where it was not seen from its beginning.
+   * A period has ended. `period` is what was known of it, null if it was not seen from its beginning.
    */
   closed(
     event: FundingPeriodEvent,
@@ -131,7 +131,7 @@ type Paid = { fundingPayment: string | null; fundingRate: string | null }
 /** What is sent of a period that pays nothing. */
 const NOTHING: Paid = { fundingPayment: null, fundingRate: null }
 
-/** Payment and rate from the TWAPs that the event carries; null where these are not whole numbers. */
+/** Payment and rate from the TWAPs that the event carries; null if these are not whole numbers. */
 function payment(
   { internalTwap, externalTwap, start, end }: FundingPeriodEvent,
   { auctions }: CurrentPeriod,

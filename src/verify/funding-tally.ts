@@ -11,7 +11,7 @@ export type FundingUnknownReason =
   | 'parameters may have changed'
   | 'not a number'
 
-/** A value as it was sent, and as it should have been; null where there is none. */
+/** A value as it was sent, and as it should have been; null if there is none. */
 export type FundingValue = { name: string; sent: string | null; expected: string | null }
 
 /** The first of a kind that differs, of a market and a period. Numbers of 64 bits are text. */
@@ -31,7 +31,7 @@ export type FundingDifference = {
 
 /** What has come out of payments, rates and estimates. */
 export type FundingReport = {
-  /** Periods with a payment and a rate: they agree where both do. */
+  /** Periods with a payment and a rate: they agree if both do. */
   paidPeriods: Counts
   /** The core's own estimates in market data: they agree where period, TWAPs, payment and rate all do. */
   estimates: Counts
@@ -49,7 +49,7 @@ export type FundingJudgement = {
   seq: bigint
   timestamp: bigint
   place: Place
-  /** Null where nothing is known to compare with. */
+  /** Null if nothing is known to compare with. */
   values: FundingValue[] | null
   /** Why a value that is not as expected may still be right; where `values` is null, why there are none. */
   doubt: FundingUnknownReason | null

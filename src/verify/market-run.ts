@@ -42,7 +42,7 @@ const CAUSES = {
 
 /**
  * Judges the TWAPs of one market, whose events it is given in the order of the stream, and counts what comes out.
- * A TWAP is said to differ only where nothing that bears on it can be missing; otherwise it is unknown.
+ * A TWAP is said to differ only if nothing that bears on it can be missing; otherwise it is unknown.
  */
 export class MarketRun {
   readonly #options: MarketRunOptions

@@ -9,14 +9,14 @@ export type StandingParameters = {
   mayHaveChanged: boolean
 }
 
-/** Says which parameters of a market stand at a place in the stream; null where they are not known. */
+/** Says which parameters of a market stand at a place in the stream; null if they are not known. */
 export type ParameterSource = (marketId: string, place: Place) => StandingParameters | null
 
 /** Parameters given by the user: they apply in every market, instead of those of its events. */
 export type GivenParameters = Partial<FundingParameters>
 
 /**
- * The parameters of a source with those that are given in their place. Where any is given, no market is without: of
+ * The parameters of a source with those that are given in their place. If any is given, no market is without: of
  * one that the source does not know the others are empty, which is no interest, no clamps and no limits.
  */
 export function withGiven(source: ParameterSource, given: GivenParameters): ParameterSource {

@@ -35,7 +35,7 @@ export type StoredMarketOptions = {
   reader: TableReader
   stream: StoredStream
   marketId: string
-  /** The market's number in the store; null where no point of it was ever held. */
+  /** The market's number in the store; null if no point of it was ever held. */
   number: string | null
   method: TwapMethod
   tally: Tally
@@ -58,7 +58,7 @@ export class StoredMarket {
   readonly #options: StoredMarketOptions
   readonly #run: MarketRun
   readonly #auctions: RowQueue
-  /** The period before; null where its end is not stored. */
+  /** The period before; null if its end is not stored. */
   #ended: StoredPeriod | null = null
   /** The height of the last event; null before the first. */
   #height: bigint | null = null
@@ -130,7 +130,7 @@ export class StoredMarket {
     this.#run.close(event, place)
   }
 
-  /** Begins a period, where it is known to have been seen; returns where in the stream. */
+  /** Begins a period, if it is known to have been seen; returns where in the stream. */
   async #open({ event, place }: StoredPeriod, points: readonly StoredPoint[]): Promise<Place> {
     const isStored = event.end === null
     // The core begins a period at the time at which it ends the one before.

@@ -34,7 +34,7 @@ export type Judgement = Pick<Difference, 'marketId' | 'of' | 'cause'> & {
   timestamp: bigint
   height: bigint
   eventIndex: number
-  /** Null where nothing is known to compare with. */
+  /** Null if nothing is known to compare with. */
   verdict: TwapVerdict | null
   /** Why a TWAP that is not as expected may still be right. */
   doubt: UnknownReason | null

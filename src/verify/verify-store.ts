@@ -29,7 +29,7 @@ export type VerifyStoreOptions = {
  * something may be missing, a TWAP that is not as expected is unknown: after a gap, after points that were
  * pruned, and where it depends on market data, which are not stored.
  *
- * @throws {StoreError} where there is no store, or it is not of this program's schema.
+ * @throws {StoreError} if there is no store, or it is not of this program's schema.
  */
 export async function verifyStore(store: Store, options: VerifyStoreOptions): Promise<VerifyReport> {
   await refuseOldSchema(store)
@@ -87,7 +87,7 @@ async function storedParameters(reader: TableReader): Promise<ParameterSource> {
   }
 }
 
-/** Null where no block is held. */
+/** Null if no block is held. */
 async function readStream(reader: TableReader): Promise<StoredStream | null> {
   const all = { after: null, upTo: null }
   const [stream] = await reader.read(tableOf('stream'), all, 1)
@@ -108,7 +108,7 @@ async function readStream(reader: TableReader): Promise<StoredStream | null> {
   }
 }
 
-/** Ids of the markets with periods or points; their numbers in the store, null where no point was ever held. */
+/** Ids of the markets with periods or points; their numbers in the store, null if no point was ever held. */
 async function marketsOf(
   reader: TableReader,
   { marketId }: VerifyFilter,

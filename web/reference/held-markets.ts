@@ -12,7 +12,7 @@ const NEEDS: [path: string, isMet: (market: Summary) => boolean][] = [
   ['funding-estimates', (market) => market.estimate !== null],
 ]
 
-/** Gives a market that the service holds, for an operation; undefined where it holds none that has anything of it. */
+/** Gives a market that the service holds, for an operation; undefined if it holds none that has anything of it. */
 export type HeldMarkets = (path: string) => string | undefined
 
 /** The market that has the most of what operations show goes first. */

@@ -93,7 +93,7 @@ function Opened({ api, path, operation, heldMarket }: OperationProps) {
   )
 }
 
-/** A market where rows of one must be asked for: in the path, of a stream, or as one of the filters of which one is needed. */
+/** A market if rows of one must be asked for: in the path, of a stream, or as one of the filters of which one is needed. */
 function prefilled(parameters: readonly Parameter[], heldMarket: string | undefined): Record<string, string> {
   const market = parameters.find(({ name }) => name === 'marketId')
   if (market === undefined || heldMarket === undefined) return {}

@@ -103,7 +103,7 @@ function SchemaFields({ api, schema }: { api: Document; schema: Schema }) {
   )
 }
 
-/** The object that a value is, or a list holds; null where it is none. */
+/** The object that a value is, or a list holds; null if it is none. */
 function objectOf(api: Document, schema: Schema): Schema | null {
   if (schema.properties !== undefined) return schema
   const within: Reference<Schema>[] = [...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])]

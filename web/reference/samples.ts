@@ -52,7 +52,7 @@ const STREAMS: Record<string, string> = {
   '/api/v2/stream/liquidity-providers': 'streamLiquidityProviders',
 }
 
-/** What parameters are called by the client, where it is not their own name. */
+/** What parameters are called by the client, if it is not their own name. */
 const NAMES: Record<string, string> = {
   'dateRange.startTimestamp': 'from',
   'dateRange.endTimestamp': 'to',
@@ -61,7 +61,7 @@ const NAMES: Record<string, string> = {
 /** Parameters that the client takes as numbers. */
 const NUMBERS = ['first', 'last', 'buckets']
 
-/** The request in TypeScript: by lyra-client where that has a call for it, else by fetch. */
+/** The request in TypeScript: by lyra-client if that has a call for it, else by fetch. */
 export function typescriptSample(asked: Asked): string {
   const call = CALLS[asked.path]
   const stream = STREAMS[asked.path]

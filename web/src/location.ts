@@ -19,7 +19,7 @@ export const view = computed<View>(() => {
   return VIEWS.find((known) => known === named) ?? 'markets'
 })
 
-/** A part of the view's state; null where the URL does not name it. */
+/** A part of the view's state; null if the URL does not name it. */
 export function param(name: string): string | null {
   return query.value.get(name)
 }

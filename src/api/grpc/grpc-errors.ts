@@ -15,7 +15,7 @@ export const codeName = (code: number): string => NAMES[code] ?? String(code)
 export function trailersOf({ code, message, detail }: ApiError): Record<string, string> {
   return {
     'grpc-status': String(code),
-    // Percent-encoded where it is not printable ASCII, as gRPC's description of HTTP/2 has it.
+    // Percent-encoded if it is not printable ASCII, as gRPC's description of HTTP/2 has it.
     'grpc-message': message.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent),
     ...(detail === null
       ? {}

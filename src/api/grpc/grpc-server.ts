@@ -34,7 +34,7 @@ const IDLE_CONNECTION_MS = 5 * 60_000
 
 const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 
-/** A server of gRPC that listens where its user says. */
+/** A server of gRPC that listens if its user says. */
 export type GrpcServer = {
   /** Takes connections; its user has it listen. */
   server: NetServer

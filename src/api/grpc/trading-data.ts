@@ -101,7 +101,7 @@ function pairsOf(message: object, head = ''): QueryPairs {
   })
 }
 
-/** The market id that a resource has in its path, `""` where it is not given, and the other parameters. */
+/** The market id that a resource has in its path, `""` if it is not given, and the other parameters. */
 function takeScope(resource: Resource, pairs: QueryPairs): [marketId: string | null, others: QueryPairs] {
   if (resource.scope === null) return [null, pairs]
   const scope = resource.scope

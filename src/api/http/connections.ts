@@ -15,8 +15,8 @@ const REQUEST_BYTES = 16 * 1024
 /** The order of what happens on the connections: each answers one request at a time, in their order. */
 export type Connections = {
   /**
-   * Takes a new connection on. Where there are as many as there may be, one of the address that holds most is closed
-   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, where its own address is
+   * Takes a new connection on. If there are as many as there may be, one of the address that holds most is closed
+   * for it: the oldest on which nothing is being answered, or the oldest; or the new one, if its own address is
    * among those that hold most.
    */
   admit(connection: Socket): void
@@ -33,7 +33,7 @@ export type Connections = {
    */
   takeTurnAtOnce(request: IncomingMessage, response: ServerResponse): boolean
   /**
-   * Reports that the connection's parser has failed. Returns true where that was within the body of a request,
+   * Reports that the connection's parser has failed. Returns true if that was within the body of a request,
    * whose answer the error then is; otherwise, once all requests before are answered, false.
    */
   fail(connection: Duplex, error: ApiError): Promise<boolean>

@@ -136,7 +136,7 @@ export const internalError = (requestId: string) =>
     detail: { code: DETAIL.general, message: 'internal error', inner: requestId },
   })
 
-/** A client's text within an error: quoted, and cut where it is long. */
+/** A client's text within an error: quoted, and cut if it is long. */
 export function quoted(text: string): string {
   const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text
   return JSON.stringify(shown.toWellFormed())

@@ -105,7 +105,7 @@ function refusalOf(error: ParserError, findRoute: FindRoute): ApiError {
   return malformedRequest(`the request is not valid HTTP/1.1: ${what}`)
 }
 
-/** The target of a request whose method the parser refuses, where its whole first line is there. */
+/** The target of a request whose method the parser refuses, if its whole first line is there. */
 function targetOf({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
   const text = rawPacket?.toString('latin1') ?? ''
   const start = text.lastIndexOf('\n', bytesParsed - 1) + 1

@@ -22,7 +22,7 @@ export type UnreadyReason = { reason: (typeof UNREADY_REASONS)[number]; message:
 export type IngestionState = {
   /** What stopped it before its end; null while it runs, has ended, or there is none. */
   failure: string | null
-  /** The state of the live ingestion; null where there is none. */
+  /** The state of the live ingestion; null if there is none. */
   live: LiveState | null
   /** Seconds that the last block may be old while blocks come in live; null: any age will do. */
   maxBehindSeconds: number | null
@@ -33,11 +33,11 @@ const MAX_GAPS_NAMED = 10
 
 /** Why a service is not ready. */
 export type Unreadiness = {
-  /** None where it is ready. */
+  /** None if it is ready. */
   reasons: UnreadyReason[]
   /** Gaps, those that are not named included. */
   gaps: number
-  /** What keeps the store from being read: for the log, since it names the database; null where nothing does. */
+  /** What keeps the store from being read: for the log, since it names the database; null if nothing does. */
   storeFault: string | null
 }
 
@@ -77,7 +77,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
 /** What `/ready` says of the forwarding, whether it is well or not: what is beside the service does not make it unready. */
 export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
 
-/** Nothing where nothing is forwarded. */
+/** Nothing if nothing is forwarded. */
 export function forwardReport({ live }: IngestionState): ForwardReport {
   if (live === null || live.forward === null) return {}
   const { messages: _, ...forward } = live.forward

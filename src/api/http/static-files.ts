@@ -27,7 +27,7 @@ const WEB_FOLDER = join(import.meta.dirname, '../../../dist/web')
 
 /**
  * The pages and what they load, by name within the folder: `index.html`, `assets/index-1a2b.js`. They are read
- * once, so that a build beside a running service never mixes with what it serves. None where nothing is built.
+ * once, so that a build beside a running service never mixes with what it serves. None if nothing is built.
  */
 export function readStaticFiles(folder = WEB_FOLDER): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>()

@@ -16,7 +16,7 @@ export type Closing = Pick<EventEmitter, 'once' | 'off'>
  * its client is gone: what waits is never more than there are connections.
  *
  * @param address whose turn it is; the service's own work has the empty one
- * @throws {ApiError} 503 where its turn does not come in time.
+ * @throws {ApiError} 503 if its turn does not come in time.
  */
 export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 

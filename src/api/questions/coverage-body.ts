@@ -21,7 +21,7 @@ export type CoverageBody = {
       imported: BlockRange[]
       lastTimestamp: string
     }
-    /** What to ask for the rest with, where there are more gaps or markets; null where this is all. */
+    /** What to ask for the rest with, if there are more gaps or markets; null if this is all. */
     next: string | null
   } & Omit<Holdings, 'coverage' | 'next'>
 }
@@ -47,7 +47,7 @@ export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery =
   }
 }
 
-/** What lies between gaps and imported ranges, from a height on, and before another one where the rest is asked for later. */
+/** What lies between gaps and imported ranges, from a height on, and before another one if the rest is asked for later. */
 function wholeRanges(
   { first, height, gaps, imported }: Coverage,
   start: bigint,

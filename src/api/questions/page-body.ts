@@ -3,7 +3,7 @@ import { cursorsOf, type WrittenEdges } from '../../store/pages/edges.ts'
 import type { Page } from '../../store/pages/page.ts'
 import type { PageRequest } from './page-request.ts'
 
-/** The cursors of a page's first edge and its last; `""` where there is none. */
+/** The cursors of a page's first edge and its last; `""` if there is none. */
 type EndCursors = { startCursor: string; endCursor: string }
 
 /** Gives memory for so many bytes. */

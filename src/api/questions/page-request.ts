@@ -31,7 +31,7 @@ export function isLong({ limit }: Pick<PageQuery, 'limit'>): boolean {
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
- * @param pathMarketId the market id of the path, where the resource has one there
+ * @param pathMarketId the market id of the path, if the resource has one there
  * @throws {ApiError} 400 for what is missing, malformed, out of range or contradictory.
  */
 export function pageRequest(
@@ -52,7 +52,7 @@ export function pageRequest(
 /**
  * What a request selects.
  *
- * @param scopeId the market id that must be given, empty where it is not; null where the resource needs none
+ * @param scopeId the market id that must be given, empty if it is not; null if the resource needs none
  * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
 export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
@@ -96,7 +96,7 @@ export function marketIdOfPath(marketId: string | null): string {
   return checkedId('marketId', marketId)
 }
 
-/** An id in lower case. @throws {ApiError} 400 where it is malformed. */
+/** An id in lower case. @throws {ApiError} 400 if it is malformed. */
 export function checkedId(name: keyof typeof IDS, id: string): string {
   const { pattern, refusal } = IDS[name]
   if (!pattern.test(id)) throw refusal(id)

@@ -44,11 +44,11 @@ export type ParameterValue = string | bigint | boolean
 
 /** The type of a parameter. */
 export type ParameterType = {
-  /** The value of a text; undefined where it has none. */
+  /** The value of a text; undefined if it has none. */
   parse: (text: string) => ParameterValue | undefined
   /** What is allowed, for people. */
   allowed: string
-  /** The text that was meant by one that is not allowed; null where that is not known. */
+  /** The text that was meant by one that is not allowed; null if that is not known. */
   meant?: (text: string) => string | null
   /** What the OpenAPI document says of it. */
   schema: object
@@ -71,7 +71,7 @@ function textLike(pattern: RegExp): ParameterType {
 
 /** The types of parameters: how their values are read, and what the OpenAPI document says of them. */
 export const PARAMETER_TYPES = {
-  // Any int32 parses: its range is checked where it counts, with a separate error (page-request.ts).
+  // Any int32 parses: its range is checked if it counts, with a separate error (page-request.ts).
   pageSize: {
     parse: (value) => parseInteger(value, SIGNED, MIN_INT32, MAX_INT32),
     allowed: `an integer from 1 to ${MAX_PAGE_SIZE}`,

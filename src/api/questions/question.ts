@@ -105,7 +105,7 @@ export function checkSumOfMaker(body: Buffer): string | null {
 }
 
 /**
- * What identifies a body: its length, and check sums of both its halves. Where a row has come or gone, both
+ * What identifies a body: its length, and check sums of both its halves. If a row has come or gone, both
  * have changed; a change of one number is found by either.
  */
 export function checkSumOf(body: Buffer): string {

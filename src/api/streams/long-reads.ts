@@ -27,7 +27,7 @@ export type OpenExport = {
 export type LongReads = {
   hub: Pick<Hub, 'follow' | 'leave'>
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
-  /** Has the store's log emptied, where it is long and no old snapshot is being read. */
+  /** Has the store's log emptied, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
   close(): Promise<void>
 }

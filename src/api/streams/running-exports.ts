@@ -18,7 +18,7 @@ const LOG_RETRY_SECONDS = 10
 
 export type ExportOptions = {
   longReads: LongReads
-  /** The store's log, where it has one. */
+  /** The store's log, if it has one. */
   storeLog?: StoreLog | undefined
   log: Logger
   limits: Pick<Limits, 'exports' | 'exportPace'>

@@ -47,7 +47,7 @@ export type StreamRequest = { selection: Selection; start: Start; position: Posi
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
- * @param lastEventId the header of a client that comes back; empty where it is the first time
+ * @param lastEventId the header of a client that comes back; empty if it is the first time
  * @throws {ApiError} 400 for what is missing, malformed or contradictory; 503 for an empty store.
  */
 export async function streamRequest(

@@ -36,7 +36,7 @@ export class BlockSender {
   /** The block sent last, when it was last looked for the next one. */
   #triedFor: BeginBlock | null = null
 
-  /** @param firstHeight chooses the height to begin with, where nothing has been passed on before */
+  /** @param firstHeight chooses the height to begin with, if nothing has been passed on before */
   constructor(
     connection: PairConnection,
     files: KeptFiles,
@@ -61,7 +61,7 @@ export class BlockSender {
    * Reads the next piece of the files, and sends what of it is due. Returns the number of messages sent; null if there is
    * nothing to read yet.
    *
-   * @throws {ConnectionError} where the next block is missing or cannot be read.
+   * @throws {ConnectionError} if the next block is missing or cannot be read.
    */
   async sendNext(): Promise<number | null> {
     if (this.#range === null) {
@@ -116,9 +116,9 @@ export class BlockSender {
   }
 
   /**
-   * Where the block after the last one sent is kept, as it came last; null where no block is kept.
+   * Where the block after the last one sent is kept, as it came last; null if no block is kept.
    *
-   * @throws {ConnectionError} where it is missing, and later ones are there.
+   * @throws {ConnectionError} if it is missing, and later ones are there.
    */
   #nextRange(): SendRange | null {
     const runs = this.#files.stretches.runs()

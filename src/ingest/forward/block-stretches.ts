@@ -27,7 +27,7 @@ export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
 
 /**
  * The lowest height from which on nothing is missing up to the block that came last, and the greatest height below the
- * hole in front of it (null without a hole); null where there is no block.
+ * hole in front of it (null without a hole); null if there is no block.
  */
 export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigint | null } | null {
   let first = runs.at(-1)?.from
@@ -125,7 +125,7 @@ function extend(parts: FileRange[], part: FileRange): void {
   else parts.push(part)
 }
 
-/** Height and index of an event's id; null where it is none. */
+/** Height and index of an event's id; null if it is none. */
 function numbersOf(bytes: Buffer, start: number, end: number): [height: bigint | null, index: number | null] {
   const digits = /^(\d{1,19})-(\d{1,9})$/.exec(bytes.toString('latin1', start, Math.min(end, start + 32)))
   return digits === null ? [null, null] : [BigInt(digits[1]!), Number(digits[2])]

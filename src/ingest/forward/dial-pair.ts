@@ -20,7 +20,7 @@ export type PairConnection = {
   /**
    * Resolves once the system has all the bytes; as long as the receiver reads nothing, it does not.
    *
-   * @throws {ConnectionError} where the connection is closed before.
+   * @throws {ConnectionError} if the connection is closed before.
    */
   write(bytes: Buffer): Promise<void>
   /** Says that nothing more comes; resolves with whether the receiver has closed, too, having read everything. */

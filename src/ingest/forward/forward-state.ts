@@ -21,11 +21,11 @@ export type ForwardState = {
   lagSeconds: number
   /** Bytes of events that were deleted before they could be passed on, since the start. */
   droppedBytes: number
-  /** The blocks that were deleted; null where none were. */
+  /** The blocks that were deleted; null if none were. */
   droppedBlocks: { from: string; to: string } | null
   /**
    * The blocks that the receiver needs from elsewhere, or from a core that is restarted from a snapshot before the first
-   * of them: what is passed on begins after them. Null where none are missing.
+   * of them: what is passed on begins after them. Null if none are missing.
    */
   missingBlocks: { from: string; to: string } | null
   /** Why nothing is passed on; null while all is well. */

@@ -287,7 +287,7 @@ export class Forwarder {
   }
 }
 
-/** A position as it is written to disk; null where nothing was passed on. */
+/** A position as it is written to disk; null if nothing was passed on. */
 function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | null): object | null {
   if (block === null) return null
   const { height, timestamp, hash } = block

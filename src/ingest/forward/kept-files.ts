@@ -43,7 +43,7 @@ export type Trimmed = { files: number[]; lost: Dropped | null }
 
 /**
  * The files of events that are kept for a receiver: names of the live buffer's files, which stay when that lets go of
- * them. What has been passed on is kept up to a share of the limit; where the limit or the disk is full, the oldest
+ * them. What has been passed on is kept up to a share of the limit; if the limit or the disk is full, the oldest
  * file goes.
  */
 export class KeptFiles {
@@ -125,7 +125,7 @@ export class KeptFiles {
     return this.#files.find(({ scannedBytes, safeBytes }) => scannedBytes < safeBytes)
   }
 
-  /** The next piece of whole blocks from a place on; null where there is none yet. */
+  /** The next piece of whole blocks from a place on; null if there is none yet. */
   next({ file, offset }: FilePosition): { stretch: Stretch; start: number; end: number } | null {
     const stretch = this.stretches.all.find(
       (some) => some.file > file || (some.file === file && some.end > offset),
@@ -193,7 +193,7 @@ export class KeptFiles {
     await writeFile(join(this.#folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
   }
 
-  /** What was noted, once; null where nothing was, or it cannot be read. */
+  /** What was noted, once; null if nothing was, or it cannot be read. */
   async takePosition(): Promise<unknown> {
     const path = join(this.#folder, POSITION_NAME)
     try {

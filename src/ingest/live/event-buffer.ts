@@ -22,7 +22,7 @@ const flush = promisify(fdatasync)
 
 const FILE_NAME = /^lyra-buffer-(\d{16})\.bevt$/
 
-/** How long a write waits before it is tried again where the disk is full, in milliseconds. */
+/** How long a write waits before it is tried again if the disk is full, in milliseconds. */
 const DISK_FULL_WAIT_MS = 1_000
 
 /** Bytes that are read or written again at a time. */
@@ -51,7 +51,7 @@ export type BufferFollower = {
   opened(number: number, path: string): void
   /** So many bytes of a file are safe on disk, and may be read. */
   grown(number: number, safeBytes: number): void
-  /** The disk is full: gives up a file that the buffer itself needs no longer; false where there is none. */
+  /** The disk is full: gives up a file that the buffer itself needs no longer; false if there is none. */
   makeRoom(heldByBuffer: ReadonlySet<number>): boolean
 }
 
@@ -199,7 +199,7 @@ export class EventBuffer {
   }
 
   /**
-   * The next piece from a position on; waits for one where there is none. Null once the buffer is closed and
+   * The next piece from a position on; waits for one if there is none. Null once the buffer is closed and
    * `signal` is aborted.
    */
   async read(from: BufferPosition, signal: AbortSignal): Promise<BufferPiece | null> {

@@ -14,7 +14,7 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 /** The state of a live ingestion. */
 export type LiveState = {
-  /** The core that is connected; null where none is. */
+  /** The core that is connected; null if none is. */
   peer: string | null
   /** Events received since the start. */
   received: number
@@ -24,7 +24,7 @@ export type LiveState = {
   failure: string | null
   /** Connections closed by the service since the start, by reason. */
   faults: Partial<Record<ConnectionFault, number>>
-  /** How the forwarding stands; null where nothing is forwarded. */
+  /** How the forwarding stands; null if nothing is forwarded. */
   forward: ForwardState | null
 }
 
@@ -50,7 +50,7 @@ export type LiveIngestion = {
   /**
    * Commits what is and comes in the buffer, until the signal is aborted.
    *
-   * @throws {StoreRefusedError} where the store refuses this user.
+   * @throws {StoreRefusedError} if the store refuses this user.
    */
   run(): Promise<void>
 }

@@ -77,7 +77,7 @@ export const importedSpanTable = defineTable({
   faultsOf,
 })
 
-/** Least and greatest are null where they are among first and last (domain/series.ts). */
+/** Least and greatest are null if they are among first and last (domain/series.ts). */
 export const seriesTable = defineTable({
   name: 'funding_period_series',
   counted: null,

@@ -18,7 +18,7 @@ import {
 } from '../../events/left-out.ts'
 import { bytesOf, uint, type WireReader } from '../../events/wire-reader.ts'
 
-/** An asset's id where it is not a name. */
+/** An asset's id if it is not a name. */
 const HEX_ID = /^[0-9a-fA-F]{64}$/
 
 /** Nanoseconds. */
@@ -42,7 +42,7 @@ const TO_INSTRUMENT = [bytesOf(1)]
 /** From a `DataSourceSpec` to the triggers of its time trigger: data, internal, time_trigger, triggers. */
 const TO_TRIGGERS = [bytesOf(4), bytesOf(1), bytesOf(2), bytesOf(2)]
 
-/** Decodes the reader's `Market`; null where it is left out. */
+/** Decodes the reader's `Market`; null if it is left out. */
 export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): InstrumentEvent | null {
   const event: InstrumentEvent = {
     kind: 'market',
@@ -194,13 +194,13 @@ function decodeSla(reader: WireReader): SlaParameters {
   return sla
 }
 
-/** The parameters; null where all of them are zero or unset: markets from before SLAs are sent like that. */
+/** The parameters; null if all of them are zero or unset: markets from before SLAs are sent like that. */
 export function slaOf(sla: SlaParameters): SlaParameters | null {
   const isUnset = (value: bigint | string) => value === 0n || /^[+-]?0*\.?0*$/.test(String(value))
   return Object.values(sla).every(isUnset) ? null : sla
 }
 
-/** Decodes the reader's `Asset`; null where it is left out. */
+/** Decodes the reader's `Asset`; null if it is left out. */
 export function decodeAsset(reader: WireReader, leaveOut: LeftOutSink): AssetEvent | null {
   const event: AssetEvent = { kind: 'asset', assetId: '', name: '', symbol: '', decimals: 0n, status: 0 }
   const { end } = reader
@@ -233,7 +233,7 @@ function decodeAssetDetails(reader: WireReader, event: AssetEvent): void {
   }
 }
 
-/** Why a market is left out; null where it is kept. */
+/** Why a market is left out; null if it is kept. */
 export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null {
   if (event.marketId === '') return 'invalid market ID'
   if (event.state > LAST_STATE) return 'unknown market state'
@@ -249,7 +249,7 @@ export function faultOfInstrument(event: InstrumentEvent): LeftOutReason | null 
   return faultOfTexts(event.code, event.name, event.quoteName)
 }
 
-/** Why an asset is left out; null where it is kept. */
+/** Why an asset is left out; null if it is kept. */
 export function faultOfAsset(event: AssetEvent): LeftOutReason | null {
   if (event.assetId === '' || !isKey(event.assetId)) return 'invalid asset ID'
   if (event.status > LAST_ASSET_STATUS) return 'unknown asset status'

@@ -143,7 +143,7 @@ class NodeFields {
     return number >= 0 ? number : this.refuse(field, value, `one of ${names.join(', ')}`)
   }
 
-  /** The object in a field; null where there is null. */
+  /** The object in a field; null if there is null. */
   object(field: string): NodeFields | null {
     const value = this.#node[field]
     if (value === null || (value === undefined && NOT_IN_OLDER.includes(field))) return null
@@ -202,7 +202,7 @@ function fundingOf(fields: NodeFields): FundingParameters | null {
   }
 }
 
-/** Null where the node, as those of older versions, has none. */
+/** Null if the node, as those of older versions, has none. */
 function scheduleOf(fields: NodeFields): FundingSchedule | null {
   const schedule = fields.object('funding')?.object('schedule') ?? null
   if (schedule === null) return null
@@ -212,7 +212,7 @@ function scheduleOf(fields: NodeFields): FundingSchedule | null {
   }
 }
 
-/** Null where the node, as those of older versions, has none. */
+/** Null if the node, as those of older versions, has none. */
 function slaOf(fields: NodeFields): SlaParameters | null {
   const sla = fields.object('sla')
   if (sla === null) return null
@@ -224,7 +224,7 @@ function slaOf(fields: NodeFields): SlaParameters | null {
   }
 }
 
-/** The settlement asset; null where the node has none, or says no more than its id. */
+/** The settlement asset; null if the node has none, or says no more than its id. */
 function assetOf(fields: NodeFields): AssetEvent | null {
   const asset = fields.object('settlementAsset')
   const symbol = asset?.textOrNull('symbol')

@@ -5,7 +5,7 @@ export type LiquidityProviderRow = {
   partyId: string
   /** The fee share as the API's JSON. */
   feeShare: string
-  /** The SLA as the API's JSON; null where the market's data have none for the party. */
+  /** The SLA as the API's JSON; null if the market's data have none for the party. */
   sla: string | null
 }
 

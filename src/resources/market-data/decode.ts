@@ -49,10 +49,10 @@ const reader = new WireReader()
 const plainElements = new KnownElements()
 
 /**
- * Checks the MarketData `bytes[start..end)`; null where it is left out. A third of a stream are market data, and
+ * Checks the MarketData `bytes[start..end)`; null if it is left out. A third of a stream are market data, and
  * of a market only the last before a commit is written: the lists are decoded when they are asked for.
  *
- * @throws {MalformedMessageError} where the bytes are not a MarketData.
+ * @throws {MalformedMessageError} if the bytes are not a MarketData.
  */
 export function decodeMarketData(
   bytes: Buffer,
@@ -154,7 +154,7 @@ function isPlainElement(): boolean {
   return hasParty
 }
 
-/** Decodes the reader's message into `lists`; returns its market, null where that is not a market's id. */
+/** Decodes the reader's message into `lists`; returns its market, null if that is not a market's id. */
 function decodeLists(lists: Lists, leaveOut: LeftOutSink): string | null {
   let marketId: string | null = null
   const { end } = reader
@@ -194,7 +194,7 @@ export function keepElement<T extends FeeShare | ProviderSla>(
   list.push(element)
 }
 
-/** Why an element cannot be kept; null where it can. */
+/** Why an element cannot be kept; null if it can. */
 function faultOf(element: FeeShare | ProviderSla): LeftOutReason | null {
   for (const value of Object.values(element)) {
     if (Array.isArray(value) && value.length > MAX_PENALTIES) return 'more than 1,024 penalties in a list'

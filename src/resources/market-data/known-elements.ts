@@ -11,7 +11,7 @@ const MAX_BYTES = 512
  * in 100 are the same, and need not be checked again.
  */
 export class KnownElements {
-  /** Of the element in a slot; 0 where there is none. */
+  /** Of the element in a slot; 0 if there is none. */
   readonly #lengths = new Uint16Array(SLOTS)
   /** A slot has {@link MAX_BYTES} of it. In one piece: a copy of its own for each would be most of what is collected. */
   readonly #bytes = new Uint8Array(SLOTS * MAX_BYTES)

@@ -34,7 +34,7 @@ export function cutEdges(
   return { edges, more: true }
 }
 
-/** The cursors of the first and the last of some edges; `""` where there is none. */
+/** The cursors of the first and the last of some edges; `""` if there is none. */
 export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: string; endCursor: string } {
   if (start === end) return { startCursor: '', endCursor: '' }
   const cursorAfter = (at: number) => {

@@ -13,7 +13,7 @@ export type PageQuery = {
   cursor: Key | null
   limit: number
   /**
-   * Asks for the rows as the API's edges, written by the database, where it can: in the direction of reading, or
+   * Asks for the rows as the API's edges, written by the database, if it can: in the direction of reading, or
    * the other way round.
    */
   edges?: 'as read' | 'reversed'
@@ -26,9 +26,9 @@ export type PageQuery = {
 
 /** What one snapshot of the store answers to a {@link PageQuery}. */
 export type Page = {
-  /** In the direction of reading; empty where the page has edges. */
+  /** In the direction of reading; empty if the page has edges. */
   rows: Row[]
-  /** The rows as the API's edges; null where the database has not written them. */
+  /** The rows as the API's edges; null if the database has not written them. */
   edges: WrittenEdges | null
   /** Whether more rows follow, in the direction of reading. */
   more: boolean

@@ -80,7 +80,7 @@ export function existsText(scan: Scan, slots: Slots, role: Role): string {
   return `(${parts.join(' or ')})`
 }
 
-/** The statement that gives the span of a selection's rows, where there is a table of them; null otherwise. */
+/** The statement that gives the span of a selection's rows, if there is a table of them; null otherwise. */
 export function spanStatement(
   { storage }: Resource,
   selection: Selection,
@@ -95,13 +95,13 @@ export function spanStatement(
   }
 }
 
-/** The statement that gives the number of the market in scope; null where the resource's rows do not name it by that. */
+/** The statement that gives the number of the market in scope; null if the resource's rows do not name it by that. */
 export function marketStatement(resource: Resource, selection: Selection): Statement | null {
   if (resource.storage.scopeBy !== 'number') return null
   return { text: FIND_MARKET, values: [scopeOf(resource, selection)!] }
 }
 
-/** The values of the runs that a selection leaves open; null where there is one range alone. */
+/** The values of the runs that a selection leaves open; null if there is one range alone. */
 export function unrestrictedRuns({ resource, selection }: Scan): readonly string[] | null {
   const { runs } = resource.storage
   return runs !== undefined && selection[runs.filter] === undefined ? runs.values : null

@@ -9,7 +9,7 @@ export type Bound = { key: Key; inclusive: boolean }
 export type Scan = {
   resource: Resource
   selection: Selection
-  /** The number of the market in scope, where the resource's rows name it by that. */
+  /** The number of the market in scope, if the resource's rows name it by that. */
   market: bigint | null
   lower: Bound | null
   upper: Bound | null
@@ -30,7 +30,7 @@ export type KeySpan = { first: bigint; last: bigint }
  * Turns a page query into ranges of keys: the date range, the span of a filter's rows and the cursor are
  * joined to one lower and one upper end, so that the database walks the page's rows and no others.
  *
- * @param market the number of the market in scope, where rows name it by that
+ * @param market the number of the market in scope, if rows name it by that
  */
 export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint | null): PageScans {
   const { resource, selection, descending, cursor } = query

@@ -29,7 +29,7 @@ export function withoutPassword(address: URL): string {
 
 /**
  * Reads `postgres://user:password@host:port/database?schema=lyra`; other parameters are libpq's (`sslmode`,
- * `host`, ...). `PGPASSWORD` and `~/.pgpass` count where the address has no password.
+ * `host`, ...). `PGPASSWORD` and `~/.pgpass` count if the address has no password.
  *
  * @throws {StoreError} for an invalid address, or a schema that is not a plain name.
  */

@@ -24,7 +24,7 @@ function restoreSteps(name: string, url: URL, file: string): string {
   )
 }
 
-/** False where the server cannot be asked, too: the commands are to be named all the same. */
+/** False if the server cannot be asked, too: the commands are to be named all the same. */
 async function isOnCluster(address: PostgresAddress): Promise<boolean> {
   try {
     const client = await connect(writerConfig(address))

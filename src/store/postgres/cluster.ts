@@ -41,7 +41,7 @@ const READ_DOWN = `
   from run_command_on_workers('select 1') join pg_dist_node using (nodename, nodeport)
   where not success order by 1`
 
-/** What is wrong with the cluster that a store is spread over; null where it is spread over none. */
+/** What is wrong with the cluster that a store is spread over; null if it is spread over none. */
 export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
   if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
   const names = TABLES.filter(({ spread }) => spread !== 'nowhere').map(({ name }) => name)
@@ -89,7 +89,7 @@ export async function commitEverywhere(client: Client, waiting: Waiting = {}): P
 }
 
 /**
- * Waits until workers have committed what a session has; they are asked to or, where the user may not, the coordinator
+ * Waits until workers have committed what a session has; they are asked to or, if the user may not, the coordinator
  * does so every `citus.recover_2pc_interval`.
  */
 export async function settle(client: Client, session: number, { signal }: Waiting): Promise<void> {

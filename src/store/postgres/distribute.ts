@@ -24,7 +24,7 @@ const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== '
  * Spreads the tables over a Citus cluster, by market, with the rows that they hold; does nothing for those that are spread
  * already. Any number of processes may do so at once.
  *
- * @throws {StoreError} where the server has no Citus, or a writer is at work.
+ * @throws {StoreError} if the server has no Citus, or a writer is at work.
  */
 export async function distribute(address: PostgresAddress): Promise<void> {
   let client: Client | null = null

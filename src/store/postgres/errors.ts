@@ -46,7 +46,7 @@ const NETWORK = [
   'ERR_SOCKET_CLOSED',
 ]
 
-/** What the driver says of a connection that was open and is so no more, where it has no code. */
+/** What the driver says of a connection that was open and is so no more, if it has no code. */
 const CUT = /connection terminated|connection error|not queryable/i
 
 /** As {@link CUT}, and what it says of one that takes too long. */
@@ -65,7 +65,7 @@ const CUT_CODES = [
 /** SQLSTATEs, or their first two characters, of a wrong user or password, a missing database, and missing rights. */
 const REFUSALS = ['28', '3D', '42501']
 
-/** Stands for a code where the driver gives up a connection without one: no password, no encryption. */
+/** Stands for a code if the driver gives up a connection without one: no password, no encryption. */
 export const NOT_CONNECTED = 'LYRA_NOT_CONNECTED'
 
 const CAUSES: Record<string, string> = {
@@ -106,7 +106,7 @@ export function isConnectionCut(error: unknown): boolean {
   return isConnectionLost(error) && (code === undefined ? CUT.test(message) : CUT_CODES.includes(code))
 }
 
-/** Tries again where the connection is cut in the middle of the work; a server that is not there is reported at once. */
+/** Tries again if the connection is cut in the middle of the work; a server that is not there is reported at once. */
 export async function withFreshConnections<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -88,7 +88,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
 }
 
 /**
- * Asks the server for what it knows to be wrong. Where its extension amcheck is installed, every index is
+ * Asks the server for what it knows to be wrong. If its extension amcheck is installed, every index is
  * compared with its table.
  */
 export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> {

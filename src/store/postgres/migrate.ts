@@ -49,15 +49,15 @@ async function bringUpToDate(address: PostgresAddress, onNotice: (message: strin
 }
 
 /**
- * Nothing where the schema is of this program's version.
+ * Nothing if the schema is of this program's version.
  *
- * @throws {StoreError} where it is another one, or there is none.
+ * @throws {StoreError} if it is another one, or there is none.
  */
 export async function refuseOutdated(address: PostgresAddress): Promise<void> {
   checkVersion(await schemaVersionOf(address), address)
 }
 
-/** The schema's version, by a separate connection; 0 where there is none. */
+/** The schema's version, by a separate connection; 0 if there is none. */
 export async function schemaVersionOf(address: PostgresAddress): Promise<number> {
   try {
     const client = await connect(writerConfig(address))
@@ -83,9 +83,9 @@ export function checkVersion(version: number, { name }: PostgresAddress): void {
 }
 
 /**
- * The schema's version; 0 where there is none.
+ * The schema's version; 0 if there is none.
  *
- * @throws {StoreError} where the program does not know it, or the server is a worker of a cluster.
+ * @throws {StoreError} if the program does not know it, or the server is a worker of a cluster.
  */
 export async function schemaVersion(client: Queryable, { name, schema }: PostgresAddress): Promise<number> {
   const [[table, spreadTable]] = (await rowsOf(

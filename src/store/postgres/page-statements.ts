@@ -33,7 +33,7 @@ export function columnsStatement({ page, atOrBefore }: PageScans, { limit, withS
 /**
  * As {@link pageStatement}, but each open column comes as one text of the values of all rows, in the order of the answer,
  * and the number of rows last; in the SQL of PostgreSQL. Values stand on a line each, and an empty line for null. Null
- * where there are no rows.
+ * if there are no rows.
  */
 function columnsText(scan: Scan, slots: Slots): string {
   const texts = openColumns(scan).map(({ name, type }, index) => {
@@ -89,7 +89,7 @@ export function openColumns({ resource, selection }: Pick<Scan, 'resource' | 'se
   return resource.storage.columns.filter(({ name }) => fixedValue(resource, selection, name) === undefined)
 }
 
-/** The value that a filter gives a column of all rows; undefined where none does. */
+/** The value that a filter gives a column of all rows; undefined if none does. */
 export function fixedValue(
   { filters }: Resource,
   selection: Selection,

@@ -12,7 +12,7 @@ type Sending = {
   sync(): void
 }
 
-/** The driver's own way to send a prepared statement: parsed, where it has not been, and described. */
+/** The driver's own way to send a prepared statement: parsed, if it has not been, and described. */
 const { prepare } = Query.prototype as unknown as { prepare(this: Query, connection: Connection): void }
 
 /** Makes a value of the text that the server sends for it. */

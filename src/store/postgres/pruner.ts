@@ -32,7 +32,7 @@ export async function openPostgresPruner(address: PostgresAddress): Promise<Prun
     return client
   }
 
-  /** Does work, again where it was in a writer's way, or the server was away for a moment. */
+  /** Does work, again if it was in a writer's way, or the server was away for a moment. */
   async function persist<T>(work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

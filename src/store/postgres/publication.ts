@@ -33,7 +33,7 @@ export function publicationOf(batch: Batch, before: Coverage | null, after: Cove
 /**
  * Writes a publication, within the caller's transaction.
  *
- * @param commits whether the transaction is committed with it: where an earlier statement has failed, the server rolls
+ * @param commits whether the transaction is committed with it: if an earlier statement has failed, the server rolls
  * it back
  */
 export async function publish(client: Queryable, publication: Publication, commits = false): Promise<void> {
@@ -60,13 +60,13 @@ export async function keepUnpublished(client: Queryable, publication: Publicatio
   )
 }
 
-/** The session that has committed rows and has not published them; null where there are none. */
+/** The session that has committed rows and has not published them; null if there are none. */
 export async function unpublishedSession(client: Queryable): Promise<number | null> {
   const [row] = await rowsOf(client, 'select session from unpublished')
   return row === undefined ? null : Number(row[0])
 }
 
-/** Writes what rows that are committed have left to be published, within the caller's transaction; nothing where none have. */
+/** Writes what rows that are committed have left to be published, within the caller's transaction; nothing if none have. */
 export async function publishKept(client: Queryable): Promise<void> {
   const [kept] = await rowsOf(client, 'delete from unpublished returning publication')
   if (kept !== undefined) await publish(client, JSON.parse(String(kept[0])) as Publication)

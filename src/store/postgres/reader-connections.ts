@@ -26,7 +26,7 @@ type Connection = {
   opened: Promise<Client>
   began: number[]
   isTaken: boolean
-  /** Closes it where it is idle for long. */
+  /** Closes it if it is idle for long. */
   idle: NodeJS.Timeout | null
 }
 
@@ -46,7 +46,7 @@ const MAX_WAIT_MS = 5_000
 const IDLE_MS = 10_000
 
 /**
- * Makes connections as they are needed, which stay open until they are lost. Where the server has too many, those that
+ * Makes connections as they are needed, which stay open until they are lost. If the server has too many, those that
  * are open do all.
  */
 export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
@@ -79,7 +79,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     return added
   }
 
-  /** The first one that keeps up, or else a further one; where there are enough, the one with the fewest reads. */
+  /** The first one that keeps up, or else a further one; if there are enough, the one with the fewest reads. */
   function share(now: number): Connection | null {
     let leastBusy: Connection | null = null
     let shared = 0
@@ -93,7 +93,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     return (leastBusy === null || shared < mostShared) && mayAdd(now) ? add() : leastBusy
   }
 
-  /** An idle one, or else a further one; where there are enough, the one with the fewest reads, once it has done them. */
+  /** An idle one, or else a further one; if there are enough, the one with the fewest reads, once it has done them. */
   function take(now: number): Connection | null {
     const free = [...open].filter(({ isTaken }) => !isTaken)
     if (open.size - free.length >= most - mostShared) return null
@@ -129,7 +129,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     }
   }
 
-  /** Runs `work` on a connection; on one of those that are open where the server refuses a further one. */
+  /** Runs `work` on a connection; on one of those that are open if the server refuses a further one. */
   async function run<T>(
     choose: (now: number) => Connection | null,
     work: (client: Client, connection: Connection) => Promise<T>,

@@ -41,7 +41,7 @@ const MAX_SHARING_ROWS = 1_000
 /**
  * Opens a reader on separate connections.
  *
- * @throws {StoreError} where the server cannot be reached, or the schema is not of this program's version.
+ * @throws {StoreError} if the server cannot be reached, or the schema is not of this program's version.
  */
 export async function openPostgresReader(
   address: PostgresAddress,
@@ -62,7 +62,7 @@ export async function openPostgresReader(
 
   const markets: Markets = { numbers: new LRUCache({ max: MAX_MARKETS_KNOWN }), spread }
 
-  /** Runs work on a connection; again on another one where that one proves lost, until it is a new one. */
+  /** Runs work on a connection; again on another one if that one proves lost, until it is a new one. */
   async function retried<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now()
     for (let attempt = 1; ; attempt++) {
@@ -140,7 +140,7 @@ function isInSteps({ resource: { storage }, selection }: PageQuery): boolean {
   return storage.span !== undefined && selection[storage.span.filter] !== undefined
 }
 
-/** A page, within the caller's transaction where it has one. */
+/** A page, within the caller's transaction if it has one. */
 async function readPageWithin(client: Queryable, query: PageQuery, markets: Markets): Promise<Page> {
   const { resource, selection, limit } = query
   const nothing = async (): Promise<Page> => ({ ...NOTHING, ...(await readStoreState(client)) })
@@ -179,7 +179,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
   }
 }
 
-/** The rows of a page and one more, null where they have to be read as they are; and what else its statement says. */
+/** The rows of a page and one more, null if they have to be read as they are; and what else its statement says. */
 type Found = { rows: Row[] | null; facts: Row }
 
 /** What a rowsStatement gives; behind the columns of the rows stand those of the facts, empty. */
@@ -214,7 +214,7 @@ async function withStateApart(
   return [state!, found]
 }
 
-/** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
+/** The number of the market in scope; null if rows do not name it by that, undefined for one that is not known. */
 async function marketOf(
   client: Queryable,
   resource: Resource,
@@ -233,7 +233,7 @@ async function marketOf(
 }
 
 /**
- * Rows from the texts of their open columns: see columnsText in ../page-statement.ts. Null where a hash is not on one
+ * Rows from the texts of their open columns: see columnsText in ../page-statement.ts. Null if a hash is not on one
  * line.
  */
 function rowsOfColumns(

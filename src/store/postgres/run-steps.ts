@@ -182,7 +182,7 @@ async function upsert(
 
 /**
  * Inserts rows that nearly always are new, and returns how many they are, by two columns; null, and nothing is written,
- * where one is not new. The server takes some while the next are put together.
+ * if one is not new. The server takes some while the next are put together.
  */
 async function insertNew(
   client: Queryable,
@@ -192,7 +192,7 @@ async function insertNew(
 ): Promise<Row[] | null> {
   const sent: Promise<unknown>[] = []
   const send = (answer: Promise<unknown>) => {
-    // A fault is met below, where all are waited for.
+    // A fault is met below, if all are waited for.
     answer.catch(() => {})
     sent.push(answer)
   }

@@ -179,7 +179,7 @@ class PostgresWriter implements Writer {
   }
 }
 
-/** Publishes rows that are committed and seen everywhere; nothing where there are none. */
+/** Publishes rows that are committed and seen everywhere; nothing if there are none. */
 async function finish(client: Client): Promise<void> {
   await client.query('begin')
   await publishKept(client)

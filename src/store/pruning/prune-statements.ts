@@ -131,7 +131,7 @@ function keyAfter(after: PointKey | null): KeyValue[] {
 }
 
 /**
- * The first or last time of the points that the period of a row `span` has; null where it has none. `$1` is the market: on
+ * The first or last time of the points that the period of a row `span` has; null if it has none. `$1` is the market: on
  * a cluster a value says which machine is asked.
  */
 function edge(aggregate: 'min' | 'max'): string {

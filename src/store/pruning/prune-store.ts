@@ -54,7 +54,7 @@ type PrunedChunk<Key> = { rows: number; last: Key | null }
  * work wait for long. Whatever ends it, every chunk is whole: with the points go their counts in spans and series, and
  * the bound is noted.
  *
- * @throws {StoreError} where the store cannot be written.
+ * @throws {StoreError} if the store cannot be written.
  */
 export async function pruneStore(
   store: Store,

@@ -16,7 +16,7 @@ export type Pruner = {
   read(statement: Statement): Promise<Row[]>
   /**
    * Runs steps that return how many rows they have deleted in one short transaction, which also notes that anything
-   * may have changed where they have deleted any. They are begun again where a writer was in the way.
+   * may have changed if they have deleted any. They are begun again if a writer was in the way.
    */
   write(steps: () => Steps<number>): Promise<number>
   close(): Promise<void>

@@ -28,7 +28,7 @@ import { readCoverage, readPosition } from './coverage.ts'
 const SPANS_AT_ONCE = 16
 
 /**
- * Rows that are read at a time, found or not; a few times as many may be where the blocks of one run hold more. What
+ * Rows that are read at a time, found or not; a few times as many may be if the blocks of one run hold more. What
  * else waits for the database has its turn after them.
  */
 export const MAX_READ_ROWS = 10_000
@@ -41,7 +41,7 @@ export type ArrivalQuery = {
   resource: Resource
   selection: Selection
   lacks: Lacks
-  /** What is taken to be held, where that is not what the snapshot holds. */
+  /** What is taken to be held, if that is not what the snapshot holds. */
   asOf: Coverage | null
   /** Rows that may come at most. */
   limit: number
@@ -54,7 +54,7 @@ export type Arrivals = {
   /** What the snapshot holds, or was taken to hold. */
   coverage: Coverage
   rows: ArrivedRow[]
-  /** The place up to which rows have been read; null where all have. */
+  /** The place up to which rows have been read; null if all have. */
   reached: Place | null
   /** Where reading stands within blocks that hold more rows than are read at a time: no row has come of them yet. */
   pass: Pass | null
@@ -129,12 +129,12 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   return { coverage, rows: found, reached: null, pass: null }
 }
 
-/** What is asked for, with the number of the market in scope where rows name it by that. */
+/** What is asked for, with the number of the market in scope if rows name it by that. */
 type Asked = { resource: Resource; selection: Selection; market: bigint | null }
 
 type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'> & Pick<Coverage, 'imported'>
 
-/** Null where no row is of the market in scope. */
+/** Null if no row is of the market in scope. */
 function* askFor(resource: Resource, selection: Selection): Generator<Statement, Asked | null, Row[]> {
   const statement = marketStatement(resource, selection)
   if (statement === null) return { resource, selection, market: null }
@@ -204,7 +204,7 @@ function* readPoints(
   }
 }
 
-/** The spans of the first runs of blocks: those of events, and of imported blocks where there are such. */
+/** The spans of the first runs of blocks: those of events, and of imported blocks if there are such. */
 function* readSpans(
   { market }: Asked,
   { height, to }: PlaceRange,
@@ -229,7 +229,7 @@ function* readSpans(
     .map(([run, { first, last }]) => [run, first, last].map(String))
 }
 
-/** Between which times a period's points lie, all times where none is selected; null where it has no point. */
+/** Between which times a period's points lie, all times if none is selected; null if it has no point. */
 function* readPeriod({ resource, selection, market }: Asked): Generator<Statement, KeySpan | null, Row[]> {
   const statement = spanStatement(resource, selection, market)
   if (statement === null) return { first: MIN_INT64, last: MAX_INT64 }
@@ -265,7 +265,7 @@ function* continuePass(pass: Pass, asked: Asked, range: PlaceRange): Generator<S
   return { ...cutAt(limit, found, pass.through), readRows, pass: null }
 }
 
-/** The rows up to a limit, and the place that they reach: the end of a block where none is left. */
+/** The rows up to a limit, and the place that they reach: the end of a block if none is left. */
 function cutAt(limit: number, rows: ArrivedRow[], through: bigint): Pick<RangeRead, 'rows' | 'reached'> {
   if (rows.length <= limit) return { rows, reached: { height: through + 1n, index: 0 } }
   const kept = rows.slice(0, limit)
@@ -315,7 +315,7 @@ const IMPORTED_SPANS = [0, 1, 2]
   )
   .join(' union all ')
 
-/** The first rows of some blocks among all rows of a selection; of the last block up to an event, where one is given. */
+/** The first rows of some blocks among all rows of a selection; of the last block up to an event, if one is given. */
 function rowsStatement(
   asked: Asked,
   { height, index, to, through }: PlaceRange & { through?: number },
@@ -373,7 +373,7 @@ function pointsStatement(
   }
 }
 
-/** The last of the points that are read at a time, by its key; none where no more are left. */
+/** The last of the points that are read at a time, by its key; none if no more are left. */
 function windowStatement({ market }: Asked, { source, first, last, after }: Pass): Statement {
   return {
     text: `select cast(timestamp as text), cast(seq as text) from funding_period_data_points

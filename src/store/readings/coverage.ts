@@ -52,7 +52,7 @@ export const RANGES_NAMES = Object.keys(RANGES) as RangesName[]
 
 /**
  * What the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED say (statements.ts); null
- * where there is none of the first.
+ * if there is none of the first.
  */
 export function coverageOf(
   stream: Row | null,
@@ -83,7 +83,7 @@ export function coverageOf(
   }
 }
 
-/** Reads what the store holds; null where it is empty. */
+/** Reads what the store holds; null if it is empty. */
 export function* readCoverage(): Reading<Coverage | null> {
   const [stream] = yield { text: READ_STREAM, values: [] }
   const gaps = yield { text: READ_GAPS, values: [] }

@@ -13,7 +13,7 @@ function namerOf({ name, storage, filters }: Resource): string {
 
 /**
  * Finds the next market that rows of a resource name, by market id, after one or from it on; null: from the first one
- * on. Markets stand in the order of their ids, which is not that of their numbers. Null where there is none; some rows of
+ * on. Markets stand in the order of their ids, which is not that of their numbers. Null if there is none; some rows of
  * data points may have been deleted since, so that a market has none left.
  */
 export function* readNextMarket(
@@ -31,7 +31,7 @@ export function* readNextMarket(
 }
 
 /**
- * A time before which no data point of a market is that came in a block above a height; null where none came. It is of
+ * A time before which no data point of a market is that came in a block above a height; null if none came. It is of
  * the span of blocks that the height is in, so points of the blocks just below it count, too.
  */
 export function* readEarliestTimeAbove(marketId: string, height: bigint): Reading<bigint | null> {

@@ -25,7 +25,7 @@ export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
 
 /**
  * What rows of commits from a known version on say: how the store stands, and what has changed since; null
- * where they do not begin with that version: it is of another store, or long ago.
+ * if they do not begin with that version: it is of another store, or long ago.
  */
 export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Freshness | null {
   const [first] = rows

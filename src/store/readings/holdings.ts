@@ -19,7 +19,7 @@ const NO_LIMIT = 9_223_372_036_854_775_807n
 
 /** How much there is of a resource, as a statement says it. */
 type HoldingStatement = Statement & {
-  /** The fields of a row; the first is the market where there is a row for each. */
+  /** The fields of a row; the first is the market if there is a row for each. */
   fields: readonly string[]
   isByMarket: boolean
 }
@@ -156,7 +156,7 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   for (const { text, values } of statements.resources) resources.push(yield { text, values })
 
   const limit = query.limit ?? Number.POSITIVE_INFINITY
-  // Gaps and imported ranges lie apart: where a list is cut, none of the other's reaches across.
+  // Gaps and imported ranges lie apart: if a list is cut, none of the other's reaches across.
   const fromHeight = endOfLists([gaps, imported], limit)
   const isShownRange = ([from]: Row) => fromHeight === null || BigInt(from!) < fromHeight
   const coverage = coverageOf(
@@ -180,19 +180,19 @@ export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): 
   }
 }
 
-/** The height up to which every list of ranges is whole, where one of them is cut; null where none is. */
+/** The height up to which every list of ranges is whole, if one of them is cut; null if none is. */
 function endOfLists(lists: readonly (readonly Row[])[], limit: number): bigint | null {
   const ends = lists.filter((list) => list.length > limit).map((list) => BigInt(list[limit - 1]![1]!) + 1n)
   return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
 }
 
-/** The last market up to which every list is whole, where one of them is cut; null where none is. */
+/** The last market up to which every list is whole, if one of them is cut; null if none is. */
 function lastMarket(lists: readonly (readonly Row[])[], limit: number): string | null {
   const ends = lists.filter((list) => list.length > limit).map((list) => list[limit - 1]![0] as string)
   return ends.length === 0 ? null : ends.reduce((least, end) => (end < least ? end : least))
 }
 
-/** How far old rows have been pruned, from the row that says so; null where there is none. */
+/** How far old rows have been pruned, from the row that says so; null if there is none. */
 export function prunedBeforeOf(row: Row | undefined): PrunedBefore | null {
   if (row === undefined) return null
   const [timestamp, height] = row as [string | null, string | null]

@@ -7,7 +7,7 @@ import { closingTime, LEVELS, type Level } from '../writing/write-series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
 
-/** What a series is asked for; times are Unix nanoseconds, null where the request leaves them open. */
+/** What a series is asked for; times are Unix nanoseconds, null if the request leaves them open. */
 export type SeriesQuery = {
   marketId: string
   start: bigint | null
@@ -25,12 +25,12 @@ export type SourceSeries = { source: bigint; buckets: [start: bigint, Bucket][] 
 export type Series = { from: bigint; to: bigint; interval: Interval; sources: SourceSeries[] }
 
 /**
- * What one snapshot of the store answers: null where no point is in question, and where the interval asked for is too
+ * What one snapshot of the store answers: null if no point is in question, and where the interval asked for is too
  * short for its range the shortest that is not.
  */
 export type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
 
-/** Buckets that a range may touch where the request names their interval. */
+/** Buckets that a range may touch if the request names their interval. */
 export const MAX_BUCKETS = 2_001n
 
 const TEXT_COLUMNS = ['first', 'last', 'minimum', 'maximum']

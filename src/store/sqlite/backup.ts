@@ -14,7 +14,7 @@ const STEP_PAGES = 2_000
  * Copies a store to another file, as of the moment when it starts, however much is written meanwhile. The copy
  * gets its name once it is whole and on disk.
  *
- * @throws {StoreError} where the file is there already, or cannot be written, or the store is damaged.
+ * @throws {StoreError} if the file is there already, or cannot be written, or the store is damaged.
  */
 export async function backupSqlite(
   path: string,

@@ -32,7 +32,7 @@ const COUNT_BUCKETS = `
   select coalesce(sum(min(points, 3 * (last_timestamp / 30000000000 - first_timestamp / 30000000000 + 1))), 0)
   from funding_period_spans`
 
-/** Bytes of series for each of them: of the longer ones, too, which are as many again where points are rare. */
+/** Bytes of series for each of them: of the longer ones, too, which are as many again if points are rare. */
 const SERIES_BYTES = 320
 
 const SQLITE_BUSY = 5
@@ -155,7 +155,7 @@ export class Connection {
     return (this.#prepare(text).get(...values) as unknown as (string | number | null)[] | undefined) ?? null
   }
 
-  /** The one row of a statement that always gives one, with bytes where a column holds such. */
+  /** The one row of a statement that always gives one, with bytes if a column holds such. */
   values(text: string, values: readonly KeyValue[]): (string | number | null | Uint8Array)[] {
     return this.#prepare(text).get(...values) as unknown as (string | number | null | Uint8Array)[]
   }
@@ -338,7 +338,7 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** Makes a file that only its owner may read, where there is none; SQLite gives its log the same mode. */
+/** Makes a file that only its owner may read, if there is none; SQLite gives its log the same mode. */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return
   try {
@@ -351,7 +351,7 @@ export function createPrivately(path: string): void {
 /** Which file it is, and which version of its content. */
 type FileState = { id: string; version: string }
 
-/** The file that a path names; null where there is none. */
+/** The file that a path names; null if there is none. */
 function fileAt(path: string): FileState | null {
   try {
     const { dev, ino, size, mtimeMs } = statSync(path)

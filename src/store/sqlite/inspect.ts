@@ -79,7 +79,7 @@ function schemaProblems(connection: Connection): string[] {
   return problems
 }
 
-/** The text of a definition without comments and layout, which is another one where a column was added by `alter table`. */
+/** The text of a definition without comments and layout, which is another one if a column was added by `alter table`. */
 function withoutLayout(sql: string | null): string | undefined {
   return sql
     ?.replaceAll(/--.*$/gm, '')

@@ -51,7 +51,7 @@ export function createLatestFreshness(): LatestFreshness {
   }
 }
 
-/** How the store stands, in the connection's transaction, where it has one. */
+/** How the store stands, in the connection's transaction, if it has one. */
 export function readStoreState(connection: Connection): ReturnType<typeof stateOf> {
   return stateOf(connection.row(READ_STATE)!)
 }

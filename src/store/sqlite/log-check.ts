@@ -33,7 +33,7 @@ export function hasLog(path: string): boolean {
   return logBytes(path) > 0
 }
 
-/** The size of the log in bytes; 0 where there is none. */
+/** The size of the log in bytes; 0 if there is none. */
 export function logBytes(path: string): number {
   if (!existsSync(path)) return 0
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
@@ -42,7 +42,7 @@ export function logBytes(path: string): number {
 /**
  * Refuses a file whose log is another file's. Changes neither.
  *
- * @throws {StoreError} where the file and its log do not belong together.
+ * @throws {StoreError} if the file and its log do not belong together.
  */
 export function checkLog(path: string): void {
   if (!hasLog(path)) return
@@ -63,7 +63,7 @@ function belongs(own: FileState | null, logged: FileState): boolean {
   return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
 }
 
-/** The state of the file by itself, or with what its log adds; null where no Lyra has written it yet. */
+/** The state of the file by itself, or with what its log adds; null if no Lyra has written it yet. */
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
   const location = pathToFileURL(realpathSync(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')

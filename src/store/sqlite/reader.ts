@@ -99,7 +99,7 @@ function readLines(connection: Connection, query: LinesQuery): Lines {
   return lines === null ? none : { text: lines, count }
 }
 
-/** Where the rows of a selection lie; null where there are none. */
+/** Where the rows of a selection lie; null if there are none. */
 function locateRows(
   connection: Connection,
   resource: Resource,
@@ -114,7 +114,7 @@ function locateRows(
   return { market, span: { first: BigInt(found[0] as string), last: BigInt(found[1] as string) } }
 }
 
-/** The number of the market in scope; null where rows do not name it by that, undefined for one that is not known. */
+/** The number of the market in scope; null if rows do not name it by that, undefined for one that is not known. */
 function readMarket(
   connection: Connection,
   resource: Resource,

@@ -11,8 +11,8 @@ export function sqliteLog(path: string): StoreLog {
 }
 
 /**
- * Copies a log to its file and empties it, where it has grown while someone read an old snapshot: who has read last
- * does, for the writer may have nothing more to write. Where another one reads still, or the file cannot be written
+ * Copies a log to its file and empties it, if it has grown while someone read an old snapshot: who has read last
+ * does, for the writer may have nothing more to write. If another one reads still, or the file cannot be written
  * to from here, it stays as it is.
  */
 export function shortenLog(path: string): void {

@@ -28,7 +28,7 @@ import { closingTime, readClosing, readLastTimestamps, writeSeries } from './wri
 /** Series that are written together: what is read for them is in memory together. */
 const RUNS_AT_A_TIME = 32
 
-/** What a store holds: before a batch, null where that is nothing, and with it. */
+/** What a store holds: before a batch, null if that is nothing, and with it. */
 export type Coverages = { before: Coverage | null; after: Coverage }
 
 type PeriodRow = RowOf<typeof fundingPeriodTable>

@@ -15,7 +15,7 @@ const READ_PROVISION = `
 const TOUCH_PROVIDER = `
   update liquidity_providers set height = $3, event_index = $4 where market_id = $1 and party_id = $2`
 
-/** Returns a row where the market's list may be replaced. */
+/** Returns a row if the market's list may be replaced. */
 const CLAIM_PROVIDER_LIST = `
   insert into liquidity_provider_lists (market_id, height, event_index) values ($1, $2, $3)
   on conflict (market_id) do update set height = excluded.height, event_index = excluded.event_index

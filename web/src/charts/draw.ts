@@ -67,7 +67,7 @@ export function drawBands(
   })
 }
 
-/** Writes the numbers of funding periods above them, where there is room for the whole of one. */
+/** Writes the numbers of funding periods above them, if there is room for the whole of one. */
 export function drawNumbers(
   chart: uPlot,
   periods: readonly Period[],

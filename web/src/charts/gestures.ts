@@ -4,7 +4,7 @@ import type { Range } from '../series/series.ts'
 export type GestureTarget = {
   /** The range that is looked at. */
   range(): Range
-  /** Looks at another one; `settled` where the reader has let go. */
+  /** Looks at another one; `settled` if the reader has let go. */
   move(range: Range, settled: boolean): void
 }
 

@@ -6,7 +6,7 @@ const PAGE_ROWS = 5_000
 /** Where a height is in the list: the cursor of the checkpoint in front of it, newest first; null at the top. */
 export type HeightPlace = {
   before: string | null
-  /** The height of the last checkpoint at or below the one asked for; null where there is none. */
+  /** The height of the last checkpoint at or below the one asked for; null if there is none. */
   atBlock: string | null
 }
 

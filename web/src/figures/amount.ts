@@ -12,17 +12,17 @@ export type Unit = {
 /** More decimals than this are a mistake in the event, and are not applied. */
 const MAX_DECIMALS = 100
 
-/** Decimal digits that are shown of a price, where the asset has more; the exact number is on hover. */
+/** Decimal digits that are shown of a price, if the asset has more; the exact number is on hover. */
 export const PRICE_PLACES = 8
 
-/** The unit of a market's prices, TWAPs, payments and commitments; null where it is not known. */
+/** The unit of a market's prices, TWAPs, payments and commitments; null if it is not known. */
 export function unitOf(instrument: Instrument | null | undefined): Unit | null {
   const { symbol, decimals } = instrument?.settlementAsset ?? {}
   if (symbol == null || decimals == null || !/^\d{1,3}$/.test(decimals)) return null
   return Number(decimals) > MAX_DECIMALS ? null : { symbol, decimals: Number(decimals) }
 }
 
-/** Why a market's numbers are shown as they were sent; null where their unit is known. */
+/** Why a market's numbers are shown as they were sent; null if their unit is known. */
 export function whyNoUnit(instrument: Instrument | null | undefined): string | null {
   if (unitOf(instrument) !== null) return null
   if (instrument == null) return 'the store has no market event for this market'

@@ -25,7 +25,7 @@ export function multiply(left: Decimal, right: Decimal): Decimal {
   return { digits: left.digits * right.digits, scale: left.scale + right.scale }
 }
 
-/** `number` times `factor` by `divisor`, cut to `scale` places; null where the divisor is zero. */
+/** `number` times `factor` by `divisor`, cut to `scale` places; null if the divisor is zero. */
 export function scaleBy(number: Decimal, factor: bigint, divisor: bigint, scale: number): Decimal | null {
   if (divisor === 0n) return null
   const digits = number.digits * factor * 10n ** BigInt(scale)

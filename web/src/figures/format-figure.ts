@@ -48,7 +48,7 @@ function inHundredths({ digits, scale }: Decimal): Decimal {
   return scale >= 2 ? { digits, scale: scale - 2 } : { digits: digits * 10n ** BigInt(2 - scale), scale: 0 }
 }
 
-/** `left - right` in hundredths of a percent of `right`, cut to two places; null where there is none. */
+/** `left - right` in hundredths of a percent of `right`, cut to two places; null if there is none. */
 export function formatBasisPoints(left: string, right: string): string | null {
   const [a, b] = [parseDecimal(left), parseDecimal(right)]
   if (a === null || b === null) return null

@@ -2,7 +2,7 @@ import { AGE_UNITS, calendarTime } from '../../../src/domain/time.ts'
 
 const SECOND = 1_000_000_000n
 
-/** Unix nanoseconds as a date and a time of UTC, to the nanosecond where there is any: `2023-10-05 10:15:04`. */
+/** Unix nanoseconds as a date and a time of UTC, to the nanosecond if there is any: `2023-10-05 10:15:04`. */
 export function formatTime(timestamp: string | bigint): string {
   const time = BigInt(timestamp)
   const fraction = ((time % SECOND) + SECOND) % SECOND

@@ -47,7 +47,7 @@ export type FundingData = {
   /** Null before they are known. */
   periods: readonly Period[] | null
   shades: readonly Shade[]
-  /** Decimals of prices; 0 where they are not known. */
+  /** Decimals of prices; 0 if they are not known. */
   decimals: number
 }
 

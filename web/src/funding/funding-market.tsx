@@ -205,7 +205,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   )
 }
 
-/** The time of what is shown while nothing is pointed at: the end of the range, or of the data where that is earlier. */
+/** The time of what is shown while nothing is pointed at: the end of the range, or of the data if that is earlier. */
 function lastIn(data: FundingData, range: Range): bigint {
   const last = data.moments.at(-1)?.start ?? range.to
   return last < range.to ? last : range.to - 1n

@@ -185,7 +185,7 @@ function Mean({ periods }: { periods: readonly Period[] }) {
 type FigureProps = {
   name: string
   main: ComponentChildren
-  /** What is said where there is no figure. */
+  /** What is said if there is no figure. */
   none: string
   children?: ComponentChildren
 }

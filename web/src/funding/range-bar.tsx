@@ -62,7 +62,7 @@ export function RangeBar({ range, held, last, onSpan, onRange, children }: Range
 }
 
 type DatesProps = Pick<RangeBarProps, 'range' | 'last' | 'onRange'> & {
-  /** Whether they are seen where there is little room. */
+  /** Whether they are seen if there is little room. */
   open: boolean
 }
 

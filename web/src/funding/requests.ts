@@ -22,7 +22,7 @@ export function bucketsWanted(): number {
 /** Periods that are asked for at first; a range of more gets as many as a page has. */
 export const FIRST_PERIODS = 1_000
 
-/** The market that the view shows: the one named, or the first by name; null where that is not known yet, or none is held. */
+/** The market that the view shows: the one named, or the first by name; null if that is not known yet, or none is held. */
 export function fundingMarket(): string | null {
   const named = param('market')?.toLowerCase()
   if (named !== undefined) return named

@@ -14,14 +14,14 @@ const REST_MS = 120
 /** How many times as long as the shown range the loaded one may be: beyond, its buckets are seen. */
 const COARSEST = 3n
 
-/** Periods that are asked for where the range has more than the first ones: as many as a page has. */
+/** Periods that are asked for if the range has more than the first ones: as many as a page has. */
 const MOST_PERIODS = 5_000
 
 /** What a chart of funding is drawn from: four requests. */
 export type Funding = {
   series: Query<Series>
   periods: Query<Periods>
-  /** Null where nothing runs, or what would be needed is not known. */
+  /** Null if nothing runs, or what would be needed is not known. */
   estimate: Query<FundingEstimate | null>
   auctions: Query<readonly Auction[]>
 }

@@ -32,15 +32,15 @@ export type ViewRange = Range & {
   follows: boolean
   /** The name of its span; null where from and to were chosen. */
   span: string | null
-  /** What is wrong with the times that the view's state names; null where nothing is. */
+  /** What is wrong with the times that the view's state names; null if nothing is. */
   fault: string | null
 }
 
 export type GivenRange = { from: string | null; to: string | null; span: string | null }
 
 /**
- * The range that a view's state names: `from` and `to`, or a span up to the latest point. A day is shown where
- * nothing is named, or all where that is less. What cannot be read is said, and shows the span instead.
+ * The range that a view's state names: `from` and `to`, or a span up to the latest point. A day is shown if
+ * nothing is named, or all if that is less. What cannot be read is said, and shows the span instead.
  *
  * @param last the time of the last block, which ages are counted back from
  */
@@ -77,7 +77,7 @@ export function readRange(
   return [read(from, held.from), read(to, held.to + 1n)]
 }
 
-/** What is wrong with the ends of a range, in words; null where nothing is. */
+/** What is wrong with the ends of a range, in words; null if nothing is. */
 export function faultOf(from: ReadTime, to: ReadTime): string | null {
   if ('fault' in from) return from.fault
   if ('fault' in to) return to.fault
@@ -93,7 +93,7 @@ export function zoom({ from, to }: Range, factor: number, place = 0.5): Range {
   return widen({ from: begin, to: begin + next })
 }
 
-/** A range moved by a part of its length: to later times where that is positive. */
+/** A range moved by a part of its length: to later times if that is positive. */
 export function pan({ from, to }: Range, part: number): Range {
   const by = scaled(to - from, part)
   return { from: from + by, to: to + by }

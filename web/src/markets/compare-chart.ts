@@ -69,7 +69,7 @@ export function createCompareChart(
   }
 }
 
-/** One place for each start and end of a period of any market; a line is broken where its market has no period. */
+/** One place for each start and end of a period of any market; a line is broken if its market has no period. */
 function columnsOf(lines: readonly { periods: readonly Period[] }[], kind: CompareKind): uPlot.AlignedData {
   const times = [
     ...new Set(lines.flatMap(({ periods }) => periods.flatMap(({ start, end }) => [start, end!]))),

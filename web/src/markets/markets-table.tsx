@@ -285,13 +285,13 @@ function Row({
   )
 }
 
-/** The basis of rates that the view's state names; a period's where it names none. */
+/** The basis of rates that the view's state names; a period's if it names none. */
 export function readBasis(): RateBasis {
   const named = param('per') ?? ''
   return Object.hasOwn(RATE_BASES, named) ? (named as RateBasis) : 'period'
 }
 
-/** The order that the view's state names; by name where it names none. */
+/** The order that the view's state names; by name if it names none. */
 function readSorting(): { sort: Sort; descending: boolean } {
   const [, sign, name] = /^(-?)(\w+)$/.exec(param('sort') ?? '') ?? []
   const sort = SORTS.find((known) => known === name)

@@ -15,7 +15,7 @@ const [WIDTH, HEIGHT] = [120, 30]
 export type SparklineProps = {
   marketId: string
   name: string
-  /** When the market's points begin; null where it has none. */
+  /** When the market's points begin; null if it has none. */
   first: bigint | null
   /** The time of the last block. */
   last: bigint
@@ -64,7 +64,7 @@ export function Sparkline({ marketId, name, first, last }: SparklineProps) {
   )
 }
 
-/** A line of the prices, external where there is no internal one, and the change from first to last. */
+/** A line of the prices, external if there is no internal one, and the change from first to last. */
 function pathOf({ external, internal, bucket }: Series) {
   const buckets = internal.length > 0 ? internal : external
   const [begin, end] = [buckets[0], buckets.at(-1)]

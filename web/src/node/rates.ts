@@ -12,7 +12,7 @@ export type Rates = {
   networkTime: bigint
 }
 
-/** What came in between the first and the last of some answers; null where there are not two. */
+/** What came in between the first and the last of some answers; null if there are not two. */
 export function ratesOf(samples: readonly CoverageSample[]): Rates | null {
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined || first === last) return null

@@ -4,7 +4,7 @@ export type AmountProps = AmountStyle & {
   /** The API's text. */
   text: string
   unit: Unit | null
-  /** Whether the asset's symbol is left out, as where a column's header names it. */
+  /** Whether the asset's symbol is left out, as if a column's header names it. */
   bare?: boolean
   /** For tests and styles: which figure it is. */
   name?: string | undefined

@@ -7,11 +7,11 @@ export type IdProps = {
   id: string
   what: string
   link?: { view: View; params: Params }
-  /** Whether it stands in full where there is room. */
+  /** Whether it stands in full if there is room. */
   whole?: boolean
 }
 
-/** An id or a hash, shortened, with a button that copies it whole; a link where there is somewhere to go. */
+/** An id or a hash, shortened, with a button that copies it whole; a link if there is somewhere to go. */
 export function Id({ id, what, link, whole = false }: IdProps) {
   const text = (
     <code title={id} class="id">

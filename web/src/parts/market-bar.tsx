@@ -12,7 +12,7 @@ import { CopyLink } from './request.tsx'
 export type MarketBarProps = {
   marketId: string | null
   markets: readonly string[]
-  /** What stands for no market, where none may be chosen. */
+  /** What stands for no market, if none may be chosen. */
   none?: string
   onPick: (marketId: string | null) => void
   children?: ComponentChildren

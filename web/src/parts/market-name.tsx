@@ -6,7 +6,7 @@ import { Link } from './link.tsx'
 
 export type MarketNameProps = { marketId: string; link?: { view: View; params: Params } }
 
-/** A market by its code, with its id to copy; by its id where no event named it. */
+/** A market by its code, with its id to copy; by its id if no event named it. */
 export function MarketName({ marketId, link }: MarketNameProps) {
   const instrument = instrumentOf(marketId)
   const name = instrument?.code || instrument?.name

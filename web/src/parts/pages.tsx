@@ -21,7 +21,7 @@ export function pageOf(name: string, count: number, rows: number): ListPage {
   return { name, page, pages, first: (page - 1) * rows, rows, count }
 }
 
-/** Goes from page to page of a list; nothing where there is one. */
+/** Goes from page to page of a list; nothing if there is one. */
 export function Pages({ name, page, pages, first, rows, count, what }: ListPage & { what: string }) {
   if (pages === 1) return null
   const go = (next: number) => setParams({ [name]: next === 1 ? null : `${next}` })

@@ -9,7 +9,7 @@ export type SortProps = {
 
 export type SortFieldProps = SortProps & { columns: readonly { name: string; title: string }[] }
 
-/** Chooses the order where there is no room for headers. */
+/** Chooses the order if there is no room for headers. */
 export function SortField({ columns, sorting, onSort }: SortFieldProps) {
   return (
     <label class="field inline sort-field">

@@ -60,12 +60,12 @@ export async function askPeriods(
   return { list: page.rows.map(({ node }) => readPeriod(node)).reverse(), more: page.pageInfo.hasNextPage }
 }
 
-/** How long a period was; null where its end is not known. */
+/** How long a period was; null if its end is not known. */
 export function lengthOf({ start, end }: Pick<Period, 'start' | 'end'>): bigint | null {
   return end === null ? null : end - start
 }
 
-/** A rate of a period of this length as it would be for a span; null where there is none. */
+/** A rate of a period of this length as it would be for a span; null if there is none. */
 export function rateFor(span: bigint, rate: string | null, length: bigint | null): Decimal | null {
   const number = rate === null ? null : parseDecimal(rate)
   return number === null || length === null ? null : scaleBy(number, span, length, SCALED_PLACES)
@@ -119,7 +119,7 @@ export function whoPays(text: string | null): string {
   return number.digits > 0n ? 'longs pay shorts' : 'shorts pay longs'
 }
 
-/** Why a period was not paid; null where it was. */
+/** Why a period was not paid; null if it was. */
 export function whyUnpaid({ start, end, payment }: Period, isLast: boolean): string | null {
   if (payment !== null) return null
   if (end === null) return isLast ? 'running' : 'its end lies in missing blocks'

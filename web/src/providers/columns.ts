@@ -21,7 +21,7 @@ export type Column = {
   meaning: string
   /** Whether it is of the SLA, which a provider may have none of. */
   sla?: true
-  /** The API's text; null where the provider has none. */
+  /** The API's text; null if the provider has none. */
   read: (provider: ProviderRow) => string | null
   /** A part of one, an amount of the settlement asset, or a plain number. */
   kind: 'part' | 'amount' | 'plain'
@@ -182,10 +182,10 @@ export const COLUMNS: readonly Column[] = [
 /** Decimal digits of what is shown; the exact text is on hover. */
 const PLACES = 2
 
-/** Parts of one need two more where they are small: a penalty of 0.006 is not none. */
+/** Parts of one need two more if they are small: a penalty of 0.006 is not none. */
 const SMALL_PART_PLACES = 4
 
-/** A figure as it is read: two decimal digits, in percent or in whole units of the asset where they are known. */
+/** A figure as it is read: two decimal digits, in percent or in whole units of the asset if they are known. */
 export function showFigure({ kind, list }: Column, text: string, marketId: string): string {
   if (list) return text.split(' ').map(showPart).join(' · ')
   if (kind === 'part') return showPart(text)
@@ -195,7 +195,7 @@ export function showFigure({ kind, list }: Column, text: string, marketId: strin
   return groupDigits(trimZeros(writeDecimal(roundVisibly(number, SMALL_PART_PLACES))))
 }
 
-/** A part of one in percent, with two decimal digits, or four where it is small. */
+/** A part of one in percent, with two decimal digits, or four if it is small. */
 export function showPart(text: string): string {
   const number = parseDecimal(text)
   if (number === null) return text

@@ -10,7 +10,7 @@ const MOST_FREE = 400
 type Lane = {
   name: string
   read: (row: LiquidityProviderEpoch) => string | null
-  /** What the lane's height stands for, as a part of one; the greatest value where it is not given. */
+  /** What the lane's height stands for, as a part of one; the greatest value if it is not given. */
   full?: number
 }
 
@@ -24,7 +24,7 @@ const LANES: readonly Lane[] = [
 export type EpochsChartProps = {
   /** Oldest first. */
   rows: readonly LiquidityProviderEpoch[]
-  /** The least time on book that the market asks for; null where it asks for none. */
+  /** The least time on book that the market asks for; null if it asks for none. */
   least: string | null
 }
 

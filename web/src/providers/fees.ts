@@ -12,7 +12,7 @@ import {
 /** Decimal places of a fee share; what is beyond is cut off. */
 const PLACES = 18
 
-/** What a provider gets of its market's fees, as parts of one; null where that is not known. */
+/** What a provider gets of its market's fees, as parts of one; null if that is not known. */
 export type Fees = {
   /** Its part of all fees: by its equity-like share and its score, before penalties. */
   share: string | null

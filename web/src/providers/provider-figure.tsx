@@ -4,7 +4,7 @@ import { instrumentOf } from '../service/instruments.ts'
 import { type Column, showFigure } from './columns.ts'
 import type { ProviderRow } from './fees.ts'
 
-/** A figure of a provider: exact on hover, with a bar where it is a part of one, marked where it is a penalty. */
+/** A figure of a provider: exact on hover, with a bar if it is a part of one, marked if it is a penalty. */
 export function ProviderFigure({ column, provider }: { column: Column; provider: ProviderRow }) {
   const text = column.read(provider)
   if (text === null || text === '') return <span class="quiet">none</span>
@@ -22,7 +22,7 @@ export function ProviderFigure({ column, provider }: { column: Column; provider:
   )
 }
 
-/** The least part of an epoch that a market's SLA asks its providers to be on the book; null where it asks for none. */
+/** The least part of an epoch that a market's SLA asks its providers to be on the book; null if it asks for none. */
 export function leastTime(marketId: string): string | null {
   const text = instrumentOf(marketId)?.sla?.commitmentMinTimeFraction ?? ''
   return (parseDecimal(text)?.digits ?? 0n) === 0n ? null : text

@@ -98,7 +98,7 @@ function Providers({ market, party, list: { data, error, reload } }: ProvidersPr
     sumsOf(listed).length === 1 &&
     listed.every(({ marketId }) => marketUnit(marketId) !== null)
   const isWhole = party !== null && PARTY_ID.test(party)
-  // A request that gives these rows, and others where only the beginning of an id is known.
+  // A request that gives these rows, and others if only the beginning of an id is known.
   const filters: LiquidityProviderFilters = {
     ...(market !== null && { marketId: market }),
     ...(isWhole && { partyId: party }),

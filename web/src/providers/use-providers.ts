@@ -17,7 +17,7 @@ const REFRESH_NS = 15_000_000_000n
 export type ProviderList = { providers: ProviderRow[]; more: boolean; blockHeight: string }
 
 /**
- * The providers of a market, or of all markets where none is named, kept up to date. A market's are always read
+ * The providers of a market, or of all markets if none is named, kept up to date. A market's are always read
  * together: their fee shares have one sum.
  */
 export function useProviders(market: string | null): Query<ProviderList> {

@@ -94,13 +94,13 @@ export function momentsOf({ external, internal }: Series): Moment[] {
   return moments
 }
 
-/** The last TWAP of a bucket; null where there is none: the network says 0 while all of a period was in auction. */
+/** The last TWAP of a bucket; null if there is none: the network says 0 while all of a period was in auction. */
 function twapOf({ twap }: Bucket): Decimal | null {
   const number = parseDecimal(twap.last)
   return number === null || number.digits === 0n ? null : number
 }
 
-/** The index of the last one that begins at or before a time; -1 where all are later. */
+/** The index of the last one that begins at or before a time; -1 if all are later. */
 export function lastAtOrBefore(moments: readonly { start: bigint }[], time: bigint): number {
   let low = 0
   let high = moments.length

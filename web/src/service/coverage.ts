@@ -14,7 +14,7 @@ export type CoverageSample = { coverage: Coverage; at: number }
 /** The latest answers, oldest first. */
 export const coverageSamples = signal<readonly CoverageSample[]>([])
 
-/** Why the last question had no answer; null where it had. */
+/** Why the last question had no answer; null if it had. */
 export const coverageError = signal<Error | null>(null)
 
 /** Whether the service serves current data, as it last said; null before it has. */
@@ -31,7 +31,7 @@ export function lastHeight({ blocks }: Coverage): string {
   return ends.reduce((highest, end) => (end > highest ? end : highest), 0n).toString()
 }
 
-/** The height of the first block that is held; 0 where none is. */
+/** The height of the first block that is held; 0 if none is. */
 export function firstHeight({ blocks }: Coverage): bigint {
   const starts = [blocks.ranges[0], blocks.imported[0]].flatMap((range) =>
     range === undefined ? [] : [BigInt(range.from)],

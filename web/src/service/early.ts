@@ -19,7 +19,7 @@ export function askEarly(target: string): void {
   setTimeout(() => asked.delete(href), KEPT_MS)
 }
 
-/** The answer to an address that was asked for early; null where it was not, or the answer is taken. */
+/** The answer to an address that was asked for early; null if it was not, or the answer is taken. */
 export function takeEarly(address: string): Promise<Response> | null {
   const answer = asked.get(address) ?? null
   asked.delete(address)

@@ -1,11 +1,11 @@
 import type { StreamOptions, StreamRow } from 'lyra-client'
 
 export type FollowOptions<Node> = {
-  /** Rows of later blocks are reported; of those that come from now on where it is not given. */
+  /** Rows of later blocks are reported; of those that come from now on if it is not given. */
   afterBlock?: string
   signal: AbortSignal
   onRow: (row: Node) => void
-  /** The page is seen again, and rows may have been missed where no row has come yet. */
+  /** The page is seen again, and rows may have been missed if no row has come yet. */
   onResume?: () => void
 }
 
@@ -13,7 +13,7 @@ export type FollowOptions<Node> = {
  * Follows a stream as long as the page is seen: a browser has six connections to a host, for all of its tabs
  * together. Resumes after the last row.
  *
- * @throws {LyraApiError} where the service refuses the stream for good
+ * @throws {LyraApiError} if the service refuses the stream for good
  */
 export async function followStream<Node>(
   open: (options: StreamOptions) => AsyncIterable<StreamRow<Node>>,

@@ -15,12 +15,12 @@ const MAX_PAGES = 4
 /** What markets are called and how their integers are read, by id; null before that is known. */
 export const instruments = signal<ReadonlyMap<string, Instrument> | null>(null)
 
-/** What is known of a market; null where no event named it, or none has been read yet. */
+/** What is known of a market; null if no event named it, or none has been read yet. */
 export function instrumentOf(marketId: string): Instrument | null {
   return instruments.value?.get(marketId) ?? null
 }
 
-/** The unit of a market's amounts; null where it is not known. */
+/** The unit of a market's amounts; null if it is not known. */
 export function marketUnit(marketId: string): Unit | null {
   return unitOf(instrumentOf(marketId))
 }

@@ -15,7 +15,7 @@ export type Changes = {
 }
 
 /**
- * Counts what a stream brings, for a view that asks again then. Where the service has no stream for it, each new block
+ * Counts what a stream brings, for a view that asks again then. If the service has no stream for it, each new block
  * counts.
  *
  * @param key names the stream; null follows none
