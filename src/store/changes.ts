@@ -16,10 +16,10 @@ export type StoreVersion = { version: bigint; mark: string }
 /** Commits that a store remembers the changes of: a reader looks again long before there are so many more. */
 const REMEMBERED = 64
 
-/** A commit that changes more of them is remembered as one that changes everything. */
+/** A commit with more changes is stored as one that changes everything. */
 const MAX_CHANGES = 200
 
-/** What stands for changes of everything. */
+/** The stored value for changes of everything. */
 const EVERYTHING = '*'
 
 /** The changes of a commit that takes rows out, or puts tables in the place of others. */
@@ -32,7 +32,7 @@ const STATE = `cast(changes.version as text), cast(mark as text),
 /** How many columns that is. */
 export const STATE_COLUMNS = 4
 
-/** One row for each commit from one on, with the position as of now and what the commit has changed. */
+/** One row per commit from a given one on, with the current position and the commit's changes. */
 export const READ_CHANGES = `
   select ${STATE}, scopes
   from changes left join stream on true
@@ -51,7 +51,7 @@ const FORGET_CHANGES = `
   delete from changes where version <= (select max(version) from changes) - ${REMEMBERED}`
 
 /**
- * The statements that note what a commit changes; the last ones of its transaction, one transaction at a time.
+ * The statements that store a commit's changes: the last ones of its transaction, one transaction at a time.
  *
  * @param changes the changes, or {@link EVERY_CHANGE}
  */
@@ -71,7 +71,7 @@ const RESOURCES_OF = Map.groupBy(
   ({ table }) => table,
 )
 
-/** What a batch changes, as far as pages show it; {@link EVERY_CHANGE} where what an import brought goes. */
+/** The changes of a batch that are visible in pages; {@link EVERY_CHANGE} if imported rows are removed. */
 export function changesOf(batch: Batch): Change[] | null {
   if (batch.replacedImports.length > 0) return EVERY_CHANGE
   const changes = new Map<string, Change>()

@@ -11,7 +11,6 @@ const CHUNK_ROWS = 10_000
 /** What both stores hold of a table once the copy is done. */
 export type TableDigest = { table: string; rows: number; sha256: string }
 
-/** How far a copy has come. */
 export type CopyProgress = { table: string; rows: number; written: number }
 
 export type CopyOptions = {
@@ -21,11 +20,11 @@ export type CopyOptions = {
 }
 
 /**
- * Makes `to` hold what `from` holds, as of the moment when it starts; returns each table's count and digest,
- * which are the same in both. What `to` holds already is compared and left, so a copy that was interrupted
- * resumes where it stopped. The position in the stream is written last: until then `to` is an empty store.
+ * Copies the state of `from` at the start of the copy into `to`; returns the count and digest of each table, equal on
+ * both sides. Rows already in `to` are compared and left as they are, so an interrupted copy resumes. The position in
+ * the stream is written last: until then `to` counts as empty.
  *
- * @throws {StoreError} where `from` is empty, `to` holds another chain or more blocks, or they differ afterwards.
+ * @throws {StoreError} if `from` is empty, `to` is of another chain or has more blocks, or they differ afterwards.
  */
 export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<TableDigest[]> {
   await refuseUnlikeStores(from, to)
@@ -50,7 +49,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
 async function refuseUnlikeStores(from: Store, to: Store): Promise<void> {
   const source = await readStore(from, readCoverage)
   if (source === null) throw new StoreError(`${from.name}: holds no block; there is nothing to copy`)
-  // What is there is left as it is; if nothing is, the copy makes a store.
+  // An existing store is left as it is; otherwise the copy creates one.
   if ((await to.schemaVersion()) === 0) return
   const target = await readStore(to, readCoverage)
   if (target === null) return

@@ -1,4 +1,4 @@
-/** What a store is by itself, whatever it holds. */
+/** Facts about a store that do not depend on its rows. */
 export type StoreFacts = {
   kind: 'sqlite' | 'postgres'
   /** Bytes on disk, indexes and logs with them. */
@@ -6,13 +6,12 @@ export type StoreFacts = {
   schemaVersion: number
   /** The version that this program brings a store to. */
   programSchemaVersion: number
-  /** Whether a writer is at work; null if the store does not show it. */
+  /** Whether a writer is connected; null if the store does not show it. */
   hasWriter: boolean | null
-  /** What is wrong with the cluster that the tables are spread over; only where something is. */
+  /** Faults of the cluster that the tables are distributed over; absent if there are none. */
   cluster?: ClusterFaults
 }
 
-/** What is wrong with a cluster. */
 export type ClusterFaults = {
   /** Tables that should be distributed and are not, as after a restore. */
   localTables: string[]
@@ -34,9 +33,9 @@ export function describeCluster(
   ]
 }
 
-/** What a database reports about the soundness of its own files, tables and indexes. */
+/** A database's own report on its files, tables and indexes. */
 export type DatabaseCheck = {
-  /** What is wrong, each in one line. */
+  /** One line per problem. */
   problems: string[]
   /** What could not be looked at, and why. */
   notes: string[]

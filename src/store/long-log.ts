@@ -1,6 +1,6 @@
 /**
- * The size, in bytes, from which on a log is long (store.ts, {@link StoreLog}). A log cannot be emptied while anybody
- * reads a snapshot that is older than it: exports then give way to it, and commands that read for long warn.
+ * Size in bytes above which a WAL counts as long (store.ts, {@link StoreLog}). A WAL cannot be emptied while a reader
+ * uses an older snapshot: exports then end early, and commands that read for long print a warning.
  */
 export const LONG_LOG_BYTES = 256 * 1024 * 1024
 

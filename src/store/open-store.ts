@@ -3,7 +3,7 @@ import { postgresStore } from './postgres/store.ts'
 import { sqliteStore } from './sqlite/store.ts'
 import { type Store, StoreError } from './store.ts'
 
-/** The store that a name stands for: the path of a SQLite file, or an address of PostgreSQL. */
+/** Opens a store by name: the path of a SQLite file, or a PostgreSQL address. */
 export function findStore(name: string): Store {
   if (name === '') throw new StoreError('the store has no name; give a path with --store')
   return isPostgresAddress(name) ? postgresStore(name) : sqliteStore(name)

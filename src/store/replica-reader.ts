@@ -31,10 +31,10 @@ type Member = {
 }
 
 /**
- * A reader over replicas. Each answer is one snapshot of one of them, in turns; one that cannot be reached or
- * lags too much goes out of use, and comes back by itself. If all are out the primary answers.
+ * A reader over replicas. Each answer is one snapshot of one of them, in turn. A replica that is unreachable or lags
+ * too far is not used until it recovers. If none is usable, the primary answers.
  *
- * @throws {StoreError} if neither the primary nor any replica can be opened, nor is to be waited for.
+ * @throws {StoreError} if neither the primary nor any replica can be opened, and there is nothing to wait for.
  */
 export async function openReplicaReader(options: ReplicaOptions): Promise<Reader> {
   const { maxLag, waits = false, onNotice } = options
@@ -91,7 +91,7 @@ export async function openReplicaReader(options: ReplicaOptions): Promise<Reader
     return [...inUse.slice(first), ...inUse.slice(0, first), primary]
   }
 
-  /** The same, the one that is furthest on first: what it says of the store does not go back and forth. */
+  /** The same, the most advanced one first, so that the reported state does not go back and forth. */
   function candidatesByHeight(): Member[] {
     return [...able().sort((a, b) => Number((b.height ?? 0n) - (a.height ?? 0n))), primary]
   }

@@ -36,7 +36,7 @@ export function madeBy({ oldest, steps }: Schema, { name }: Table): number {
   return oldest + step
 }
 
-/** All runs of blocks that are held lack something, up to the last one's end. */
+/** Marks all stored runs of blocks as incomplete, up to the end of the last one. */
 const NOTE_LACK = `
   insert into kept_from
   select cast($1 as text), starts.height, coalesce(
@@ -46,14 +46,15 @@ const NOTE_LACK = `
     union all select to_height + 1 from gaps where kind = 'missing'
   ) as starts`
 
-/** Notes what the blocks of a store of a version lack, once its schema is brought up to date: event files bring it. */
+/** Records which resources are missing in blocks of an older version, after an upgrade: event files add them. */
 export function* noteLacks(schema: Schema, version: number): Steps {
   const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_LACK, values: added.map(({ name }) => [name]) }
 }
 
 /**
- * @param name what the store is called in the error
+ * @param name the store's name in the error
+ *
  * @throws {StoreError} for a version that this program neither reads nor upgrades.
  */
 export function refuseUnknownVersion(schema: Schema, version: number, name: string): void {

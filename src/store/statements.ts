@@ -1,7 +1,4 @@
-/*
- * The statements that are the same text on every database. `$n` are positions; upserts write a row only where
- * the event it comes from is not older than the one that the stored row comes from.
- */
+/* Statements with the same text on every database. `$n` are positions; upserts only write a row if its event is not older than that of the stored row. */
 
 /** The number of a market, by its id. */
 export const FIND_MARKET = 'select market from markets where market_id = $1'
@@ -18,7 +15,7 @@ export const READ_STREAM = `
 export const READ_GAPS = `
   select cast(from_height as text), cast(to_height as text), kind from gaps order by gaps.from_height`
 
-/** With the last height that lacks a resource: the table has the one from which on it is kept. */
+/** With the last height without a resource: the table has the first height with it. */
 export const READ_RESOURCE_GAPS = `
   select resource, cast(missing_from as text), cast(height - 1 as text) from kept_from
   order by resource, kept_from.missing_from`
@@ -28,8 +25,8 @@ export const READ_IMPORTED = `
   select cast(from_height as text), cast(to_height as text) from imported order by imported.from_height`
 
 /**
- * Gaps that keep a store from being current: below the height where it began history is being added. The lowest of
- * them, and how many there are.
+ * Gaps that make a store incomplete: below its starting height, history is still being added. The lowest of them, and
+ * their number.
  */
 const FROM_THE_BEGINNING = 'where from_height >= (select began_height from stream)'
 export const READ_CURRENT_GAPS = `

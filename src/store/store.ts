@@ -6,7 +6,7 @@ import type { Freshness, Lines, LinesQuery, Page, PageQuery, Position, Reading }
 import type { Pruner } from './pruning/pruner.ts'
 import type { TableReader, TableWriter } from './tables.ts'
 
-/** Which part of what a store holds is asked for: gaps by height, and rows by market, each from a place on. */
+/** The part of the holdings that is requested: gaps by height and rows by market, each from a start on. */
 export type HoldingsQuery = {
   /** Rows of this market alone; null: of all. */
   marketId: string | null
@@ -45,20 +45,19 @@ export type HeldRows = {
   liquidityProviders: { marketId: string; count: string; atBlock: string }[]
 }
 
-/** What a store holds, in counts and ends; numbers are text. */
+/** Counts and ranges of a store's rows; numbers are text. */
 export type Holdings = HeldRows & {
   /** With the gaps that were asked for. */
   coverage: Coverage
-  /** Where the rest of gaps and markets begins; null if this is all. */
+  /** Start of the remaining gaps and markets; null if there are none. */
   next: Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'> | null
   /** Null if nothing has been pruned. */
   prunedBefore: PrunedBefore | null
 }
 
 /**
- * How far rows have been pruned: those of an earlier time (Unix nanoseconds), those of
- * a lower height; null where never by that measure. Rows of before may have come since, with a gap that was
- * filled.
+ * Limit of pruning: earlier times (Unix nanoseconds), lower heights; null if never pruned that way. Older rows may have
+ * arrived since, with a filled gap.
  */
 export type PrunedBefore = { timestamp: string | null; height: string | null }
 
@@ -78,13 +77,13 @@ export type Reader = {
   /** Runs the statements of a reading; the reading is made anew for each store that is tried. */
   read<T>(reading: (traits: StoreTraits) => Reading<T>): Promise<T>
   /**
-   * How the store stands, and what has changed since a version; null: anything may have. Of several servers it is the
-   * one that is furthest on: a page that another one gives may be of an earlier version, which the page names.
+   * The store's state, and its changes since a version; null: anything may have changed. With several servers, that of
+   * the most advanced one: a page from another may be of an earlier version, which the page names.
    */
   freshness(since: StoreVersion | null): Promise<Freshness>
   /**
-   * As {@link Reader.freshness}, if that has been asked in this round of the event loop and the store then stood at
-   * the version: what was sent to this process before cannot know of a newer one. Null if it is to be asked.
+   * As {@link Reader.freshness}, if it was read in this round of the event loop and the store was then at that version:
+   * no message received before can know of a newer one. Null if it must be read.
    */
   recentFreshness?(since: StoreVersion): Freshness | null
   /** Opens one snapshot for any number of pages, on a separate connection. */
@@ -92,26 +91,26 @@ export type Reader = {
   close(): Promise<void>
   /** The log of a store in a file. */
   log?: StoreLog
-  /** What is wrong with the cluster, if the store can be spread over one; null if it is not. */
+  /** Faults of the cluster; null if the store is not distributed. */
   clusterFaults?(): Promise<ClusterFaults | null>
   /** The replicas that are read from, if there are any. */
   replicas?(): ReplicaState[]
 }
 
 /**
- * What is committed and not copied to the store's file yet, of a store in a file. A reader of an old snapshot keeps
- * it from being emptied.
+ * Of a store in a file, the write-ahead log (WAL): commits not yet copied to the file. A reader of an old snapshot
+ * prevents it from being emptied.
  */
 export type StoreLog = {
-  /** Its size now; 0 if there is none. */
+  /** Current size in bytes; 0 if there is none. */
   bytes(): number
-  /** Copies a log that has grown long, and empties it unless an old snapshot is still being read. */
+  /** Copies a WAL that has grown long, and empties it unless an old snapshot is still being read. */
   shorten(): void
 }
 
 /**
- * The store as it was at one moment, whatever is written meanwhile, until it is closed: a short-lived thing, since
- * the database keeps what has been replaced since for as long.
+ * The store at one moment, unaffected by later writes, until closed. Keep it short-lived: the database retains every
+ * row replaced since.
  */
 export type Snapshot = {
   /** The last block of the snapshot; null in an empty store. */
@@ -135,9 +134,9 @@ export type ReplicaState = {
 
 /** Writes to a store; there is one writer at a time. */
 export type Writer = {
-  /** What the store holds; null if it is empty. */
+  /** The store's coverage; null if it is empty. */
   coverage(): Promise<Coverage | null>
-  /** Commits what a run of blocks changes together with what the store then holds: all of it, or nothing. */
+  /** Commits a run of blocks and the resulting coverage atomically. */
   commit(batch: Batch, coverage: Coverage): Promise<void>
   close(): Promise<void>
 }
@@ -174,7 +173,7 @@ export type Store = {
   log: StoreLog | null
   /** Opens for writing; makes the store, or brings its schema up to date, where needed. */
   openWriter(options?: WriterOptions): Promise<Writer>
-  /** Opens for reading what is there already. Throws, as all that follow, if the schema is not the program's. */
+  /** Opens an existing store for reading. As all methods below, it throws if the schema is not the program's. */
   openReader(options?: ReaderOptions): Promise<Reader>
   /** The version of the store's schema; 0 if there is no store yet. */
   schemaVersion(): Promise<number>
@@ -188,7 +187,7 @@ export type Store = {
   openTableWriter(): Promise<TableWriter>
   /** Opens for deleting old rows, beside a writer. */
   openPruner(): Promise<Pruner>
-  /** What the store is; changes nothing, and throws {@link StoreError} if there is no store. */
+  /** Reads facts about the store without changing it; throws {@link StoreError} if there is no store. */
   inspect(): Promise<StoreFacts>
   /** Has the database check its files, tables and indexes; changes nothing. */
   checkDatabase(): Promise<DatabaseCheck>
@@ -213,7 +212,7 @@ export class StoreAwayError extends StoreError {
   override name = 'StoreAwayError'
 }
 
-/** The store refuses this user, is not there, or is of another chain: nothing that comes by itself mends that. */
+/** The store rejects this user, is missing, or is of another chain: retrying does not help. */
 export class StoreRefusedError extends StoreError {
   override name = 'StoreRefusedError'
 }
@@ -230,7 +229,7 @@ export class StoreUnavailableError extends Error {
   override name = 'StoreUnavailableError'
 }
 
-/** What a reader rejects with: a store that cannot be used counts as temporarily unavailable. */
+/** Converts a reader's error: an unusable store counts as temporarily unavailable. */
 export function asUnavailable(error: unknown): unknown {
   return error instanceof StoreError ? new StoreUnavailableError(error.message, { cause: error }) : error
 }

@@ -21,7 +21,7 @@ export type TextCell = string | null
 
 const TRAITS = { counted: null, pruned: null, spread: 'nowhere' } as const
 
-/** Every table that holds what a store holds; the position in the stream is the last. */
+/** Every table with stored data; the position in the stream is the last. */
 export const TABLES: readonly Table[] = [
   defineTable({
     ...TRAITS,
@@ -167,7 +167,7 @@ export type TableReader = {
 }
 
 export type TableWriter = TableReader & {
-  /** Puts rows, all of the range, in the place of what the range holds; all of it, or nothing. */
+  /** Replaces the rows of a range, atomically. */
   replace(table: Table, range: RowRange, rows: readonly (readonly TextCell[])[]): Promise<void>
 }
 

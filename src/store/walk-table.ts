@@ -17,7 +17,7 @@ export function placeOfRow({ height, event_index: index }: NamedRow): Place {
   return { height: BigInt(height!), index: Number(index) }
 }
 
-/** The rows of a table, or of a range of it, in the order of its key, many at a time. */
+/** The rows of a table, or of a range in it, in key order, many at a time. */
 export async function* walkTable(
   reader: TableReader,
   table: Table,
@@ -26,7 +26,7 @@ export async function* walkTable(
 ): AsyncGenerator<TextCell[][], void, undefined> {
   let from = after
   for (;;) {
-    // SQLite answers at once: what else there is to do, a signal say, gets its turn here.
+    // SQLite answers synchronously: let other work, such as a signal, have its turn here.
     await nextTurn()
     signal?.throwIfAborted()
     const rows = await reader.read(table, { after: from, upTo }, CHUNK_ROWS)

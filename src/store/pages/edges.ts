@@ -1,8 +1,8 @@
 import type { Row } from '../../resources/resource.ts'
 
 /**
- * Edges that a database has written, with commas between them, from `start` to `end` of some bytes. What stands
- * around them may be written over: an answer is put together there, and a quarter of a megabyte need not be copied.
+ * Edges written by a database, comma-separated, from `start` to `end` of a buffer. The bytes around them may be
+ * overwritten: the response is assembled in place, which saves copying a quarter of a megabyte.
  */
 export type WrittenEdges = { bytes: Buffer; start: number; end: number }
 
@@ -47,7 +47,7 @@ export function cursorsOf({ bytes, start, end }: WrittenEdges): { startCursor: s
   }
 }
 
-/** Removes the row after a page's last one from rows, of which there are `limit` and one more at most. */
+/** Removes the row after a page's last one; there are at most `limit` + 1 rows. */
 export function cutRows(rows: Row[], limit: number): { rows: Row[]; more: boolean } {
   return { rows: rows.slice(0, limit), more: rows.length > limit }
 }

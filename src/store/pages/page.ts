@@ -18,8 +18,8 @@ export type PageQuery = {
    */
   edges?: 'as read' | 'reversed'
   /**
-   * When it was asked for, by `process.hrtime`, which all threads share: what has been seen of the store's file since
-   * then need not be looked at again.
+   * Time of the request by `process.hrtime`, which all threads share: facts about the store's file that were read after
+   * it need not be read again.
    */
   askedAt?: bigint
 }
@@ -32,7 +32,7 @@ export type Page = {
   edges: WrittenEdges | null
   /** Whether more rows follow, in the direction of reading. */
   more: boolean
-  /** Whether some row stands at or before the cursor, in the direction of reading; false without one. */
+  /** Whether there is a row at or before the cursor, in reading direction; false without a cursor. */
   hasRowsAtOrBefore: boolean
   /** The last block of the snapshot; null in an empty store. */
   position: Position | null
@@ -49,7 +49,7 @@ export type LinesQuery = Omit<PageQuery, 'edges'> & { cursors: LineCursors }
 /** Lines that a database has written, and how many they are: fewer than asked for at the end alone. */
 export type Lines = { text: Uint8Array; count: number }
 
-/** How a store stands, and what has changed since an earlier look. */
+/** The position of a store, and its changes since an earlier version. */
 export type Freshness = {
   version: StoreVersion
   position: Position | null
@@ -61,7 +61,7 @@ export type Freshness = {
 export type Position = { height: string; timestamp: string }
 
 /**
- * What is read by several statements of one snapshot. A statement that is run once for each of several lists of values
- * gives the rows of all of them.
+ * A reading that takes several statements of one snapshot. A statement that runs once per list of values yields the
+ * rows of all of them.
  */
 export type Reading<T> = Generator<Statement | StatementOfEach, T, Row[]>

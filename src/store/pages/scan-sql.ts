@@ -7,8 +7,8 @@ import { type Role, type Slots, templateOf } from './statement-template.ts'
 /* The SQL of a scan that both databases take. */
 
 /**
- * How runs that each are in order are merged. SQLite reads them side by side and stops at the limit (`lazy`);
- * PostgreSQL would read all of them and sort, so it is given the limit for each (`bounded`).
+ * How sorted runs are merged. SQLite reads them side by side and stops at the limit (`lazy`); PostgreSQL would read and
+ * sort all of them, so each run gets the limit (`bounded`).
  */
 export type Merge = 'lazy' | 'bounded'
 
@@ -21,7 +21,7 @@ export function columnList({ storage }: Resource): string {
 
 export const columnNames = ({ storage }: Resource) => storage.columns.map(({ name }) => name).join(', ')
 
-/** What follows `from` to read a resource's rows, under the name of its table. */
+/** The text after `from` that reads a resource's rows under the name of its table. */
 export function fromClause({ storage }: Resource): string {
   return storage.from === undefined ? storage.table : `(${storage.from}) as ${storage.table}`
 }
@@ -107,7 +107,7 @@ export function unrestrictedRuns({ resource, selection }: Scan): readonly string
   return runs !== undefined && selection[runs.filter] === undefined ? runs.values : null
 }
 
-/** The conditions of a selection: its market in scope, its filters, and what is always asked for. */
+/** The conditions of a selection: its market, its filters, and the resource's fixed conditions. */
 export function selectionConditions(
   { resource, selection, market }: Pick<Scan, 'resource' | 'selection' | 'market'>,
   placeholderOf: (value: 'market' | 'marketId' | 'partyId' | 'source' | 'seq') => string,

@@ -19,7 +19,7 @@ export type Scan = {
 /** The ranges of keys that a page needs. */
 export type PageScans = {
   page: Scan
-  /** What stands at or before the cursor; null without one. */
+  /** The scan of rows at or before the cursor; null without one. */
   atOrBefore: Scan | null
 }
 
@@ -58,7 +58,7 @@ export function pageScans(query: PageQuery, span: KeySpan | null, market: bigint
       }
 }
 
-/** Whether a selection excludes every row by itself: an empty or reversed date range, a seq beyond any. */
+/** Whether a selection cannot match any row: an empty or reversed date range, a seq out of range. */
 export function selectsNothing({ from, to, seq }: Selection): boolean {
   return (from !== undefined && to !== undefined && from >= to) || (seq !== undefined && seq > MAX_INT64)
 }

@@ -2,7 +2,7 @@ import type { KeyValue } from '../../resources/resource.ts'
 import type { Scan } from './scan.ts'
 import type { Statement } from './statement.ts'
 
-/** What the values of a statement are taken from: a scan, and the one of what stands at or before its cursor. */
+/** Sources of a statement's values: a scan, and the scan of rows at or before its cursor. */
 type Inputs = { scan: Scan; limit: number; atOrBefore?: Scan | null }
 
 /** Which of two scans of the same selection a condition is of. */
@@ -35,7 +35,7 @@ export function templateOf(
   return template
 }
 
-/** What distinguishes the statements of scans: a filter is bound as a value, but that of runs stands in the text. */
+/** Key of the statements of scans. Filters are bound as values, but the filter of runs is part of the text. */
 export function shapeOf({ resource, selection, lower, upper, descending }: Scan): string {
   let shape = `${resource.name} ${descending} ${lower?.inclusive} ${upper?.inclusive}`
   for (const filter of resource.filters) {
@@ -45,7 +45,7 @@ export function shapeOf({ resource, selection, lower, upper, descending }: Scan)
   return shape
 }
 
-/** Collects where the values of a statement come from, and numbers their placeholders. */
+/** Collects the sources of a statement's values, and numbers their placeholders. */
 export class Slots {
   readonly list: Slot[] = []
   readonly #placeholders = new Map<string, string>()

@@ -1,6 +1,6 @@
 import type { KeyValue } from '../../resources/resource.ts'
 
-/** A statement with `$1`, `$2`, ... and the values that they stand for. */
+/** A statement with the placeholders `$1`, `$2`, ... and their values. */
 export type Statement = { text: string; values: KeyValue[] }
 
 /** A statement that is run once for each of some lists of values. */

@@ -3,7 +3,6 @@ import { StoreError } from '../store.ts'
 
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
-/** Where a PostgreSQL store lies. */
 export type PostgresAddress = {
   /** How it is named to people: without password. */
   name: string

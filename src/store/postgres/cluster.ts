@@ -4,13 +4,9 @@ import type { ClusterFaults } from '../inspection.ts'
 import { TABLES } from '../tables.ts'
 import { type Queryable, rowsOf } from './connection.ts'
 
-/*
- * On a Citus cluster a commit is no one moment: what it writes on the coordinator is seen first, and what it writes on a
- * worker once that has heard of it. So rows are committed first and, once they are seen everywhere, the position and what
- * has changed, which stand on the coordinator alone (publication.ts).
- */
+/* On a Citus cluster a commit is not atomic for readers: rows on the coordinator are visible first, rows on a worker only when it has processed the commit. So rows are committed first; once they are visible everywhere, the position and the changes follow, which are stored on the coordinator only (publication.ts). */
 
-/** Holds what is to be published of rows that are committed, and the session that has committed them. */
+/** Stores the pending publication of committed rows, and the session that committed them. */
 export const MAKE_UNPUBLISHED = `
   create table if not exists unpublished (
     id smallint primary key check (id = 1),
@@ -41,7 +37,7 @@ const READ_DOWN = `
   from run_command_on_workers('select 1') join pg_dist_node using (nodename, nodeport)
   where not success order by 1`
 
-/** What is wrong with the cluster that a store is spread over; null if it is spread over none. */
+/** Faults of the store's cluster; null if the store is not distributed. */
 export async function readClusterFaults(client: Queryable, schema: string): Promise<ClusterFaults | null> {
   if (!(await hasCitus(client)) || !(await isSpread(client, schema))) return null
   const names = TABLES.filter(({ spread }) => spread !== 'nowhere').map(({ name }) => name)
@@ -53,12 +49,12 @@ export async function readClusterFaults(client: Queryable, schema: string): Prom
   }
 }
 
-/** What Citus warns of where a worker is gone that has promised to commit. */
+/** Citus warns with this if a worker that promised to commit is unreachable. */
 const UNSETTLED = /^failed to commit transaction on /
 
 const SETTLE = 'select recover_prepared_transactions()'
 
-/** What a session has committed and workers may not have heard of. */
+/** Commits of a session that workers may not have processed yet. */
 const READ_UNSETTLED = `
   select count(*)::int from pg_dist_transaction where gid like concat('citus\\_0\\_', $1::int, '\\_%')`
 
@@ -67,7 +63,7 @@ const NOT_ALLOWED = '42501'
 
 const RETRY_MS = 500
 
-/** Ends waiting, and hears of it. */
+/** Ends the wait, and reports it. */
 export type Waiting = { signal?: AbortSignal | undefined; onNotice?: (message: string) => void }
 
 /** Commits rows on a cluster; returns once they are seen on all workers. */
@@ -89,7 +85,7 @@ export async function commitEverywhere(client: Client, waiting: Waiting = {}): P
 }
 
 /**
- * Waits until workers have committed what a session has; they are asked to or, if the user may not, the coordinator
+ * Waits until workers have processed a session's commits. They are asked to or, if the user may not, the coordinator
  * does so every `citus.recover_2pc_interval`.
  */
 export async function settle(client: Client, session: number, { signal }: Waiting): Promise<void> {

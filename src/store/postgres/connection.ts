@@ -14,8 +14,8 @@ const READ_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 120_000
 
 /**
- * A page is a walk along an index, whatever the planner makes of its row counts: it is not to gather rows before it gives
- * the first one. A merge with a condition's rows would begin with the first of them, however deep the page lies.
+ * A page reads along an index, whatever the planner estimates: it must not gather rows before returning the first. A
+ * merge with a condition's rows would start at the first of them, however deep the page is.
  */
 const WALK_SETTINGS = [
   ...['bitmapscan', 'seqscan', 'hashjoin', 'mergejoin', 'material'].map((name) => `enable_${name}=off`),
@@ -69,7 +69,7 @@ export function writerConfig({ config, schema }: PostgresAddress): ClientConfig 
   }
 }
 
-/** The driver, and what is made of it; loaded with the first connection, since most stores need none. */
+/** The driver and its extensions; loaded with the first connection, since most stores do not need them. */
 let driver: (typeof import('pg') & typeof import('./prepared-read.ts')) | null = null
 
 /** The driver that a connection has been opened with. */
@@ -131,7 +131,7 @@ function encode(value: Parameter): string | null {
   return value === null ? null : String(value)
 }
 
-/** Notes what a transaction changes, after its other statements: others that do so wait until it has ended. */
+/** Writes a transaction's changes after its other statements: other transactions that do so wait for its end. */
 export async function writeChanges(client: Queryable, changes: readonly Change[] | null): Promise<void> {
   await Promise.all([
     client.query('lock table changes in exclusive mode'),

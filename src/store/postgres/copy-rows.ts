@@ -4,7 +4,7 @@ import type { Cell, TableRow } from '../../resources/table.ts'
 import type { Table } from '../tables.ts'
 import { openedDriver, type Queryable } from './connection.ts'
 
-/** What the driver's connection has for `copy`; its types leave it out. Private parts, as in prepared-read.ts. */
+/** Private parts of the driver's connection for `copy`, as in prepared-read.ts; its types omit them. */
 type CopyConnection = Connection & {
   sendCopyFromChunk: (chunk: Buffer) => void
   endCopyFrom: () => void
@@ -71,7 +71,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '
 function cellText(cell: Cell): string {
   if (cell === null) return '\\N'
   if (typeof cell !== 'string') return String(cell)
-  // As numbers are, which are most of what is copied.
+  // Most copied cells are numbers.
   return isDigits(cell) ? cell : cell.replaceAll(/[\\\t\n\r]/g, (char) => ESCAPES[char]!)
 }
 

@@ -10,7 +10,7 @@ import { writerLockName } from './writer.ts'
 
 const IS_DISTRIBUTED = 'select count(*)::int from pg_dist_partition where logicalrelid = $1::regclass'
 
-/** Rows of before a table was spread stay where they were, unseen. */
+/** Rows from before a table was distributed stay local, and invisible. */
 const HAS_LOCAL_ROWS = 'select (pg_relation_size($1::regclass) > 0)::int'
 
 const LOCK = 'select pg_advisory_lock(hashtextextended($1, 0))'
@@ -21,10 +21,10 @@ type SpreadTable = Table & { spread: Exclude<Table['spread'], 'nowhere'> }
 const SPREAD = TABLES.filter((table): table is SpreadTable => table.spread !== 'nowhere')
 
 /**
- * Spreads the tables over a Citus cluster, by market, with the rows that they hold; does nothing for those that are spread
- * already. Any number of processes may do so at once.
+ * Distributes the tables over a Citus cluster by market, with their rows; skips tables that already are. Any number of
+ * processes may do so at once.
  *
- * @throws {StoreError} if the server has no Citus, or a writer is at work.
+ * @throws {StoreError} if the server has no Citus, or a writer is connected.
  */
 export async function distribute(address: PostgresAddress): Promise<void> {
   let client: Client | null = null

@@ -46,10 +46,10 @@ const NETWORK = [
   'ERR_SOCKET_CLOSED',
 ]
 
-/** What the driver says of a connection that was open and is so no more, if it has no code. */
+/** The driver's messages for a lost connection, if there is no code. */
 const CUT = /connection terminated|connection error|not queryable/i
 
-/** As {@link CUT}, and what it says of one that takes too long. */
+/** As {@link CUT}, plus the messages for timeouts. */
 const LOST = new RegExp(`${CUT.source}|timeout expired|query read timeout`, 'i')
 
 /** Codes that say the same as {@link CUT}: `57P01` and `57P02` come when the server ends a process. */
@@ -126,7 +126,7 @@ export function explainPostgresError(name: string, error: unknown): Error {
   const { code, message } = error as PostgresError
   if (code === undefined && !LOST.test(message)) return error as Error
   const cause = code === undefined ? undefined : (CAUSES[code] ?? CAUSES[code.slice(0, 2)])
-  // What a coordinator says of a worker stands on several lines.
+  // A coordinator's message about a worker has several lines.
   const isRefused = code === NOT_CONNECTED || REFUSALS.some((state) => code?.startsWith(state))
   const Kind = isRefused ? StoreRefusedError : isPassing(error) ? StoreAwayError : StoreError
   return new Kind(`${name}: ${cause ?? message.trim().replaceAll(/\s+/g, ' ')}`, { cause: error })

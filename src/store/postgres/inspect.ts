@@ -59,7 +59,6 @@ const READ_BTREES = `
     join pg_am on pg_am.oid = relam
   where nspname = $1 and amname = 'btree' and relkind = 'i' and indisvalid order by relname`
 
-/** What the store in a schema is. */
 export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
   return ask(address, async (client) => {
     const version = await schemaVersion(client, address)
@@ -87,10 +86,7 @@ export function inspectPostgres(address: PostgresAddress): Promise<StoreFacts> {
   })
 }
 
-/**
- * Asks the server for what it knows to be wrong. If its extension amcheck is installed, every index is
- * compared with its table.
- */
+/** Asks the server for known damage. If its extension amcheck is installed, every index is compared with its table. */
 export function checkPostgres(address: PostgresAddress): Promise<DatabaseCheck> {
   return ask(address, async (client) => {
     const problems: string[] = []
@@ -141,7 +137,7 @@ async function checkIndexes(
         notes.push('indexes not compared with their tables: this user may not run bt_index_check')
         return
       }
-      // Data corrupted, index corrupted: what the check is for.
+      // Data corrupted, index corrupted: the codes that this check looks for.
       if (!code?.startsWith('XX')) throw error
       problems.push(`the index ${name}: ${message}`)
     }

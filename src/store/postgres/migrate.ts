@@ -7,15 +7,15 @@ import { explainPostgresError, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
 import { SCHEMA, SERIES_VERSION } from './schema.ts'
 
-/** What the advisory lock of who changes the schema is made from. */
+/** Name from which the advisory lock of schema changes is derived. */
 export function migrationLockName({ schema }: PostgresAddress): string {
   return `lyra migrate ${schema}`
 }
 
 /**
- * Brings the schema up to date, under an advisory lock: any number of processes may start at once.
+ * Upgrades the schema under an advisory lock: any number of processes may start at once.
  *
- * @throws {StoreError} for a schema that the program does not know, or where the user may not create tables.
+ * @throws {StoreError} if the program does not know the schema's version, or the user may not create tables.
  */
 export async function migrate(
   address: PostgresAddress,

@@ -13,7 +13,7 @@ import { type Slots, shapeOf, templateOf } from '../pages/statement-template.ts'
 
 /* The pages of PostgreSQL, which answers the columns of their rows, or the rows, with how the store stands. */
 
-/** What a page's statement on PostgreSQL is to give: so many rows, and how the store stands, or not. */
+/** The number of rows that a page's statement returns, and whether it returns the store's state. */
 type Asked = { limit: number; withState: boolean }
 
 /**
@@ -45,9 +45,9 @@ function columnsText(scan: Scan, slots: Slots): string {
 }
 
 /**
- * The statement that answers a page on PostgreSQL by its first `limit` rows, in their order, each with nulls behind its
- * columns, and one row that has nothing but what stands there: the facts (see {@link factsText}), then how the store
- * stands. One statement is one snapshot.
+ * The statement that reads a page on PostgreSQL: its first `limit` rows in order, each followed by nulls, and one row
+ * with only the trailing columns: the facts (see {@link factsText}), then the store's state. One statement is one
+ * snapshot.
  */
 export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withState }: Asked): Statement {
   const passed = atOrBefore === null ? '' : shapeOf(atOrBefore)
@@ -66,7 +66,7 @@ export function rowsStatement({ page, atOrBefore }: PageScans, { limit, withStat
 /** How many facts there are. */
 const FACTS = 2
 
-/** Whether anything stands at or before the cursor, and the id of the market whose number is given (null for none). */
+/** Whether there is a row at or before the cursor, and the id of the given market number (null for none). */
 function factsText(page: Scan, atOrBefore: Scan | null, slots: Slots): string {
   const isAnyAtOrBefore = atOrBefore === null ? 'false' : existsText(atOrBefore, slots, 'atOrBefore')
   const number = page.market === null ? null : slots.add('market', ({ scan }) => scan.market!)

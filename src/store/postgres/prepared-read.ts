@@ -2,9 +2,9 @@ import { type Connection, Query, types } from 'pg'
 import type { Row } from '../../resources/resource.ts'
 
 /**
- * What the driver sends a prepared statement with; its types leave it out, or ask for more. These, `prepare` and the
- * `handle...` methods of a query are private parts of the driver, which any release may change: package.json names the
- * exact version that they are written for, and test/prepared-read.test.ts and test/copy-rows.test.ts try the next one.
+ * The driver's calls for sending a prepared statement; its types omit them, or require more. These, `prepare` and the
+ * `handle...` methods of a query are private parts of the driver, which any release may change: package.json pins the
+ * exact version, and test/prepared-read.test.ts and test/copy-rows.test.ts test the next one.
  */
 type Sending = {
   bind(portal: { statement: string; values: readonly (string | null)[] }): void

@@ -20,7 +20,7 @@ export type Publication = {
 const texts = (values: readonly unknown[]): Values =>
   values.map((value) => (value === null ? null : String(value)))
 
-/** What a commit publishes. `before` is what the store holds before it. */
+/** The publication of a commit. `before` is the store's coverage before it. */
 export function publicationOf(batch: Batch, before: Coverage | null, after: Coverage): Publication {
   const changed = RANGES_NAMES.filter((name) => after[name] !== before?.[name])
   return {

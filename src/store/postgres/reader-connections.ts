@@ -4,7 +4,7 @@ import { isConnectionLost, isLimitReached } from './errors.ts'
 
 /** The connections of a reader: many share one at a time, or one has it for itself. */
 export type ReaderConnections = {
-  /** Runs `read`, of which each statement is a snapshot by itself, on the first connection that keeps up. */
+  /** Runs `read`, of which each statement is its own snapshot, on the first connection that keeps up. */
   ask<T>(read: (client: Client) => Promise<T>): Promise<T>
   /** Runs `read` on a connection of which nobody else makes use meanwhile. */
   askAlone<T>(read: (client: Client) => Promise<T>): Promise<T>
@@ -14,7 +14,7 @@ export type ReaderConnections = {
 export type ReaderConnectionOptions = {
   /** Of connections on which statements are sent ahead (`pipeline`). */
   config: ClientConfig
-  /** How many connections there may be, and how many of them for those who share. */
+  /** Maximum number of connections, and how many of them are shared. */
   most: number
   mostShared: number
   /** Called whenever the server has refused a further connection because it has too many. */
@@ -31,8 +31,8 @@ type Connection = {
 }
 
 /**
- * A connection is passed over while it has a read that has waited for so long. As long as none has, one of them does all:
- * a process of the server that always has something to do gives half as many pages again as four that are woken for each.
+ * A connection is skipped while one of its reads has waited this long. As long as none has, a single connection does
+ * all the work: one busy server process answers half as many pages again as four that are woken for each.
  */
 const LATE_MS = 10
 
@@ -52,7 +52,7 @@ const IDLE_MS = 10_000
 export function createReaderConnections(options: ReaderConnectionOptions): ReaderConnections {
   const { config, most, mostShared, onLimit } = options
   const open = new Set<Connection>()
-  /** Wakes those who wait for a connection. */
+  /** Wakes callers that wait for a connection. */
   const waiting: (() => void)[] = []
   let limitedUntil = 0
   let isClosed = false
@@ -71,7 +71,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
   function add(): Connection {
     const added: Connection = { opened: connect(config), began: [], isTaken: false, idle: null }
     open.add(added)
-    // Whoever asks is told of the fault.
+    // The caller is told of the fault.
     added.opened.then(
       (client) => client.once('end', () => remove(added)),
       () => remove(added),
@@ -98,7 +98,7 @@ export function createReaderConnections(options: ReaderConnectionOptions): Reade
     const free = [...open].filter(({ isTaken }) => !isTaken)
     if (open.size - free.length >= most - mostShared) return null
     const [leastBusy] = free.sort((a, b) => a.began.length - b.began.length)
-    // One is left to those who share.
+    // One connection is left for shared reads.
     const isSpare = free.length > 1 || open.size === 1 || mayAdd(now)
     const isIdle = leastBusy?.began.length === 0
     const taken = isIdle && isSpare ? leastBusy : mayAdd(now) ? add() : isSpare ? leastBusy : undefined

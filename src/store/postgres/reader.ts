@@ -29,7 +29,7 @@ import { BEGIN_SNAPSHOT, openPostgresSnapshot } from './snapshot.ts'
 /** Connections of one process at most; more would only wait for the same processors. */
 const MAX_CONNECTIONS = 10
 
-/** Those of them that pages share: a statement that follows another one finds the server's process awake. */
+/** Connections that pages share: a statement that follows another one finds the server's process awake. */
 const SHARED_CONNECTIONS = 4
 
 /** For how long connections that are cut are passed over. */
@@ -82,7 +82,7 @@ export async function openPostgresReader(
     return retried(() => connections.askAlone(read))
   }
 
-  /** Asks what takes little: each statement is a snapshot by itself. */
+  /** For cheap reads: each statement is its own snapshot. */
   function askShared<T>(read: (client: Client) => Promise<T>): Promise<T> {
     return retried(() => connections.ask(read))
   }
@@ -182,7 +182,7 @@ async function readPageWithin(client: Queryable, query: PageQuery, markets: Mark
 /** The rows of a page and one more, null if they have to be read as they are; and what else its statement says. */
 type Found = { rows: Row[] | null; facts: Row }
 
-/** What a rowsStatement gives; behind the columns of the rows stand those of the facts, empty. */
+/** Parses the rows of a rowsStatement; the last row has the facts, after the row columns. */
 function foundInRows({ resource }: PageQuery, answer: Row[]): Found {
   const columns = resource.storage.columns.length
   // The first fact is never null.
@@ -191,7 +191,7 @@ function foundInRows({ resource }: PageQuery, answer: Row[]): Found {
   return { rows: answer, facts: facts!.slice(columns) }
 }
 
-/** What a columnsStatement gives. */
+/** Parses the row of a columnsStatement. */
 function foundInColumns(query: PageQuery, [row]: Row[]): Found {
   const columns = openColumns(query)
   const [count, ...facts] = row!.slice(columns.length)
@@ -199,8 +199,8 @@ function foundInColumns(query: PageQuery, [row]: Row[]): Found {
 }
 
 /**
- * The rows of a statement. On a cluster the coordinator says first how the store stands, and the market's machine then
- * what it holds: rows may be newer than that, never older.
+ * Reads rows on a cluster: first the store's state from the coordinator, then the rows from the market's machine. Rows
+ * may be newer than the state, never older.
  */
 async function withStateApart(
   client: Queryable,

@@ -14,18 +14,19 @@ import { isDuplicateKey } from './errors.ts'
 /** Rows of a step that a cluster is sent value by value: an `insert ... select` asks every machine, whatever it inserts. */
 const FEW_ROWS = 500
 
-/** Statements that are sent before the first of them is answered: a round trip for each would take longer than they do. */
+/** Statements sent before the first of them is answered: waiting for each would take longer than the work. */
 const SENT_AHEAD = 500
 
 /** Rows that a statement takes while the next ones are put together. */
 const ROWS_AT_A_TIME = 4_000
 
 /**
- * Runs steps of writing, within the caller's transaction: rows of a table by one statement. A step that answers nothing
- * is not waited for before the next one: the round trips took longer than the work.
+ * Runs write steps within the caller's transaction, with one statement per table. A step without an answer is not
+ * waited for before the next one: round trips took longer than the work.
  *
- * @param isSpread whether the tables are spread over a cluster (cluster.ts)
- * @param sent gets what the caller is to wait for before it trusts the transaction; without it all is waited for here
+ * @param isSpread whether the tables are distributed over a cluster (cluster.ts)
+ *
+ * @param sent gets the promises to await before the transaction can be trusted; without it all are awaited here
  */
 export async function runSteps<Result>(
   client: Queryable,
@@ -102,7 +103,7 @@ export const COLUMN_TYPES: Record<ColumnType, string> = {
   boolean: 'boolean',
 }
 
-/** `insert into ...` of rows, with its values; what stands on a conflict follows. */
+/** `insert into ...` with rows; the conflict clause follows. */
 type Insert = {
   text: string
   values: Parameter[]
@@ -141,7 +142,7 @@ export function arrayText<Row>(rows: readonly Row[], cellOf: (row: Row) => Cell)
   return `{${text}}`
 }
 
-/** Texts that stand in an array as they are; the word that stands for null is none of them. */
+/** Texts that need no quotes in an array; the word `null` needs them. */
 const PLAIN = /^(?!null$)[\w.+-]+$/i
 
 function elementText(cell: Cell): string {

@@ -10,7 +10,7 @@ import { runReading } from './run-steps.ts'
 /** One moment for all that follows. */
 export const BEGIN_SNAPSHOT = 'begin transaction isolation level repeatable read, read only'
 
-/** How what a snapshot answers is read, within a transaction. */
+/** The reads of a snapshot, within a transaction. */
 export type SnapshotReads = {
   page(client: Queryable, query: PageQuery): Promise<Page>
 }
@@ -21,7 +21,7 @@ export async function openPostgresSnapshot(
   config: ClientConfig,
   read: SnapshotReads,
 ): Promise<Snapshot> {
-  /** What has ended the transaction; later errors say only that it has. */
+  /** The error that ended the transaction; later errors only report that it has ended. */
   let first: unknown = null
 
   async function reading<T>(work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { Store } from '../store.ts'
 import { parsePostgresAddress } from './address.ts'
 
-/** The store in a schema of a PostgreSQL database. Only what is called is loaded: most starts need little of it. */
+/** A store in a schema of a PostgreSQL database. Modules are loaded when called: most starts need few of them. */
 export function postgresStore(text: string): Store {
   const address = parsePostgresAddress(text)
   /** Refuses a schema that is not the program's. */

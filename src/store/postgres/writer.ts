@@ -26,7 +26,7 @@ const MAY_WRITE = `
   select has_table_privilege('stream', 'insert') and has_table_privilege('stream', 'update')
     and has_table_privilege('stream', 'delete')`
 
-/** What the writer's advisory lock is made from. */
+/** Name from which the writer's advisory lock is derived. */
 export function writerLockName({ schema }: PostgresAddress): string {
   return `lyra writer ${schema}`
 }
@@ -53,7 +53,7 @@ class PostgresWriter implements Writer {
   readonly #signal: AbortSignal | undefined
   readonly #onNotice: (message: string) => void
   readonly #onStandby: (isStandby: boolean) => void
-  /** Emptied with the connection: what was not committed may have numbered some. */
+  /** Cleared with the connection: an uncommitted transaction may have numbered some. */
   readonly #markets: MarketNumbers = new Map()
   #locked: Locked | null = null
   #known: Coverage | null | undefined
@@ -125,7 +125,7 @@ class PostgresWriter implements Writer {
     )
   }
 
-  /** Publishes what the writer before, or an earlier connection of this one, has left. */
+  /** Publishes what the previous writer, or an earlier connection, left unpublished. */
   async #finishOthers(client: Client): Promise<void> {
     const session = await unpublishedSession(client)
     if (session !== null) await settle(client, session, { signal: this.#signal })

@@ -10,7 +10,7 @@ const INTERVAL_MS = 3_600_000
 
 export type KeepOptions = {
   store: Store
-  /** What is older than the last block by more than this is pruned; nanoseconds. */
+  /** Maximum age of rows before the last block, in nanoseconds. */
   keep: bigint
   log: Logger
   signal: AbortSignal
@@ -19,8 +19,8 @@ export type KeepOptions = {
 }
 
 /**
- * Prunes old rows at once and then every hour, until the signal is aborted. Age counts from the last block:
- * a store that ingests an old stream, or whose network stands still, keeps what it has.
+ * Prunes old rows now and then every hour, until the signal is aborted. Age counts from the last block: a store that
+ * ingests an old stream, or whose network has halted, keeps its rows.
  */
 export async function keepPruned({ store, keep, log, signal, onAttempt }: KeepOptions): Promise<void> {
   while (!signal.aborted) {

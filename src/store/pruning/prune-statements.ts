@@ -8,10 +8,7 @@ import { type PrunedTable, rangeClauses } from '../tables.ts'
 import type { Values, WriteStep } from '../writing/steps.ts'
 import type { PointKey, PruneBound, RowKey } from './pruner.ts'
 
-/*
- * What pruning asks, in SQL that both databases take. By time a run of points is walked up to the bound; by height all
- * of it is: the key of the points does not hold the height.
- */
+/* The statements of pruning, in SQL for both databases. By time, a run of points is read up to the bound; by height, completely, because the points' key does not contain the height. */
 
 const POINTS = 'funding_period_data_points'
 
@@ -76,7 +73,7 @@ export const READ_RUNNING = `
 
 export const READ_MARKET_IDS = 'select cast(market as text), market_id from markets order by markets.market'
 
-/** A running period. What was carried over into it is kept: series need it until the period ends. */
+/** The current period. Its carried-over point is kept: series need it until the period ends. */
 export type RunningPeriod = { seq: bigint; start: bigint }
 
 /** Whether a point is old, and not carried over into the running period. */

@@ -22,7 +22,7 @@ import {
 } from './prune-statements.ts'
 import type { PointKey, PruneBound, Pruner, RowKey } from './pruner.ts'
 
-/** Rows that are looked at in one transaction: it takes some milliseconds. */
+/** Rows examined in one transaction, which takes a few milliseconds. */
 const CHUNK_ROWS = 1_000
 
 /** The least wait after a chunk that has deleted rows: writers come in between. */
@@ -42,7 +42,7 @@ export type PruneOptions = {
   signal?: AbortSignal
   /** Whether rows are only counted, and nothing is deleted. */
   isDryRun?: boolean
-  /** Is called after each chunk that has deleted rows, with how many are gone by now. */
+  /** Called after each chunk that deleted rows, with the totals. */
   onProgress?: (report: PruneReport) => void
 }
 
@@ -50,9 +50,9 @@ export type PruneOptions = {
 type PrunedChunk<Key> = { rows: number; last: Key | null }
 
 /**
- * Deletes rows that are older than a bound, of the tables that say how old theirs are, in chunks, so that neither readers nor a writer at
- * work wait for long. Whatever ends it, every chunk is whole: with the points go their counts in spans and series, and
- * the bound is noted.
+ * Deletes rows older than a bound from the tables that know the age of their rows, in chunks, so that readers and a
+ * writer never wait for long. If interrupted, every chunk is complete: counts in spans and series are updated together
+ * with the points, and the bound is stored.
  *
  * @throws {StoreError} if the store cannot be written.
  */
@@ -122,7 +122,7 @@ async function pruneRows(
   return { rows, last: next }
 }
 
-/** Points take what is made of them along: spans and series. */
+/** Also updates what is derived from points: spans and series. */
 async function prunePoints(
   pruner: Pruner,
   bound: PruneBound,

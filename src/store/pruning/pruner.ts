@@ -2,7 +2,7 @@ import type { Row } from '../../resources/resource.ts'
 import type { Statement } from '../pages/statement.ts'
 import type { Steps } from '../writing/steps.ts'
 
-/** What is old: rows of an earlier time (Unix nanoseconds), or of a lower height. */
+/** The age limit: an earlier time (Unix nanoseconds), or a lower height. */
 export type PruneBound = { by: 'time' | 'height'; before: bigint }
 
 /** The key of a row, as text. */
@@ -11,7 +11,7 @@ export type RowKey = readonly string[]
 /** The rest of a data point's key within those of its market and source. */
 export type PointKey = { timestamp: bigint; seq: bigint }
 
-/** Deletes rows beside a writer and readers at work (prune-store.ts). */
+/** Deletes rows while a writer and readers are active (prune-store.ts). */
 export type Pruner = {
   read(statement: Statement): Promise<Row[]>
   /**

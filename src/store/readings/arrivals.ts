@@ -36,27 +36,30 @@ export const MAX_READ_ROWS = 10_000
 /** What finding out where rows are costs, in rows that could be read instead. */
 const STATEMENTS_IN_ROWS = 100
 
-/** Asks for the rows of what a follower lacks, in the order in which they came. */
+/** Asks for the rows that a follower has not received yet, in order of arrival. */
 export type ArrivalQuery = {
   resource: Resource
   selection: Selection
   lacks: Lacks
-  /** What is taken to be held, if that is not what the snapshot holds. */
+  /** The coverage to assume, if not that of the snapshot. */
   asOf: Coverage | null
   /** Rows that may come at most. */
   limit: number
-  /** What the answer before has left half read; the query continues after what that has reached, as of the same. */
+  /** The unfinished pass of the previous answer; the query continues after it, with the same coverage. */
   pass: Pass | null
 }
 
 /** What one snapshot answers to an {@link ArrivalQuery}. */
 export type Arrivals = {
-  /** What the snapshot holds, or was taken to hold. */
+  /** The coverage of the snapshot, or the assumed one. */
   coverage: Coverage
   rows: ArrivedRow[]
   /** The place up to which rows have been read; null if all have. */
   reached: Place | null
-  /** Where reading stands within blocks that hold more rows than are read at a time: no row has come of them yet. */
+  /**
+   * The reading position within blocks with more rows than are read at a time; none of their rows has been returned
+   * yet.
+   */
   pass: Pass | null
 }
 
@@ -114,7 +117,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
       going = null
       found.push(...part.rows.filter(({ place }) => !missing.has(place.height)))
       if (part.pass !== null) {
-        // What has been found before is sent first: a pass begins where the reading of its query does.
+        // Rows already found are sent first: a pass begins at the query's own reading position.
         const isFirst = found.length === 0
         return { coverage, rows: found, reached: from, pass: isFirst ? part.pass : null }
       }
@@ -129,7 +132,7 @@ export function* readArrivals(query: ArrivalQuery): Reading<Arrivals | null> {
   return { coverage, rows: found, reached: null, pass: null }
 }
 
-/** What is asked for, with the number of the market in scope if rows name it by that. */
+/** The selection, with the number of its market if rows name the market by number. */
 type Asked = { resource: Resource; selection: Selection; market: bigint | null }
 
 type RangeQuery = Asked & Pick<ArrivalQuery, 'limit' | 'pass'> & Pick<Coverage, 'imported'>
@@ -285,7 +288,7 @@ function rangeOfSpans(spans: readonly Row[], isWhole: boolean, { to }: PlaceRang
   return { through: isWhole || end > to ? to : end, first, last }
 }
 
-/** The key has the source in front: one range of it for each. */
+/** The key begins with the source: one range for each. */
 function sourcesOf({ source }: Selection): readonly bigint[] {
   return source === undefined ? [0n, 1n, 2n] : [source]
 }

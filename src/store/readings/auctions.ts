@@ -16,7 +16,7 @@ export type AuctionsAt = {
   auctions: { start: bigint; end: bigint | null }[]
 }
 
-/** The newest events of a market's auctions that are read: each auction takes two of them, and one for each extension. */
+/** Auction events read per market, newest first: an auction has two, and one more per extension. */
 export const MAX_AUCTION_EVENTS = 20_000
 
 const READ_EVENTS = `

@@ -12,7 +12,7 @@ export const SOURCES: readonly bigint[] = [0n, 1n, 2n]
 /** Points that are read at a time: a second may have any number. */
 const POINTS_AT_A_TIME = 20_000
 
-/** All rows as one text for each column: a value costs a tenth of what it does in a separate row. */
+/** All rows as one text per column: a value costs a tenth of one in a separate row. */
 const listOf = (...columns: string[]) =>
   columns.map((column) => `string_agg(cast(${column} as text), ',')`).join(', ')
 
@@ -48,10 +48,10 @@ export const READ_STARTS = `
 type Range = { from: bigint; to: bigint }
 
 /**
- * Reads the points of a run that count in `from <= time < to`, in their order, and gives each to `add`. Memory is
- * bounded by some 20,000 points, however many there are.
+ * Reads the points of a run that count in `from <= time < to`, in order, and passes each to `add`. Memory is bounded by
+ * about 20,000 points.
  *
- * @param seen is given each point read whose time is another than its timestamp
+ * @param seen called with each point whose time differs from its timestamp
  */
 export function* readCounted(
   run: SeriesRun,
@@ -158,7 +158,10 @@ const periodOf = ([seq, start, first]: Row): StartedPeriod => ({
   ...{ seq: BigInt(seq!), start: BigInt(start!), first: BigInt(first!) },
 })
 
-/** Reads which periods start in a range. What it returns gives their carried-over points one by one; null after the last. */
+/**
+ * Reads the periods that start in a range. Returns a function that yields their carried-over points one by one; null
+ * after the last.
+ */
 function* carriedPoints(
   run: SeriesRun,
   { from, to }: Range,

@@ -51,8 +51,8 @@ export type RangesName = keyof typeof RANGES
 export const RANGES_NAMES = Object.keys(RANGES) as RangesName[]
 
 /**
- * What the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED say (statements.ts); null
- * if there is none of the first.
+ * Parses the row of READ_STREAM and those of READ_GAPS, READ_RESOURCE_GAPS and READ_IMPORTED (statements.ts); null
+ * without the first.
  */
 export function coverageOf(
   stream: Row | null,
@@ -83,7 +83,7 @@ export function coverageOf(
   }
 }
 
-/** Reads what the store holds; null if it is empty. */
+/** Reads the store's coverage; null if it is empty. */
 export function* readCoverage(): Reading<Coverage | null> {
   const [stream] = yield { text: READ_STREAM, values: [] }
   const gaps = yield { text: READ_GAPS, values: [] }

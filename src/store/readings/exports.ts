@@ -12,9 +12,9 @@ function namerOf({ name, storage, filters }: Resource): string {
 }
 
 /**
- * Finds the next market that rows of a resource name, by market id, after one or from it on; null: from the first one
- * on. Markets stand in the order of their ids, which is not that of their numbers. Null if there is none; some rows of
- * data points may have been deleted since, so that a market has none left.
+ * Finds the next market of a resource's rows by market id, after or from a given one; null: from the first. Markets are
+ * sorted by id, not by number. Null if there is none. Data points may have been deleted since, so a market may have no
+ * rows left.
  */
 export function* readNextMarket(
   resource: Resource,

@@ -13,7 +13,7 @@ export function stateOf(row: StateRow): { version: StoreVersion; position: Posit
   }
 }
 
-/** How the store stands, and what has changed since a known version. */
+/** Reads the store's state and its changes since a known version. */
 export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
   if (since !== null) {
     const found = freshnessOf(yield { text: READ_CHANGES, values: [since.version] }, since)
@@ -24,8 +24,8 @@ export function* readFreshness(since: StoreVersion | null): Reading<Freshness> {
 }
 
 /**
- * What rows of commits from a known version on say: how the store stands, and what has changed since; null
- * if they do not begin with that version: it is of another store, or long ago.
+ * The state and changes in rows of commits since a known version; null if they do not begin with that version: it is of
+ * another store, or too old.
  */
 export function freshnessOf(rows: readonly StateRow[], since: StoreVersion): Freshness | null {
   const [first] = rows

@@ -26,7 +26,7 @@ export type FundingPaymentsQuery = {
   after: { start: bigint; seq: bigint } | null
 }
 
-/** What the position received for a period, negative if it paid, in the smallest unit of the settlement asset. */
+/** Payment received for a period, in the smallest unit of the settlement asset; negative if the position paid. */
 export type ReceivedPayment = { start: bigint; seq: bigint; end: bigint; fundingRate: string; amount: string }
 
 /** The payments of a position over a range of times, of one snapshot. */
@@ -60,7 +60,10 @@ const READ_COMPLETE_FROM = `
       and before.end_timestamp is not null)
   order by funding_periods.seq desc limit 1`
 
-/** What a position received or paid for each period of a market that ended within a range. Null in an empty store. */
+/**
+ * Calculates the payments of a position for each period of a market that ended within a range. Null if the store is
+ * empty.
+ */
 export function* readFundingPayments(query: FundingPaymentsQuery): Reading<FundingPayments | null> {
   const { position, version } = yield* readFreshness(null)
   if (position === null) return null
@@ -113,7 +116,7 @@ class MissingPeriods {
     this.#before = seq
   }
 
-  /** The least of them, ascending. */
+  /** The smallest of them, ascending. */
   get least(): bigint[] {
     const all: bigint[] = []
     for (const { from, to } of this.#gaps.toReversed()) {

@@ -27,10 +27,11 @@ type HoldingStatement = Statement & {
 type MarketsAsked = { where: string; values: KeyValue[] }
 
 /**
- * The statement that says how much there is of a resource, in the form that its description asks for.
+ * The statement that counts a resource's rows, in the form given by its description.
  *
- * @param spread whether the tables are spread over a cluster: each machine sums up what it holds. Elsewhere the markets are
- * found first, so that no more is read than is shown.
+ * @param spread whether the tables are distributed over a cluster: each machine then sums up its own rows. Otherwise
+ * the markets are found first, so that no more is read than is shown.
+ *
  * @throws {TypeError} for a form that its table cannot give.
  */
 function statementOf(resource: Resource, { where, values }: MarketsAsked, spread = false): HoldingStatement {
@@ -103,7 +104,7 @@ function statementOf(resource: Resource, { where, values }: MarketsAsked, spread
 // A description that cannot be answered fails at the start.
 for (const resource of RESOURCES) statementOf(resource, { where: 'true', values: [] })
 
-/** What is read of gaps, imported ranges and markets: one more of each than is asked for, which shows whether there are more. */
+/** Reads gaps, imported ranges and markets: one more of each than requested, to detect whether there are more. */
 function holdingsStatements(
   { marketId, fromHeight, afterMarket, limit }: HoldingsQuery,
   spread: boolean,
@@ -134,7 +135,7 @@ function lowestRanges(table: 'gaps' | 'imported', fromHeight: bigint, most: bigi
   }
 }
 
-/** The gaps that keep a store from being current, so many of them at most; null in an empty store. */
+/** The first `most` gaps that make the store incomplete; null if it is empty. */
 export function* readGaps(most: number): Reading<GapSummary | null> {
   const [stream] = yield { text: READ_STREAM, values: [] }
   const [count] = yield { text: COUNT_CURRENT_GAPS, values: [] }
@@ -144,7 +145,7 @@ export function* readGaps(most: number): Reading<GapSummary | null> {
   return { count: Number(count![0]), first: [...coverage.gaps], timestamp: coverage.timestamp }
 }
 
-/** What there is, by resource and market; null in an empty store. */
+/** Counts rows by resource and market; null if the store is empty. */
 export function* readHoldings(query: HoldingsQuery, { isSpread }: StoreTraits): Reading<Holdings | null> {
   const statements = holdingsStatements(query, isSpread)
   const [stream = null] = yield { text: READ_STREAM, values: [] }

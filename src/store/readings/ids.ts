@@ -1,7 +1,7 @@
 import type { Reading } from '../pages/page.ts'
 import { FIND_MARKET } from '../statements.ts'
 
-/** The tables that hold all ids that any row names, with an index of them. */
+/** Tables that contain every known id, with an index on them. */
 const INDEXES = { market: 'market_id from markets', party: 'party_id from liquidity_providers' } as const
 
 export type IdKind = keyof typeof INDEXES

@@ -66,7 +66,7 @@ export function marketDataNode([, timestamp, markPrice, openInterest, state, mod
   }
 }
 
-/** What the running period would pay if it ended now, as the core says in the market's latest data; null if it does not. */
+/** The estimated payment if the current period ended now, from the market's latest data; null if they have none. */
 export function estimateNode(data: Row | undefined, running: Row | null): object | null {
   if (data === undefined || running === null) return null
   const [marketId, at, , , state, , fundingPayment, fundingRate, internalTwap, externalTwap, seq] = data

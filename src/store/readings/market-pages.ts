@@ -26,7 +26,7 @@ function* marketsOf({ selection: { marketId }, descending, cursor, limit }: Page
   return rows.map(([id]) => String(id))
 }
 
-/** Whether a market stands at or before the cursor, in the direction of reading. */
+/** Whether there is a market at or before the cursor, in reading direction. */
 function* isAnyAtOrBefore({ selection: { marketId }, descending, cursor }: PageQuery): Reading<boolean> {
   if (cursor === null) return false
   const operator = marketId !== undefined ? '=' : descending ? '>=' : '<='

@@ -50,7 +50,7 @@ type Kept = {
   averages: ReadonlyMap<string, RateAverages>
 }
 
-/** Reads pages of market summaries. Summaries are kept: a page costs what has changed since the one before it. */
+/** Reads pages of market summaries. Summaries are cached: a page costs only the changes since the previous one. */
 export class MarketSummaries {
   #kept: Kept | null = null;
 

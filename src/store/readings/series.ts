@@ -7,7 +7,7 @@ import { closingTime, LEVELS, type Level } from '../writing/write-series.ts'
 import { readCounted, readEnds, type SeriesRun, SOURCES } from './counted-points.ts'
 import { readPosition } from './coverage.ts'
 
-/** What a series is asked for; times are Unix nanoseconds, null if the request leaves them open. */
+/** Parameters of a series; times in Unix nanoseconds, null if the request leaves them open. */
 export type SeriesQuery = {
   marketId: string
   start: bigint | null
@@ -25,8 +25,8 @@ export type SourceSeries = { source: bigint; buckets: [start: bigint, Bucket][] 
 export type Series = { from: bigint; to: bigint; interval: Interval; sources: SourceSeries[] }
 
 /**
- * What one snapshot of the store answers: null if no point is in question, and where the interval asked for is too
- * short for its range the shortest that is not.
+ * A series of one snapshot: null if no point matches; if the requested interval is too short for the range, the
+ * shortest allowed one.
  */
 export type SeriesAt = { position: Position; series: Series | null; tooShort: Interval | null }
 
@@ -35,7 +35,7 @@ export const MAX_BUCKETS = 2_001n
 
 const TEXT_COLUMNS = ['first', 'last', 'minimum', 'maximum']
 
-/** All rows as one text for each column; nothing between two commas stands for null. */
+/** All rows as one text per column; an empty value between commas is null. */
 const READ_BUCKETS = `
   select string_agg(cast(bucket - $6 as text), ','), string_agg(cast(points as text), ','),
     string_agg(cast(seq as text), ','),

@@ -15,7 +15,7 @@ const WRITER_WAIT_MS = 5_000
 /** Readers wait only for a process that opens or closes the file; the event loop waits with them. */
 const READER_WAIT_MS = 250
 
-/** How long copying the log waits for readers of older snapshots; what it cannot copy comes next time. */
+/** How long a checkpoint of the WAL waits for readers of older snapshots; the rest is copied next time. */
 const TRUNCATE_WAIT_MS = 100
 
 /**
@@ -100,7 +100,7 @@ export class Connection {
   }
 
   /**
-   * Opens for writing what is there already.
+   * Opens an existing store for writing.
    *
    * @throws {StoreError} for a file that is missing, not Lyra's, of another schema version, or cannot be written to.
    */
@@ -113,9 +113,9 @@ export class Connection {
   }
 
   /**
-   * Opens for writing; creates the file or brings its schema up to date where needed.
+   * Opens for writing; creates the file or upgrades its schema if needed.
    *
-   * @throws {StoreError} as {@link openForWriting}, and where the disk has too little room for that.
+   * @throws {StoreError} as {@link openForWriting}, and if the disk has too little free space.
    */
   static openMigrated(path: string, onNotice: (message: string) => void = () => {}): Connection {
     return Connection.#openToWrite(path, (connection) => connection.#migrate(onNotice))
@@ -204,20 +204,20 @@ export class Connection {
   }
 
   /**
-   * Whether the file is as it was when it was opened, its log left aside. It changes when a writer copies the
-   * log, and when another file is copied over it: pages that are remembered then belong to the old one.
+   * Whether the file, without its WAL, is unchanged since it was opened. It changes at a checkpoint, and when another
+   * file is copied over it: cached pages then belong to the old one.
    */
   get isUnchanged(): boolean {
     const file = fileAt(this.path)
     return file !== null && file.id === this.#file?.id && file.version === this.#file.version
   }
 
-  /** Copies to the file what it can of the log, without waiting for others or blocking them. */
+  /** Copies as much of the WAL to the file as possible without waiting for or blocking others. */
   copyLog(): void {
     this.#pragma('wal_checkpoint(passive)')
   }
 
-  /** Copies the log to the file and empties it; returns whether readers of older snapshots let it. */
+  /** Copies the WAL to the file and empties it; returns whether readers of older snapshots allowed it. */
   truncateLog(): boolean {
     this.#database.exec(`pragma busy_timeout = ${TRUNCATE_WAIT_MS}`)
     try {
@@ -237,15 +237,14 @@ export class Connection {
   }
 
   /**
-   * Copies the log to the file, empties it and closes. While others use the store, the log stays, and is copied another
-   * time.
+   * Copies the WAL to the file, empties it and closes. If others use the store, the WAL stays and is copied later.
    *
-   * @throws {StoreError} where what was committed cannot be written to the file.
+   * @throws {StoreError} if committed data cannot be written to the file.
    */
   closeWritten(): void {
     explained(this.path, () => {
       try {
-        // Readers keep the file open: SQLite would leave the log as it is.
+        // Readers keep the file open: SQLite would leave the WAL as it is.
         if (this.isInPlace) this.truncateLog()
       } catch (error) {
         if (((error as SqliteError).errcode ?? 0) % 256 !== SQLITE_BUSY) throw error
@@ -303,7 +302,7 @@ export class Connection {
     return this.#schemaVersion() === 0
   }
 
-  /** The steps run in one transaction: the log takes a copy of every page that they change, until they are done. */
+  /** The steps run in one transaction: until its end, the WAL gets a copy of every changed page. */
   #refuseFullDisk(version: number): void {
     const folder = dirname(this.path)
     const { bavail, bsize } = statfsSync(folder)
@@ -316,14 +315,14 @@ export class Connection {
     )
   }
 
-  /** The bytes that the log may grow by, rather too many: mostly those of the series. */
+  /** Upper estimate of the bytes that the WAL may grow by, mostly for series. */
   #migrationBytes(version: number): number {
     const [buckets] = version < SERIES_VERSION ? this.row(COUNT_BUCKETS)! : [0]
     return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   }
 }
 
-/** What is said of a store whose schema is older than the program's. */
+/** The message for a store with an older schema. */
 function outdated(path: string, version: number): string {
   return `${path}: its schema is version ${version}, this program's ${newestVersion(SCHEMA)}; run lyra migrate --store ${path}`
 }
@@ -338,13 +337,13 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** Makes a file that only its owner may read, if there is none; SQLite gives its log the same mode. */
+/** Creates a file that only its owner may read, if there is none; SQLite gives the WAL the same mode. */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return
   try {
     closeSync(openSync(path, 'a', 0o600))
   } catch {
-    // SQLite finds the same fault, and says what it is.
+    // SQLite finds the same fault, and reports it.
   }
 }
 

@@ -9,7 +9,7 @@ const PIECE_ROWS = 1_000
 /** Long enough for threads that wait for a processor to get one, short beside the reading of a piece. */
 const PAUSE_MS = 0.05
 
-/** What follows the edges of a page in an answer is shorter. */
+/** Upper bound of the bytes after the edges of a page in a response. */
 const TAIL_ROOM = 256
 
 const COMMA = Buffer.from(',')

@@ -7,10 +7,10 @@ import { Connection, explained } from './connection.ts'
 import { SCHEMA } from './schema.ts'
 import { shortenLog } from './shorten-log.ts'
 
-/** The file, its log, and the log's index. */
+/** The file, its WAL, and the WAL's index. */
 const FILE_ENDINGS = ['', '-wal', '-shm']
 
-/** What the store in a file is. A writer leaves no mark between its commits, so that none can be seen. */
+/** Reads the facts of a store in a file. A writer leaves no mark between commits, so none can be detected. */
 export function inspectSqlite(path: string): StoreFacts {
   const schemaVersion = explained(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such file`)
@@ -87,7 +87,7 @@ function withoutLayout(sql: string | null): string | undefined {
     .replaceAll(/ ?([(),]) ?/g, '$1')
 }
 
-/** The row by which the file and its log know each other (log-check.ts). */
+/** The row that ties the file to its WAL (log-check.ts). */
 function storeFileProblems(connection: Connection): string[] {
   const rows = connection.rows('select store_id, commits, upkeep_commits, log_from from store_file')
   const [storeId, commits, upkeepCommits, logFrom] = (rows[0] ?? []) as [string, number, number, number]

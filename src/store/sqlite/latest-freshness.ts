@@ -6,7 +6,7 @@ import { runReading } from './run-steps.ts'
 
 /** Reads how a store stands, as cheaply as may be: it is asked for every page that is kept in memory. */
 export type LatestFreshness = {
-  /** What was read in this round of the event loop, which nothing that was sent before can be newer than; or null. */
+  /** The state read in this round of the event loop, to which no earlier message can be newer; or null. */
   recent(since: StoreVersion): Freshness | null
   read(connection: Connection, since: StoreVersion | null): Freshness
 }
@@ -26,7 +26,7 @@ export function createLatestFreshness(): LatestFreshness {
     recent: (since) => (isRecent && last?.unchanged.version === since ? last!.unchanged : null),
 
     read: (connection, since) => {
-      // Read ahead of the rows: what is committed in between is found by the next reading.
+      // Read before the rows: the next reading finds commits in between.
       const { dataVersion } = connection
       if (
         last?.unchanged.version === since &&

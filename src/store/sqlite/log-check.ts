@@ -3,13 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { StoreError } from '../store.ts'
 
-/*
- * What is committed stands in the log beside the file (`lyra.db-wal`) until it is copied over. SQLite takes
- * whatever log it finds there: one that a killed process has left, beside a store that has been replaced or
- * restored since, would overwrite parts of the new store with the old one's. So each commit counts itself,
- * and notes how many commits the file held when its present log began (`log_from`). A file belongs to its log
- * if it is of the same store and holds no less than that, and no more than the log.
- */
+/* Committed data are in the WAL beside the file (`lyra.db-wal`) until a checkpoint copies them. SQLite uses any WAL that it finds there: one left by a killed process, beside a store replaced or restored since, would overwrite parts of the new store with the old one. So each commit increments a counter, and stores the counter's value when the present WAL began (`log_from`). A file belongs to its WAL if both are of the same store and the file has at least `log_from` commits, and no more than the WAL. */
 
 /** The row of `store_file`. Counts are of commits. */
 type FileState = { storeId: string; commits: bigint; logFrom: bigint }
@@ -20,7 +14,7 @@ const ATTEMPTS = 3
 /** How long the check waits for another connection's lock, in milliseconds. */
 const LOCK_WAIT_MS = 1_000
 
-/** SQLite's result code for a statement that names what is not there. */
+/** SQLite's result code for a statement that names a missing table. */
 const NO_SUCH_TABLE = 1
 
 /** The log of a store's file. SQLite puts it beside the file itself, not beside a link to it. */
@@ -28,21 +22,21 @@ function logPath(path: string): string {
   return `${realpathSync(path)}-wal`
 }
 
-/** Whether something is committed that stands in the log only. */
+/** Whether some commits are only in the WAL. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0
 }
 
-/** The size of the log in bytes; 0 if there is none. */
+/** Size of the WAL in bytes; 0 if there is none. */
 export function logBytes(path: string): number {
   if (!existsSync(path)) return 0
   return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0
 }
 
 /**
- * Refuses a file whose log is another file's. Changes neither.
+ * Rejects a file whose WAL belongs to a different file. Changes neither.
  *
- * @throws {StoreError} if the file and its log do not belong together.
+ * @throws {StoreError} if the file and its WAL do not belong together.
  */
 export function checkLog(path: string): void {
   if (!hasLog(path)) return
@@ -57,13 +51,13 @@ export function checkLog(path: string): void {
   )
 }
 
-/** A new file holds nothing by itself: all of it is in its first log. */
+/** A new file is empty: all data are in its first WAL. */
 function belongs(own: FileState | null, logged: FileState): boolean {
   if (own === null) return logged.logFrom === 0n
   return own.storeId === logged.storeId && logged.logFrom <= own.commits && own.commits <= logged.commits
 }
 
-/** The state of the file by itself, or with what its log adds; null if no Lyra has written it yet. */
+/** The state of the file alone, or with its WAL; null if Lyra has not written it yet. */
 function readFileState(path: string, how: 'with log' | 'without log'): FileState | null {
   const location = pathToFileURL(realpathSync(path))
   if (how === 'without log') location.searchParams.set('immutable', '1')

@@ -62,7 +62,7 @@ function writtenStatement(
     const limited = limitOf(slots)
     const key = resource.key.map(({ column }) => column).join(', ')
     const run = storage.runs === undefined ? undefined : selection[storage.runs.filter]
-    // All rows begin and end alike: what stands between two is put there once.
+    // All rows begin and end alike: the text between two rows is inserted there once.
     const ends = partsOf(resource, {})
     const first = ends[0] as SqlConstant
     const last = ends.at(-1) as SqlConstant

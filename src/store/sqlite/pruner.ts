@@ -23,7 +23,7 @@ export function openSqlitePruner(path: string): Pruner {
 
     write: async (steps) =>
       explained(path, () => {
-        // Where a reader of an older snapshot is in the way, the log is copied another time.
+        // If a reader of an older snapshot prevents it, the WAL is copied later.
         if (logBytes(path) > MAX_LOG_BYTES) connection.truncateLog()
         return connection.transaction('immediate', () => {
           connection.run(COUNT_COMMIT, [BigInt(logBytes(path))])

@@ -99,7 +99,7 @@ function readLines(connection: Connection, query: LinesQuery): Lines {
   return lines === null ? none : { text: lines, count }
 }
 
-/** Where the rows of a selection lie; null if there are none. */
+/** Finds the time range of a selection's rows; null if there are none. */
 function locateRows(
   connection: Connection,
   resource: Resource,

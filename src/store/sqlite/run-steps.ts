@@ -12,7 +12,7 @@ type Connection = {
   run(text: string, values: readonly (KeyValue | null)[]): number
 }
 
-/** Runs steps of writing within the caller's transaction, row by row: of rows of one key the one that stands in the end. */
+/** Runs write steps within the caller's transaction, row by row; of several rows with one key, only the final one. */
 export function runSteps<Result>(connection: Connection, steps: Steps<Result>): Result {
   let step = steps.next()
   while (!step.done) step = steps.next(runStep(connection, step.value))
@@ -44,7 +44,7 @@ type Inserts = { orUpdate: string; orNothing: string }
 
 const inserts = new Map<string, Inserts>()
 
-/** The statements that insert a row of a table: in place of an older one, or where there is none. */
+/** The insert statements of a table: replacing an older row, or only if there is none. */
 function insertOf(table: Table, besideImports: boolean): Inserts {
   const key = besideImports ? `${table.name} beside imports` : table.name
   let known = inserts.get(key)
@@ -61,7 +61,7 @@ function insertOf(table: Table, besideImports: boolean): Inserts {
   return known
 }
 
-/** The imported heights of a commit stand in their table before its rows are written. */
+/** A commit's imported heights are in their table before its rows are written. */
 const isImported = (height: string) =>
   `exists (select 1 from imported where ${height} between imported.from_height and imported.to_height)`
 
@@ -83,7 +83,7 @@ function bound(cell: Cell): bigint | string | null {
 /** Integers of so many digits are held as such, if they read back as they are written here. */
 const MOST_DIGITS = 15
 
-/** What stands for digits: as an integer 11 of them take half the bytes that they take as a text. */
+/** Digits as an integer: 11 of them take half the bytes of a text. */
 export function heldDigits(text: string): bigint | string {
   const { length } = text
   if (length === 0 || length > MOST_DIGITS || (length > 1 && text.startsWith('0'))) return text

@@ -11,16 +11,15 @@ export function sqliteLog(path: string): StoreLog {
 }
 
 /**
- * Copies a log to its file and empties it, if it has grown while someone read an old snapshot: who has read last
- * does, for the writer may have nothing more to write. If another one reads still, or the file cannot be written
- * to from here, it stays as it is.
+ * Copies a WAL that grew during an old snapshot to its file and empties it. The last reader does so, since the writer
+ * may have nothing more to write. If another reader is still active, or the file is not writable here, the WAL stays.
  */
 export function shortenLog(path: string): void {
   if (logBytes(path) <= LEFT_TO_WRITER_BYTES) return
   try {
     const connection = Connection.openForWriting(path)
     try {
-      // Most of it is copied without keeping the writer waiting.
+      // Copies most of it without blocking the writer.
       connection.copyLog()
       connection.truncateLog()
     } finally {

@@ -5,10 +5,10 @@ import { Connection, explained } from './connection.ts'
 import { runReading } from './run-steps.ts'
 import { shortenLog } from './shorten-log.ts'
 
-/** Memory for pages of the file: who reads to the end comes back to few of them. */
+/** Page cache: a reader that reads to the end rarely returns to a page. */
 const CACHE_KIB = 1024
 
-/** How what a snapshot answers is read, within a transaction. */
+/** The reads of a snapshot, within a transaction. */
 export type SnapshotReads = {
   page(connection: Connection, query: PageQuery): Page
   lines(connection: Connection, query: LinesQuery): Lines

@@ -4,7 +4,7 @@ import type { Store } from '../store.ts'
 import { Connection, explained } from './connection.ts'
 import { sqliteLog } from './shorten-log.ts'
 
-/** The store in one SQLite file. Only what is called is loaded: most starts need little of it. */
+/** A store in one SQLite file. Modules are loaded when called: most starts need few of them. */
 export function sqliteStore(path: string): Store {
   return {
     name: path,

@@ -18,17 +18,17 @@ const COUNT_COMMIT = 'update store_file set commits = commits + 1, log_from = $1
 /** The log is copied to the file once it holds this many bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 
-/** How often a log that could not be emptied is tried again, milliseconds, however little is written meanwhile. */
+/** Interval in milliseconds for retrying to empty the WAL, even if little is written. */
 const RETRY_MS = 5_000
 
-/** What the store holds after the writer's last commit. */
+/** The store's state after the writer's last commit. */
 type Known = {
   coverage: Coverage | null
   /** The number of commits so far, by this writer, all before it, and upkeep. */
   commits: bigint
-  /** How many of them are upkeep's, which takes rows out beside a writer at work (pruner.ts). */
+  /** How many of them are upkeep's, which deletes rows while a writer is active (pruner.ts). */
   upkeepCommits: bigint
-  /** How many of them the file held when its present log began (log-check.ts). */
+  /** How many of them the file had when its present WAL began (log-check.ts). */
   logFrom: bigint
 }
 
@@ -89,7 +89,7 @@ class SqliteWriter implements Writer {
     const connection = this.#connection
     return connection.transaction('deferred', () => {
       const [commits, logFrom, upkeepCommits] = connection.row(READ_COMMITS) as [string, string, string]
-      // Read after the count, which upkeep may raise at any time: what is counted stands in the file then.
+      // Read after the counter, which upkeep may raise at any time: counted commits are then in the file.
       const isLogEmpty = logBytes(this.#path) === 0
       return {
         coverage: runReading(connection, readCoverage()),
@@ -119,7 +119,7 @@ class SqliteWriter implements Writer {
     for (const values of valuesOf(after)) this.#connection.run(insert, values)
   }
 
-  /** Two programs that write to one store would each continue from what the other has changed. */
+  /** Two programs that write to one store would each continue from the other's changes. */
   #refuseOtherWriter(): void {
     const known = this.#known
     const [commits, , upkeep] = this.#connection.row(READ_COMMITS) as [string, string, string]
@@ -153,8 +153,8 @@ class WriterLog {
   }
 
   /**
-   * Copies a long log to the file; returns whether the log is empty. While a reader of an older snapshot is in the way it
-   * grows on.
+   * Copies a long WAL to the file; returns whether the WAL is empty. It keeps growing while an older snapshot is being
+   * read.
    */
   keepShort(): boolean {
     const bytes = logBytes(this.#path)

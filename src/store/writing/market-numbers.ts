@@ -11,7 +11,7 @@ const INSERT_MARKET = `
   select coalesce(max(market), 0) + 1, cast($1 as text) from markets where true
   on conflict (market_id) do nothing`
 
-/** Gives each market a number: the table of them is the list of all that are known. */
+/** Gives each market a number; the table lists every known market. */
 export function* numberMarkets(ids: Iterable<string>, markets: MarketNumbers): Steps {
   const unknown = [...ids].filter((id) => !markets.has(id))
   // One after another: each takes the next number.

@@ -8,7 +8,7 @@ export function keyText({ columns, keyLength }: Table, row: TableRow): string {
   return text
 }
 
-/** One row for each key: a statement cannot write a row twice. What stands of two is what upserts of both leave. */
+/** One row per key: a statement cannot write a row twice. Merging two rows gives the result of upserting both. */
 export function mergeRows(table: Table, rows: readonly TableRow[]): readonly TableRow[] {
   if (rows.every((row, index) => index === 0 || isKeyAfter(table, row, rows[index - 1]!))) return rows
   const merged = new Map<string, TableRow>()

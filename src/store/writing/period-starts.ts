@@ -8,11 +8,11 @@ export type Period = {
   seq: bigint
   /** Whether the period itself is in the batch. */
   hasArrived: boolean
-  /** Whether the batch has points of it. */
+  /** Whether the batch has points of the period. */
   hasPoints: boolean
 }
 
-/** What a batch does to the starts of a market's periods; of those that it touches. */
+/** Changes of a market's period starts by a batch. */
 export type MarketStarts = {
   before: PeriodStarts
   now: PeriodStarts

@@ -48,7 +48,7 @@ const DELETE_UNPLACED_POINT = `
   where market = $1 and source = $2 and timestamp = $3 and seq = $4 and ${noBlockInSql('height')}
   returning cast(seq as text), cast(timestamp as text)`
 
-/** Returns a row where a point stands that has more digits of a time, which an import has cut. */
+/** Returns a row if there is a point with more digits of its time, which an import cuts off. */
 const READ_EXACT = `
   select 1 from funding_period_data_points
   where market = $1 and source = $2 and timestamp > $3 and timestamp <= $4 and seq = $5 limit 1`
@@ -56,7 +56,7 @@ const READ_EXACT = `
 /** Points that have been deleted, by their run. */
 export type GonePoints = Map<string, { run: SeriesRun; seqs: bigint[]; times: bigint[] }>
 
-/** Lets the events of imported blocks stand in the place of what the import brought for them; points have other steps. */
+/** Deletes imported rows of blocks whose events replace them; points have separate steps. */
 export function* undoImportedRows(heights: readonly bigint[]): Steps {
   const values = rangesOf(heights).map(({ from, to }) => [from, to])
   for (const text of [...UNPLACE, UNPLACE_STARTS, UNDO_ENDS]) yield { text, values }
@@ -77,7 +77,7 @@ export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoin
       if (first === null || last === null) continue
       withPoints.add(run)
       const times = [BigInt(first), BigInt(last)] as const
-      // As pruning does, which may be at work at the same time.
+      // Also done by pruning, which may run at the same time.
       yield holdSpans(run, ...times)
       const [points = []] = yield { text: DELETE_POINTS, values: [[...cells(run), ...times, from, to]] }
       addGone(gone, run, points)
@@ -89,8 +89,8 @@ export function* deleteImportedPoints(heights: readonly bigint[], gone: GonePoin
 const cells = ({ market, source }: SeriesRun): bigint[] => [market, source]
 
 /**
- * Deletes the points whose blocks an import did not know, where the events that they come from are among points to be
- * written: an event's time has more digits.
+ * Deletes imported points of unknown block if their events are among the points to be written: an event's time has more
+ * digits.
  */
 export function* deleteUnplacedPoints(points: readonly PointRow[], gone: GonePoints): Steps {
   const values = points.flatMap(({ market, source, timestamp, seq }): Values[] => {
@@ -105,7 +105,7 @@ export function* deleteUnplacedPoints(points: readonly PointRow[], gone: GonePoi
   }
 }
 
-/** Points to be written, without those whose block an import does not know and whose event has been written. */
+/** Points to be written, without imported ones of unknown block whose event has been written. */
 export function* withoutExactCopies(points: readonly PointRow[]): Steps<readonly PointRow[]> {
   const unplaced = points.filter(({ height }) => !hasBlock(height))
   if (unplaced.length === 0) return points

@@ -4,7 +4,7 @@ import type { Cell, Table, TableRow } from '../../resources/table.ts'
 import type { Reading } from '../pages/page.ts'
 import { valueLists } from '../pages/statement.ts'
 
-/** What the placeholders of a statement stand for, `$1` first. */
+/** Values of a statement's placeholders, `$1` first. */
 export type Values = readonly Cell[]
 
 /** A step of writing: a statement that is run once for each of some lists of values, or rows of a table. */
@@ -39,8 +39,8 @@ export function* asSteps<Result>(reading: Reading<Result>): Steps<Result> {
 }
 
 /**
- * Runs several generators that have nothing to do with each other together: what all of them want to write or read at a
- * time is one step, so that as many wait for the database together.
+ * Runs independent generators together: their writes or reads at a time form one step, so that they wait for the
+ * database together.
  */
 export function* runTogether(all: readonly Steps[]): Steps {
   let waiting = all.map((steps) => ({ steps, wanted: steps.next() }))

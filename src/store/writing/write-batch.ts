@@ -14,18 +14,15 @@ import type { Steps } from './steps.ts'
 import { type Coverages, writePoints } from './write-points.ts'
 import { type ShownProviders, writeProviderLists, writeProvisions } from './write-providers.ts'
 
-/*
- * What a commit writes, in one order on every store: each step is yielded to the store's own writer, and wants its
- * rows.
- */
+/* The writes of a commit, in the same order on every store: each step is yielded to the store's writer, which returns its rows. */
 
 const DELETE_AFTER = TABLES.filter(({ goesWithBlock }) => goesWithBlock).map(
   ({ name }) => `delete from ${name} where height = $1 and event_index > $2`,
 )
 
 /**
- * The steps that write a batch's rows, within the caller's transaction. What is imported with the batch stands in its
- * table by then.
+ * The steps that write a batch's rows, within the caller's transaction. Imported heights of the batch are already in
+ * their table.
  */
 export function* writeSteps(batch: Batch, coverages: Coverages, markets: MarketNumbers): Steps {
   const { replaced, replacedImports } = batch

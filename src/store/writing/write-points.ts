@@ -25,15 +25,15 @@ import {
 import { runTogether, type Steps, type Values } from './steps.ts'
 import { closingTime, readClosing, readLastTimestamps, writeSeries } from './write-series.ts'
 
-/** Series that are written together: what is read for them is in memory together. */
+/** Series written together: their input is in memory at the same time. */
 const RUNS_AT_A_TIME = 32
 
-/** What a store holds: before a batch, null if that is nothing, and with it. */
+/** The coverage before a batch (null if the store was empty) and after it. */
 export type Coverages = { before: Coverage | null; after: Coverage }
 
 type PeriodRow = RowOf<typeof fundingPeriodTable>
 
-/** What changes the data points of a store, or the series of them. */
+/** Changes to a store's data points or their series. */
 export type PointChanges = {
   /** With the ids of their markets. */
   points: readonly RowOf<typeof dataPointTable>[]

@@ -11,7 +11,7 @@ const READ_PROVISION = `
   select market_id, party_id, status, cast(height as text), event_index
   from liquidity_provisions where provision_id = $1`
 
-/** A provider is shown again once it has a live provision: for those who follow it is a change of the row. */
+/** A provider reappears when it has a live provision: followers see this as a change of the row. */
 const TOUCH_PROVIDER = `
   update liquidity_providers set height = $3, event_index = $4 where market_id = $1 and party_id = $2`
 
@@ -29,7 +29,7 @@ const DELETE_PROVIDER = 'delete from liquidity_providers where market_id = $1 an
 /** Statuses of a provision that is live: active, undeployed, pending (docs/events.md). */
 const LIVE_STATUSES: readonly unknown[] = [1, 5, 6]
 
-/** Where providers have come to be shown, by market and party. */
+/** Positions at which providers reappeared, by market and party. */
 export type ShownProviders = Map<string, Place & { marketId: string; partyId: string }>
 
 const providerKey = (marketId: unknown, partyId: unknown) => `${marketId} ${partyId}`
@@ -48,7 +48,7 @@ export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]):
     const isLive = LIVE_STATUSES.includes(Number(status))
     if (!isLive || (wasLive && was[0] === marketId && was[1] === partyId)) continue
     const height = BigInt(heightText!)
-    // What an import brings from before its blocks stands at no place that anybody follows.
+    // Imported rows from before the imported blocks have no position that a follower could see.
     if (!hasBlock(height)) continue
     const place = { height, index: Number(index) }
     const key = providerKey(marketId, partyId)
@@ -69,8 +69,8 @@ export function* writeProvisions(rows: readonly RowOf<typeof provisionTable>[]):
 }
 
 /**
- * A list is newer than the market's other ones, or is not written at all; its rows have the places of what last changed
- * them, as it was committed: that is what those who follow lack.
+ * A list is written only if it is newer than the market's stored one. Its rows get the position of their last committed
+ * change, from which followers read on.
  */
 export function* writeProviderLists(lists: readonly LiquidityProviderList[], shown: ShownProviders): Steps {
   if (lists.length === 0) return

@@ -48,14 +48,14 @@ function levelOf(seconds: bigint, of: Level | null): Level {
   return { seconds, nanoseconds: seconds * 1_000_000_000n, of }
 }
 
-/** What has changed of a run, once its points and the starts of the market's periods are written. */
+/** Changes of a run, after its points and the market's period starts are written. */
 export type SeriesChange = {
   /** The run's closing time before and now; null without points. */
   closing: { before: bigint | null; now: bigint | null }
   /** Points that are new or changed, one for each key, by timestamp and seq. */
   points: readonly SeriesPoint[]
   gone: readonly PointKey[]
-  /** Periods whose start has changed, if the market had points of them. */
+  /** Periods with points whose start has changed. */
   moved: readonly bigint[]
   /** Starts of the periods of all these: as they were, and as they are. */
   starts: { before: PeriodStarts; now: PeriodStarts }
@@ -66,7 +66,7 @@ export type SeriesChange = {
 /** Which point of a run. */
 export type PointPlace = { timestamp: bigint; seq: bigint }
 
-/** So many buckets of earlier points are written at a time: what is read for them is in memory. */
+/** Buckets of earlier points written at a time: their points are in memory. */
 const BUCKETS_AT_A_TIME = 100
 
 /** The closing times of runs (see above); null without points. */
@@ -172,7 +172,7 @@ function freshBuckets({ points, starts }: SeriesChange): Map<bigint, SeriesPoint
   return byIndex
 }
 
-/** The shortest buckets in which points may count, or count no longer, by what has changed elsewhere. */
+/** The shortest buckets whose set of points may have changed because of changes elsewhere. */
 function* staleBuckets(run: SeriesRun, { points, gone, moved, starts }: SeriesChange): Steps<Set<bigint>> {
   const stale = new Set<bigint>()
   const startsOf = (seq: bigint) => [starts.before.get(seq), starts.now.get(seq)]
@@ -194,7 +194,7 @@ function* staleBuckets(run: SeriesRun, { points, gone, moved, starts }: SeriesCh
   return stale
 }
 
-/** Buckets after the closing time of before hold what is new alone; others are made from the points held. */
+/** Buckets after the previous closing time contain only new points; others are recomputed from stored points. */
 function* writeFromPoints(
   run: SeriesRun,
   indexes: ReadonlySet<bigint>,
