@@ -10,7 +10,7 @@ const MAX_ANSWERS = 10_000
 /** What an entry takes beside its bytes. */
 const ENTRY_BYTES = 1_000
 
-/** The rows whose change makes an answer out of date: those of a resource, or of one market of it. */
+/** The rows whose change makes an answer stale: those of a resource, or of one market in it. */
 export type KeptUntil = Pick<Change, 'resource' | 'scope'> | 'the next commit'
 
 /** Characters of requests remembered, to distinguish who reads a whole list from who asks for the same again. */
@@ -107,7 +107,7 @@ export function createAnswerCache(reader: Reader, maxBytes: number): AnswerCache
       if (!isWorthKeeping(key, answer.body)) return
       // Before anything is waited for: the memory may be used for another answer then.
       const kept = { ...answer, body: copyOf(answer.body) }
-      // What has changed between its commit and another refresh is not known.
+      // The changes between its commit and another refresh are unknown.
       if (answer.version.mark !== state?.version.mark) await refreshes.fresh().catch(() => {})
       if (answer.version.mark !== state?.version.mark) return
       answers.set(key, kept)

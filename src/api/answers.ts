@@ -12,7 +12,7 @@ export type Sent = Pick<KeptAnswer, 'tag' | 'isGzipped'> & { body: Buffer }
 
 /** A request for an answer, and how that is sent. */
 export type Asking<Asked> = {
-  /** What the answer is kept under. */
+  /** Key in the cache. */
   key: string
   form: BodyForm
   /** Checks the request. @throws {ApiError} 400 */
@@ -24,7 +24,7 @@ export type Asking<Asked> = {
   /** Emits `close` once the answer has been sent, or cannot be. */
   answered: Closing
   sendKept(kept: KeptAnswer, position: Position): void
-  /** Sends an answer; returns what is to be kept of it, null if nothing is. */
+  /** Sends an answer; returns the part to cache, or null. */
   sendMade(made: Made): Promise<Sent | null>
 }
 
@@ -63,7 +63,7 @@ export function createAnswers({ reader, maker, turns, cache, onKept }: AnswersOp
     return (
       cache
         .find(asking.key)
-        // What is wrong with the store is reported where it is read.
+        // Faults of the store are reported by the reading itself.
         .catch(() => null)
         .then((later) => later !== null && sendKept(asking, later))
     )

@@ -51,14 +51,14 @@ export type AppOptions = {
   corsOrigins: CorsOrigins
   /** Requests a second from one address; null for no limit. */
   rateLimit: number | null
-  /** Whether the client's address is the last one of `X-Forwarded-For`: what the proxy in front has seen. */
+  /** Whether the client's address is the last one of `X-Forwarded-For`, which the proxy in front adds. */
   trustProxy: boolean
   version: string
   /** What an empty store is called in `/ready`. */
   storeName?: string
   /** Writes the figures for `/metrics`; the application's own, if nothing else is given. */
   metricsText?: MetricsText | undefined
-  /** Bytes of answers to keep for those who ask the same again; 0 for none. */
+  /** Bytes of answers to cache; 0 for none. */
   cacheBytes: number
   /** Folders whose disks are watched, by what lies there; none if it is not said. */
   disks?: WatchedDisks
@@ -66,13 +66,13 @@ export type AppOptions = {
   limits?: Partial<Limits>
 }
 
-/** The application: every route, and what all of them share. Listening is left to its user. */
+/** The application: all routes and what they share. The caller listens. */
 export type App = {
   server: Server
   /** The paths of all routes. */
   paths: readonly string[]
   metrics: Metrics
-  /** Ends streams, answers what is in flight, and closes. */
+  /** Ends streams, finishes answers in flight, and closes. */
   close(): Promise<void>
   /** What gRPC, the other way in, shares with this one. */
   shared: Pick<
@@ -139,7 +139,7 @@ export function createApp(options: AppOptions): App {
     corsOrigins,
     connections,
     findRoute,
-    // Behind a proxy the client's address stands in the headers, which are not read here.
+    // Behind a proxy the client's address is in the headers, which are not parsed here.
     countRequest: options.trustProxy ? () => ({}) : countRequest,
   })
   const server = createHttpServer()

@@ -1,15 +1,15 @@
 /** The smallest block: most pages of the usual size fit in. */
 const MIN_BLOCK_BYTES = 32 * 1024
 
-/** Larger blocks are a multiple of this: with powers of two half of what a long page takes would lie idle. */
+/** Larger blocks are a multiple of this: powers of two would waste half of a long page's memory. */
 const STEP_BYTES = 256 * 1024
 
 /** How much unused memory is kept. */
 const MAX_FREE_BYTES = 4 * 1024 * 1024
 
 /**
- * Memory that is used again instead of being left to the garbage collector, which would scan everything
- * each time that some dozens of megabytes of it have come up.
+ * Memory that is reused instead of left to the garbage collector, which would scan everything whenever a few dozen
+ * megabytes had accumulated.
  */
 export class BufferPool {
   readonly #free: ArrayBuffer[] = []

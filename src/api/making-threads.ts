@@ -8,16 +8,16 @@ import { startThread } from './thread-calls.ts'
 /** Threads for pages of the usual size. One of 1,000 rows takes the thread that sends it a quarter of the time. */
 const USUAL_THREADS = 2
 
-/** Rows that one of them is asked for before another one is. Of few rows, waking another costs what it gains. */
+/** Rows given to one thread before another one is woken. For few rows, waking another costs what it gains. */
 const ROWS_AHEAD = 1_000
 
 /** Memory that waits to go back to a thread; what many clients leave at once is not kept. */
 const MAX_FREE_BYTES = 2 * 1024 * 1024
 
-/** What a thread is started with: the store's name, and whether it makes what takes long. */
+/** Start data of a thread: the store's name, and whether it generates long answers. */
 export type MakingThreadTask = { store: string; isLong: boolean }
 
-/** What a thread is asked to make: the path of the question, and what is asked. */
+/** A question to answer: its path, and the checked request. */
 export type ToMake = {
   path: string
   asked: unknown

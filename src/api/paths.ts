@@ -1,9 +1,8 @@
 import type { Resource } from '../resources/resource.ts'
 
-/** Where the OpenAPI document is. */
 export const DOCUMENT_PATH = '/openapi.json'
 
-/** Where a resource's rows are sent as they come. */
+/** The stream of a resource's new rows. */
 export function streamPath({ kebabName }: Resource): string {
   return `/api/v2/stream/${kebabName}`
 }
@@ -13,7 +12,7 @@ export function exportPath({ kebabName }: Resource): string {
   return `/api/v2/export/${kebabName}`
 }
 
-/** Where the pages are: the explorer, the API reference, and what they load. */
+/** The explorer, the API reference and their assets. */
 export const EXPLORER_PATH = '/'
 export const REFERENCE_PATH = '/docs'
 export const ASSETS_PATH = '/assets/:name'

@@ -29,8 +29,8 @@ export function methodsOf(service: string): Record<string, Method> {
 }
 
 /**
- * The same files as the compiler describes them (`npm run build:protos`), a `FileDescriptorProto` each: what reflection
- * tells. Those that the loader makes lack what files import.
+ * The compiled files (`npm run build:protos`), a `FileDescriptorProto` each, for reflection. The loader's own
+ * descriptors have no imports.
  */
 export function fileDescriptors(): Buffer[] {
   const set = readFileSync(new URL('descriptors.binpb', FOLDER))

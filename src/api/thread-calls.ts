@@ -3,16 +3,16 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { StoreUnavailableError } from '../store/store.ts'
 
-/** Memory for a thread's young objects: with more of it garbage only lies longer, in each of the threads. */
+/** Young generation of a thread's heap in MiB: a larger one only keeps garbage longer. */
 const MAX_YOUNG_MB = 8
 
 /** A thread that answers questions. */
 export type ThreadCalls<Asked, Answer> = {
   /**
-   * Rejects with what the thread throws, and with {@link StoreUnavailableError} if it ends meanwhile: the next
-   * question starts it again.
+   * Rejects with the thread's error, or with {@link StoreUnavailableError} if the thread ends; the next question
+   * restarts it.
    *
-   * @param bytes memory that goes over to the thread
+   * @param bytes memory transferred to the thread
    */
   ask(asked: Asked, bytes?: ArrayBuffer[]): Promise<Answer>
   /** Ends the thread once it has answered. */
@@ -23,11 +23,11 @@ export type ThreadOptions<News> = {
   module: URL
   task: unknown
   log: Logger
-  /** Names the thread in the log: `a thread that makes pages`. */
+  /** Name of the thread in the log: `a thread that makes pages`. */
   what: string
   /** Whether the thread is started with the first question, and not before. */
   isLate?: boolean
-  /** Called with what the thread reports unasked. */
+  /** Called with the thread's notifications. */
   onNews?: (news: News) => void
 }
 
@@ -107,7 +107,7 @@ export function startThread<Asked, Answer, News = never>({
 /** An answer, and memory that goes with it to the one who has asked. */
 export type ThreadAnswer<Answer> = { answer: Answer; bytes?: ArrayBuffer[] }
 
-/** Answers what a thread is asked for, and lets it end once it is asked to; returns a function that reports something unasked. */
+/** Answers a thread's questions, and lets it end on request; returns a function that sends a notification. */
 export function answerCalls<Asked, Answer, News = never>(
   port: MessagePort,
   answer: (asked: Asked) => Promise<ThreadAnswer<Answer>>,

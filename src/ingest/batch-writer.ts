@@ -14,7 +14,7 @@ const MAX_BATCH_MS = 400
 /** Gathers whole blocks and commits many at once; the next ones are gathered while a database takes those before. */
 export class BatchWriter {
   readonly rows: RowCounts = noRows()
-  /** What the store holds since the last commit; null before the first. */
+  /** The coverage at the last commit; null before the first. */
   committed: Coverage | null = null
   committedBlocks = 0
   /** Blocks that were held, to which events of resources that they lacked have been added. */
@@ -25,7 +25,7 @@ export class BatchWriter {
   #batch = createBatch()
   #weight = 0
   #startedAt = 0
-  /** The last commit that has been begun. If it fails, whoever comes next gets its error. */
+  /** The last commit started. If it fails, the next caller gets its error. */
   #underWay: Promise<void> = Promise.resolve()
   #isUnderWay = false
 
@@ -60,9 +60,8 @@ export class BatchWriter {
   }
 
   /**
-   * Begins to commit what has been gathered, if that is due; what the store holds with it is asked for only then, since
-   * it may be a list of very many gaps. Waits for the commit before alone. To be called often: what a database answers
-   * meanwhile is taken up here.
+   * Starts to commit the gathered rows, if due. The coverage is only requested then, since it may be a long list of
+   * gaps. Waits only for the previous commit. Call it often: it also processes the database's answers.
    */
   async commitIfDue(held: { readonly coverage: Coverage | null }): Promise<void> {
     const coverage = this.isDue ? held.coverage : null
@@ -70,21 +69,21 @@ export class BatchWriter {
     if (this.#isUnderWay) await nextTurn()
   }
 
-  /** Commits what has been gathered; `coverage` is what the store holds with it. */
+  /** Commits the gathered rows with the resulting `coverage`. */
   async commit(coverage: Coverage | null): Promise<void> {
     if (this.#isEmpty || coverage === null) await this.settle()
     else await this.commitAll(coverage)
   }
 
-  /** As {@link commit}, if nothing has been gathered, too: what the store holds may have changed by itself. */
+  /** As {@link commit}, even if nothing was gathered: the coverage itself may have changed. */
   async commitAll(coverage: Coverage): Promise<void> {
     await this.#begin(coverage)
     await this.settle()
   }
 
   /**
-   * Commits at the end of the input: what is whole before an error in the input, too, but nothing after any other error.
-   * Returns the failure, or that of the commit.
+   * Commits at the end of the input, including what is complete before an error in the input; after any other error,
+   * nothing. Returns the failure, or that of the commit.
    *
    * @param isOfInput whether the failure is an error in the input
    */
@@ -98,7 +97,7 @@ export class BatchWriter {
     }
   }
 
-  /** Waits for what is being committed. */
+  /** Waits for the commit in progress. */
   settle(): Promise<void> {
     return this.#underWay
   }

@@ -15,7 +15,6 @@ import { type IngestionReport, reportOfCoverage } from './report.ts'
 /** Log lines for each reason that events are left out for; the report counts all. */
 const LEFT_OUT_LINES = 10
 
-/** How far an ingestion has come. */
 export type IngestionProgress = {
   source: string
   /** Bytes read of all files so far, as stored. */
@@ -130,7 +129,7 @@ export async function ingestFiles(options: IngestionOptions): Promise<IngestionR
   return { report, failure }
 }
 
-/** What is missing below where the store began, if blocks were added there; null if nothing is. */
+/** Blocks missing below the store's former first block, if blocks were added there; null if none are. */
 export function missingBelow(before: Coverage | null, after: Coverage | null): MissingHistoryError | null {
   if (before === null || after === null) return null
   const missing = missingHistory(after)

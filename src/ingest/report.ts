@@ -14,9 +14,9 @@ export type IngestionReport = {
   blocks: number
   /** Whole blocks that the store held already. */
   heldBlocks: number
-  /** Those of them to which events have been added, of resources that they lacked. */
+  /** Of these, blocks completed with events of resources that were not supported before. */
   completedBlocks: number
-  /** Blocks committed in the place of what an import had brought of them. */
+  /** Imported blocks replaced by their events. */
   replacedBlocks: number
   records: number
   /** Bytes read, as stored. */
@@ -44,7 +44,7 @@ export type IngestionReport = {
   interrupted: boolean
 }
 
-/** The part of a report that says what the store holds afterwards; null: nothing. */
+/** The coverage part of a report; null: the store is empty. */
 export function reportOfCoverage(
   coverage: Coverage | null,
 ): Pick<IngestionReport, 'height' | 'gaps' | 'resourceGaps'> {
@@ -56,7 +56,7 @@ export function reportOfCoverage(
   }
 }
 
-/** What is counted, in the order of the list of what is kept: the name in reports, and the table. */
+/** The counted rows, in the order of the list of kept data: the name in reports, and the table. */
 const COUNTED = KEPT.flatMap(({ tables }) =>
   tables.flatMap(({ name, counted }) => (counted === null ? [] : [{ table: name, counted }])),
 )

@@ -9,7 +9,7 @@ export type RunningIngestion = {
   stop(): Promise<void>
 }
 
-/** What is reported to the ingestion's owner. */
+/** Callbacks of the ingestion's owner. */
 export type IngestionListener = {
   onMessage(message: WorkerMessage): void
   /** The thread itself failed: the store cannot be opened, say. */
@@ -19,7 +19,7 @@ export type IngestionListener = {
 /** Memory for the thread's young objects: rows of a batch live longer than that anyway. */
 const MAX_YOUNG_MB = 12
 
-/** Starts ingesting what is named, in a separate thread. */
+/** Starts an ingestion in a separate thread. */
 export function startIngestionWorker(task: WorkerTask, listener: IngestionListener): RunningIngestion {
   const worker = new Worker(moduleBeside(import.meta.url, 'worker'), {
     workerData: task,

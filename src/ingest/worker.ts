@@ -20,7 +20,7 @@ export type LiveTask = Pick<
   'host' | 'port' | 'from' | 'chain' | 'buffer' | 'archive' | 'forward'
 >
 
-/** What a worker is started with. */
+/** Start data of a worker. */
 export type WorkerTask = {
   store: string
   paths: string[]
@@ -37,7 +37,7 @@ type LeftOutCounts = Partial<Record<LeftOutReason, number>>
 
 type ReadTotals = { records: number; leftOut: LeftOutCounts }
 
-/** What a worker says while it works. `read` counts since the last message of its kind. */
+/** Messages of a worker. `read` counts since the last message of its kind. */
 export type WorkerMessage =
   | { type: 'read'; records: number; leftOut: LeftOutCounts }
   | { type: 'ended'; report: IngestionReport; failure: string | null }
@@ -48,7 +48,7 @@ export type WorkerMessage =
   | { type: 'standby'; isStandby: boolean }
   | { type: 'pruned'; hasFailed: boolean }
 
-/** How often a store that is away is looked for. */
+/** How often to retry an unreachable store, milliseconds. */
 const AWAY_MS = 1_000
 
 const port = parentPort!
@@ -69,7 +69,6 @@ let reported: ReadTotals = read
 
 const onStandby = (isStandby: boolean) => post({ type: 'standby', isStandby })
 
-/** Reports what has been read since the last report. */
 function reportRead(): void {
   const leftOut: LeftOutCounts = {}
   for (const [name, count] of Object.entries(read.leftOut)) {
@@ -80,7 +79,7 @@ function reportRead(): void {
   reported = read
 }
 
-/** Opens the store for writing; beside a core, a store that is away is waited for. Null once it is stopped. */
+/** Opens the store for writing; with live ingestion, waits for an unreachable store. Null once it is stopped. */
 async function openWriter(): Promise<Writer | null> {
   while (!stop.signal.aborted) {
     try {
@@ -150,7 +149,7 @@ async function startLive(live: LiveTask) {
 }
 
 async function ingestEvents(): Promise<void> {
-  // The core may dial in at once: what it sends waits in the buffer.
+  // The core may connect at once: its events wait in the buffer.
   const live = task.live === null ? null : await startLive(task.live)
   if (live !== null) post({ type: 'listening', port: live.port })
   if (task.paths.length > 0) await ingestNamedFiles()

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Position } from '../../store/pages/page.ts'
 import { type ApiError, messageTooLarge, protocolError } from '../http/errors.ts'
 
-/** What a request may take: a market, a party, a cursor and some numbers. */
+/** Upper bound of a request: a market, a party, a cursor and a few numbers. */
 const MAX_REQUEST_BYTES = 16 * 1024
 
 /** Before a message: whether it is compressed, and its length. */
@@ -35,7 +35,7 @@ export function framed(message: Uint8Array): Buffer {
   return frame
 }
 
-/** The first message of some bytes, and where it ends; null while it is not whole. */
+/** The first message of a buffer, and its end; null while it is incomplete. */
 function firstMessage(bytes: Buffer): { message: Buffer; end: number } | null {
   if (bytes.length < PREFIX_BYTES) return null
   if (bytes[0] !== 0) throw protocolError('the message is compressed, and grpc-encoding is not set')
@@ -51,7 +51,7 @@ export function readRequest(stream: ServerHttp2Stream): Promise<Buffer> {
     stream.on('data', (chunk: Buffer) => {
       try {
         bytes = bytes === null ? chunk : Buffer.concat([bytes, chunk])
-        // What comes after the request is refused before it is kept.
+        // Data after the request is refused before it is stored.
         const found = firstMessage(bytes)
         if (found !== null && found.end < bytes.length)
           throw protocolError('the call has more than one request')
@@ -81,7 +81,7 @@ export async function* readRequests(stream: ServerHttp2Stream): AsyncGenerator<B
   }
 }
 
-/** Waits until a client has read what it was sent, or is gone. */
+/** Waits until a client has read everything sent, or has disconnected. */
 export async function drained(stream: ServerHttp2Stream): Promise<void> {
   if (!stream.writableNeedDrain || stream.destroyed) return
   const stop = new AbortController()
@@ -92,13 +92,13 @@ export async function drained(stream: ServerHttp2Stream): Promise<void> {
 
 const UNIT_MS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
 
-/** The milliseconds of a `grpc-timeout`, as a timer takes them; null for none, and for what is not one. */
+/** The milliseconds of a `grpc-timeout`, capped for a timer; null if it is missing or invalid. */
 export function timeoutMs(text: unknown): number | null {
   const [, count, unit] = /^(\d{1,8})([HMSmun])$/.exec(String(text)) ?? []
   return unit === undefined ? null : Math.min(Math.ceil(Number(count) * UNIT_MS[unit]!), 2 ** 31 - 1)
 }
 
-/** Adds where the store stands to metadata. */
+/** Adds the store's position to metadata. */
 export function withPosition(metadata: string[], position: Position | null): void {
   if (position === null) return
   metadata.push('x-block-height', position.height, 'x-block-timestamp', position.timestamp)

@@ -11,7 +11,7 @@ const NAMES =
 
 export const codeName = (code: number): string => NAMES[code] ?? String(code)
 
-/** What a call ends with: the code, the message, and the details as `grpc-status-details-bin`. */
+/** Trailers of a failed call: the code, the message, and the details as `grpc-status-details-bin`. */
 export function trailersOf({ code, message, detail }: ApiError): Record<string, string> {
   return {
     'grpc-status': String(code),

@@ -19,14 +19,14 @@ import { tradingDataMethods } from './trading-data.ts'
 const MAX_METADATA_BYTES = 16 * 1024
 const MAX_METADATA_FIELDS = 64
 
-/** Calls at a time on one connection, and on all of them. */
+/** Concurrent calls per connection, and in total. */
 const MAX_CALLS = 100
 const MAX_ALL_CALLS = 1_024
 
 /** Connections of an address, and calls that it resets or that are refused, a second; five times that at once. */
 const COSTS_PER_SECOND = 20
 
-/** Resets in one piece of what a connection sends, after which the rest of it is not read. */
+/** Resets in one chunk of a connection's data after which the rest of it is not read. */
 const RESETS_AT_ONCE = 100
 
 /** A connection on which nothing moves for this long is pinged; it is closed if it does not answer for as long again. */
@@ -38,7 +38,7 @@ const GRPC_TYPE = /^application\/grpc(\+proto)?(;|$)/
 export type GrpcServer = {
   /** Takes connections; its user has it listen. */
   server: NetServer
-  /** Answers what is in flight, as long as that may take up to a number of milliseconds, and closes. */
+  /** Finishes calls in flight, for at most `graceMs` milliseconds, and closes. */
   close(graceMs: number): Promise<void>
 }
 

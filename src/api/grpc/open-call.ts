@@ -34,7 +34,7 @@ export type Calls = GrpcOptions & {
   mayGoOn(address: string): boolean
 }
 
-/** What is asked, by whom; a method that is not known is undefined. */
+/** The method called, and the caller; an unknown method is undefined. */
 type Caller = {
   stream: ServerHttp2Stream
   session: ServerHttp2Session
@@ -53,7 +53,7 @@ export class OpenCall {
   readonly #startedAt = performance.now()
   readonly #metadata = [':status', '200', 'content-type', 'application/grpc']
   readonly #holds = new Set<() => void>()
-  /** What the call has ended with. */
+  /** Final status code of the call. */
   #code: number | null = null
   #isRefused = false
 

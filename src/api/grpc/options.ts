@@ -8,7 +8,7 @@ import type { Metrics } from '../http/metrics.ts'
 import type { CountRequest } from '../http/rate-limit.ts'
 import type { IngestionState } from '../http/readiness.ts'
 
-/** What the REST application shares with gRPC: both doors lead to the same pages, and count their clients together. */
+/** State shared by REST and gRPC: both serve the same pages, and count clients together. */
 export type GrpcOptions = {
   reader: Reader
   answers: Answers

@@ -4,11 +4,11 @@ const MAX_BACKLOG_BYTES = 32 * 1024 * 1024
 /** What ends when its bytes are too many: a connection, or one call of many on it. */
 type Holder = { destroy(): unknown }
 
-/** What is kept in memory for clients: answers that they have not taken yet, requests that they sent ahead. */
+/** Memory used for clients: answers not yet read, requests sent ahead. */
 export type Backlog = {
   /**
-   * Counts bytes that are kept for a client, until the function returned is called. If that makes too many in all,
-   * the address that holds most, apart from these bytes, loses what it has held longest, with its connection.
+   * Counts bytes stored for a client until the returned function is called. If the total is too high, the address with
+   * the most, apart from these bytes, loses its oldest entry and that entry's connection.
    */
   hold(address: string, holder: Holder, bytes: number): () => void
 }
@@ -27,7 +27,7 @@ export function createBacklog(maxBytes = MAX_BACKLOG_BYTES): Backlog {
     if (client.held.size === 0) byAddress.delete(address)
   }
 
-  /** Ends what the address that holds most has held longest; returns whether there was anything but `added`. */
+  /** Ends the oldest entry of the address with the most bytes; returns whether there was any besides `added`. */
   function dropOldest(added: Held): boolean {
     let most: { address: string; bytes: number; oldest: Held } | null = null
     for (const [address, { bytes, held }] of byAddress) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv4, isIPv6, type Socket } from 'node:net'
 
-/** Longest text of an address that is not one: what a proxy writes for a client that it does not name. */
+/** Longest text that is not an address: a proxy's placeholder for an unnamed client. */
 const MAX_OTHER_TEXT = 100
 
 /**
@@ -12,7 +12,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, trustProxy: 
   return forwardedAddress(trustProxy ? headers['x-forwarded-for'] : undefined, socket)
 }
 
-/** The same from the header itself, where a proxy that is trusted has written one. */
+/** The same from the header itself, if a trusted proxy has set one. */
 export function forwardedAddress(
   forwarded: string | string[] | Buffer | undefined,
   socket: Pick<Socket, 'remoteAddress'> | undefined,

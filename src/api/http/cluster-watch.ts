@@ -4,13 +4,10 @@ import { describeCluster } from '../../store/inspection.ts'
 import type { Reader } from '../../store/store.ts'
 import { throttled } from './throttled.ts'
 
-/** So long an answer waits for the machines of a cluster; then it repeats what they said last. */
+/** Milliseconds that an answer waits for the cluster's machines; then it repeats their last report. */
 const WAIT_MS = 500
 
-/**
- * Finds out what is wrong with the cluster that a store is spread over: lines that anyone may be shown. The log names
- * the machines.
- */
+/** Checks the store's cluster for faults. The lines returned are public; only the log names machines. */
 export function watchCluster(reader: Reader, log: Logger): () => Promise<string[]> {
   let shown: string[] = []
   let logged = ''

@@ -9,7 +9,7 @@ import type { ApiError } from './errors.ts'
 /** Requests that a client may send ahead of the answers; one that sends more is cut off. */
 const MAX_SENT_AHEAD = 16
 
-/** What a request that waits may take of memory: its line and headers. */
+/** Memory of a waiting request: its line and headers. */
 const REQUEST_BYTES = 16 * 1024
 
 /** The order of what happens on the connections: each answers one request at a time, in their order. */
@@ -21,8 +21,8 @@ export type Connections = {
    */
   admit(connection: Socket): void
   /**
-   * Waits until the connection's earlier requests are answered and this one has come whole; its body is thrown
-   * away, since no operation takes one. Returns whether there is still a client to answer.
+   * Waits until the connection's earlier requests are answered and this one is complete; its body is discarded, since
+   * no operation takes one. Returns whether the client is still connected.
    *
    * @throws {ApiError} the error that {@link Connections.fail} was given for this request.
    */

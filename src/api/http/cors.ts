@@ -15,7 +15,7 @@ const EXPOSED_HEADERS = [
 /** `*` for any origin, or the origins that are allowed. */
 export type CorsOrigins = '*' | readonly string[]
 
-/** The CORS headers of an answer to a request of an origin, and what it varies by. */
+/** The CORS headers of an answer for an origin, including Vary. */
 export function corsHeaders(
   origins: CorsOrigins,
   origin: string | undefined,

@@ -27,7 +27,7 @@ const DETAIL = {
 /** One entry of an error's details. */
 export type ErrorDetail = { code: number; message: string; inner: string }
 
-/** An error answer: what docs/api.md's table of errors says of it. */
+/** An error answer, as in docs/api.md's table of errors. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: number
@@ -142,11 +142,11 @@ export function quoted(text: string): string {
   return JSON.stringify(shown.toWellFormed())
 }
 
-/** What a client is sent for an error. Faults of the program are logged, and the client gets the name given alone. */
+/** Turns an error into the client's answer. Internal faults are logged; the client only gets the given name. */
 export type ExplainError = (error: unknown, name: Record<string, string>) => ApiError
 
 export function createExplainError(log: Logger): ExplainError {
-  // While a database is away, every request fails.
+  // While a database is unreachable, every request fails.
   const noteUnavailable = countedNotice((message) => log.warn(message))
   return (error, name) => {
     if (error instanceof ApiError) return error

@@ -15,7 +15,7 @@ const SAFE_PAIRS = Object.entries({ 'x-content-type-options': 'nosniff' })
 /** An id that a client may give its request: printable ASCII of up to 64 characters. */
 const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 
-/** What the head of an answer says, beside what all answers to its request have. */
+/** The parts of a response head that differ between answers to one request. */
 export type Head = {
   /** The last block of the snapshot that the answer shows. */
   position?: Position | null
@@ -34,9 +34,10 @@ export type Exchanges = {
 }
 
 /**
- * The head of an answer: names and values in turns, which Node writes fastest.
+ * The head of an answer: alternating names and values, which Node writes fastest.
  *
- * @param origin what the request gives as its own
+ * @param origin the request's Origin header
+ *
  * @param limits the headers of its rate limit
  */
 export function headOf(

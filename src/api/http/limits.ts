@@ -2,7 +2,7 @@
 export type Limits = {
   /** Connections. */
   connections: number
-  /** Exports in progress: each holds a connection to the database, and what is replaced meanwhile is kept for it. */
+  /** Exports in progress: each uses a database connection, and makes the database retain replaced rows. */
   exports: number
   /** Streams. */
   streams: number

@@ -36,7 +36,7 @@ export type MetricsText = () => Promise<string>
 /** Markets whose last data points are reported, at most: each is two figures. */
 const MOST_MARKETS = 500
 
-/** What the two sources of data points are called in figures, by number. */
+/** Labels of the two sources of data points, by number. */
 const SOURCE_LABELS = { 1: 'external', 2: 'internal' } as const
 
 /** Folders whose disks are watched, by what lies there. */
@@ -173,7 +173,7 @@ function storeMetrics(addGauge: AddGauge, reader: Reader, ingestion: IngestionSt
   }
 }
 
-/** Observes by labels, which a key stands for: finding those of a histogram anew takes longer than to count. */
+/** Observes by labels, cached by key: looking them up in a histogram takes longer than counting. */
 function observerOf<Label extends string>(
   histogram: Histogram<Label>,
 ): (key: string, labels: () => Partial<Record<Label, string>>, seconds: number) => void {
@@ -240,7 +240,7 @@ function replicaMetrics(addGauge: AddGauge, replicas: () => ReplicaState[]): voi
   })
 }
 
-/** A figure of a state: its name without `lyra_`, its meaning, and what it is. */
+/** A metric of a state: its name without `lyra_`, its help text, and its value. */
 type Figure<State> = [name: string, help: string, measure: (state: State) => number]
 
 const LIVE_FIGURES: readonly Figure<LiveState>[] = [

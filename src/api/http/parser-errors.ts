@@ -21,7 +21,7 @@ import { checkTarget, pathOf } from './query-string.ts'
 import type { CountRequest } from './rate-limit.ts'
 import type { FindRoute } from './router.ts'
 
-/** How long what a client still sends is thrown away, so that it reads its answer instead of a reset. */
+/** How long to discard what a client still sends, so that it reads its answer instead of getting a reset. */
 const LINGER_MS = 1_000
 
 /** A request line with a method that Node's parser does not know. */
@@ -75,7 +75,7 @@ export function createParserErrors(options: ParserErrorsOptions): ParserErrors {
 
   return {
     onClientError: (error: ParserError, connection) => {
-      // A client that is gone, or too slow to say what it wants, gets no answer.
+      // A client that has disconnected, or is too slow to send its request, gets no answer.
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET' || !connection.writable) {
         if (!answered.has(connection)) connection.destroy()
         return

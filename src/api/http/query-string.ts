@@ -3,7 +3,7 @@ import { malformedRequest } from './errors.ts'
 /** Names and values of a query, in their order. */
 export type QueryPairs = [name: string, value: string][]
 
-/** The query of a request target: what follows its first `?`. */
+/** The query of a request target: the text after its first `?`. */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?')
   return mark === -1 ? '' : target.slice(mark + 1)

@@ -6,7 +6,7 @@ const BURST_SECONDS = 5
 /** Addresses remembered at most; the one not seen for longest is forgotten. */
 const MAX_ADDRESSES = 100_000
 
-/** What the limit says of one request. */
+/** The limit's decision about one request. */
 export type RateDecision = {
   allowed: boolean
   /** Requests that could follow at once. */
@@ -47,7 +47,8 @@ export function createRateLimiter(perSecond: number): RateLimiter {
 /**
  * Counts a request of an address.
  *
- * @returns the headers with the client's limit and what is left of it; none without a limit.
+ * @returns the headers with the client's limit and the rest of it; none without a limit.
+ *
  * @throws {ApiError} 429 for a request too many.
  */
 export type CountRequest = (address: string) => Record<string, string>

@@ -37,7 +37,7 @@ export type Unreadiness = {
   reasons: UnreadyReason[]
   /** Gaps, those that are not named included. */
   gaps: number
-  /** What keeps the store from being read: for the log, since it names the database; null if nothing does. */
+  /** Fault that prevents reading the store, for the log only, since it names the database; null if there is none. */
   storeFault: string | null
 }
 
@@ -74,7 +74,7 @@ export async function unreadiness(reader: Reader, ingestion: IngestionState): Pr
   return { reasons, gaps: gaps.count, storeFault: null }
 }
 
-/** What `/ready` says of the forwarding, whether it is well or not: what is beside the service does not make it unready. */
+/** The state of forwarding in `/ready`. It never makes the service unready. */
 export type ForwardReport = { forward?: Omit<ForwardState, 'messages'> }
 
 /** Nothing if nothing is forwarded. */

@@ -18,7 +18,7 @@ export function checkHead({ httpVersion, rawHeaders }: IncomingMessage): void {
   if (hosts === 0 && httpVersion === '1.1') throw refusal('the request has no Host header; send one')
 }
 
-/** Where one request is not as it should be, nothing that follows on its connection is to be trusted. */
+/** After one malformed request, nothing that follows on the connection can be trusted. */
 function refusal(message: string): ApiError {
   return malformedRequest(message, { Connection: 'close' })
 }

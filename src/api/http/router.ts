@@ -6,9 +6,9 @@ export type Route = {
   path: string
   /** Whether it reads no rows: it answers whatever the rate and the store. */
   isUnlimited?: true
-  /** Whether nothing stands there for a parameter. */
+  /** Whether nothing exists for a path parameter. */
   lacks?(id: string): boolean
-  /** Answers GET and HEAD, at once if it can. Rejects with {@link ApiError}, and with what is a fault of ours. */
+  /** Answers GET and HEAD, synchronously if possible. Rejects with {@link ApiError}, and with internal errors. */
   answer(exchange: Exchange): Promise<void> | undefined
 }
 

@@ -26,8 +26,8 @@ export type StaticFile = {
 const WEB_FOLDER = join(import.meta.dirname, '../../../dist/web')
 
 /**
- * The pages and what they load, by name within the folder: `index.html`, `assets/index-1a2b.js`. They are read
- * once, so that a build beside a running service never mixes with what it serves. None if nothing is built.
+ * The pages and their assets, by name within the folder: `index.html`, `assets/index-1a2b.js`. Read once, so that a
+ * build during operation never mixes with the files being served. None if nothing is built.
  */
 export function readStaticFiles(folder = WEB_FOLDER): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>()

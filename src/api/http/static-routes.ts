@@ -30,7 +30,10 @@ const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 const NOT_BUILT =
   'The explorer and the API reference have not been built in this checkout: run "npm run build:web" and restart.\n'
 
-/** The routes of the pages: explorer and API reference, and what they load. If they are not built, each says so. */
+/**
+ * The routes of the explorer, the API reference and their assets. If they are not built, each explains how to build
+ * them.
+ */
 export function staticRoutes(): Route[] {
   const files = readStaticFiles()
   const page = (path: string, name: string): Route => ({

@@ -54,7 +54,7 @@ export function requestTaker(
     if (!isUnlimited(exchange)) exchange.limits = countRequest(exchange.address)
     checkHead(request)
     checkTarget(target)
-    // `OPTIONS *` asks what the whole server can do (RFC 9110, 9.3.7).
+    // `OPTIONS *` asks for the capabilities of the whole server (RFC 9110, 9.3.7).
     if (found === null && !(request.method === 'OPTIONS' && target === '*')) throw notFound()
     if (request.method === 'OPTIONS') return answerOptions(exchange)
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed()
@@ -65,7 +65,7 @@ export function requestTaker(
     exchange.send(204, { position: await position(), headers: { allow: ALLOWED_METHODS } })
   }
 
-  /** Where the store stands, if it can be read and holds a block. */
+  /** The store's position, if the store is readable and not empty. */
   const position = () => reader.read(readPosition).catch(() => null)
 
   return (request, response) => {

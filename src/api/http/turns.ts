@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { Account } from '../../shares.ts'
 import { unavailable } from './errors.ts'
 
-/** How long pages may be made before the event loop continues with what else there is. */
+/** Milliseconds of generating pages before the event loop gets its turn. */
 const SLICE_MS = 20
 
 /** A request that has waited for this long is refused: the service is overloaded. */
@@ -21,13 +21,13 @@ export type Closing = Pick<EventEmitter, 'once' | 'off'>
 export type Turns = <T>(work: () => Promise<T>, address?: string, connection?: Closing) => Promise<T>
 
 /**
- * Lets pages be made a few at a time, and the event loop run in between. However many connections ask at once,
- * memory holds few unfinished pages, what was sent is let go of, and what is quick to answer does not wait for all of
- * them. Addresses that wait get their turns one after another, one each, in the order in which they came: a client
- * that asks for much waits for itself.
+ * Generates pages a few at a time, and lets the event loop run in between. However many connections ask at once, few
+ * unfinished pages are in memory, sent answers are released, and quick requests do not wait for all of them. Waiting
+ * addresses take turns, one request each, in order of arrival: a client with many requests only delays itself.
  *
  * @param account told of an address whose request is refused while no other address waits
- * @param atOnce how many may be in the making
+ *
+ * @param atOnce maximum number of pages being generated
  */
 export function createTurns(account: Account, atOnce: number): Turns {
   /** What waits, by address; the address whose turn is next comes first. */

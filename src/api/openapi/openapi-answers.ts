@@ -72,7 +72,7 @@ export const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS
 
-/** Where a rate limit is set. */
+/** Only sent if a rate limit is set. */
 export const LIMIT_HEADERS: HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
 /** The headers of every answer of the API's own operations. */
@@ -99,7 +99,7 @@ export function refusedAnswer(description: string): object {
   }
 }
 
-/** What is wrong with a request for a page of any resource. */
+/** Examples of faults in a request for a page. */
 const FAULTS_OF_PAGES = {
   malformed: malformedRequest(
     'the query string contains invalid percent-encoding or invalid UTF-8; write % as %25',

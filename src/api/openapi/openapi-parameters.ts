@@ -33,7 +33,7 @@ export function queryParameters(parameters: readonly Parameter[]): object[] {
   return parameters.map((parameter) => ({ ...describedParameter(parameter), in: 'query' }))
 }
 
-/** A parameter, but for where it stands. */
+/** A parameter without its `in`. */
 export function describedParameter({ name, description, type }: Parameter): object {
   return { name, description, schema: type.schema }
 }

@@ -4,7 +4,7 @@ import { DOCUMENT_PATH } from '../paths.ts'
 import { headersOf, LIMIT_HEADERS, refusedAnswer } from './openapi-answers.ts'
 import { COMMON_PARAMETERS } from './openapi-parameters.ts'
 
-/** Why the service is not ready, by what the answer calls it. */
+/** Descriptions of the reasons in `/ready`. */
 const REASONS: Record<UnreadyReason['reason'], string> = {
   'empty store': 'the store is empty',
   gap: 'blocks are missing',

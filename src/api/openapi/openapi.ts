@@ -24,7 +24,7 @@ export function openApiDocument(version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    // Everyone who reaches the service may read all of it.
+    // No authentication.
     security: [],
     tags: [
       { name: 'market data', description: 'Paged lists, and reports about one market or all markets.' },

@@ -2,20 +2,19 @@ import type { Coverage, Gap } from '../../domain/coverage.ts'
 import { ALL_HOLDINGS, type Holdings, type HoldingsQuery } from '../../store/store.ts'
 import { encodeCoverageCursor } from './coverage-cursor.ts'
 
-/** Where the service reports what it holds. */
 export const COVERAGE_PATH = '/api/v2/coverage'
 
 /** Heights, both ends included, as text. */
 export type BlockRange = { from: string; to: string }
 
-/** What a store holds, as `GET /api/v2/coverage` returns it; numbers are text. */
+/** The body of `GET /api/v2/coverage`; numbers are text. */
 export type CoverageBody = {
   coverage: {
     chainId: string
     blocks: {
       /** Blocks that are held whole. */
       ranges: BlockRange[]
-      /** What lacks between the first block and the last, or of a block that is held. */
+      /** Missing blocks between the first and the last one, and incomplete ones. */
       gaps: (BlockRange & { kind: Gap['kind'] })[]
       /** Blocks that are held from an import: not all of their events are there. */
       imported: BlockRange[]
@@ -27,8 +26,8 @@ export type CoverageBody = {
 }
 
 /**
- * Says what a store holds, of the part that was asked for. In all parts together every height from the first to the
- * last lies in one range, one gap or one imported range.
+ * Describes the requested part of a store's coverage. Over all parts, every height from the first to the last is in
+ * exactly one range, gap or imported range.
  */
 export function coverageBody(holdings: Holdings, { fromHeight }: HoldingsQuery = ALL_HOLDINGS): CoverageBody {
   const { coverage, next, ...rows } = holdings

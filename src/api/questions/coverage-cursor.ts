@@ -1,7 +1,7 @@
 import { MAX_INT64 } from '../../domain/integers.ts'
 import type { HoldingsQuery } from '../../store/store.ts'
 
-/** Where the rest of the coverage begins. */
+/** Start of the rest of the coverage. */
 type CoverageRest = Pick<HoldingsQuery, 'fromHeight' | 'afterMarket'>
 
 /** Longest id of a market in a cursor: that of any event is shorter. */
@@ -14,7 +14,7 @@ export function encodeCoverageCursor({ fromHeight, afterMarket }: CoverageRest):
   return Buffer.from(JSON.stringify([fromHeight?.toString() ?? null, afterMarket])).toString('base64url')
 }
 
-/** The rest that a text stands for; null for a text that {@link encodeCoverageCursor} cannot have made. */
+/** Parses a cursor; null for a text that {@link encodeCoverageCursor} cannot have written. */
 export function decodeCoverageCursor(text: string): CoverageRest | null {
   let parts: unknown
   try {

@@ -31,7 +31,7 @@ const TIME = valueSchema('time', 'Unix nanoseconds.')
 
 const listOf = (items: JsonSchema, description: string) => ({ type: 'array', description, items })
 
-/** What is said of a resource's rows. */
+/** Schemas of a resource's row counts. */
 const HELD: Record<CoverageForm, JsonSchema> = {
   count: closedObject({ count: COUNT }),
   'count and block times': {
@@ -86,7 +86,7 @@ export const COVERAGE_SCHEMA = closedObject({
   }),
 })
 
-/** What the store holds, and what it lacks. */
+/** Stored blocks, gaps and row counts. */
 export const coverageQuestion: Question<HoldingsQuery> = {
   path: COVERAGE_PATH,
   parameters: PARAMETERS,

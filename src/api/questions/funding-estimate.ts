@@ -12,7 +12,7 @@ const BODY = closedObject({
   },
 })
 
-/** What the running period of a market would pay if it ended at the last block's second. */
+/** The payment of a market's current period if it ended at the second of the last block. */
 export const fundingEstimateQuestion: Question<string> = {
   path: '/api/v2/funding-estimates/:marketId',
   parameters: [],

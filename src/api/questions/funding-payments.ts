@@ -65,7 +65,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** What a position received or paid on a market over a range of times. */
+/** Funding payments of a position on a market over a time range. */
 export const fundingPaymentsQuestion: Question<FundingPaymentsQuery> = {
   path: '/api/v2/funding-payments/:marketId',
   parameters: PARAMETERS,

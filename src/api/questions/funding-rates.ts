@@ -47,7 +47,7 @@ const BODY = closedObject({
   }),
 })
 
-/** What is asked: a {@link FundingRatesQuery} without the resource of its page, which cannot be sent between threads. */
+/** A {@link FundingRatesQuery} without its page's resource, which cannot be sent between threads. */
 type Asked = Omit<FundingRatesQuery, 'page'> & {
   page: Omit<FundingRatesQuery['page'], 'resource'>
   backward: boolean

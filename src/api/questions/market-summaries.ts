@@ -8,7 +8,7 @@ import { madeOf, type Question } from './question.ts'
 /** What each reader keeps of the markets. */
 const summariesOf = new WeakMap<Reader, MarketSummaries>()
 
-/** A page of markets, each with what other operations say of it. */
+/** A page of markets, each with its current nodes from other operations. */
 export const marketSummariesQuestion: Question<AskedPage> = {
   ...pageQuestion(marketSummaries),
   make: async ({ query, backward }, { reader }) => {

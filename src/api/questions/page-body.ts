@@ -10,9 +10,9 @@ type EndCursors = { startCursor: string; endCursor: string }
 type TakeMemory = (bytes: number) => Buffer
 
 /**
- * Writes a page as the answer's body: compact JSON.
+ * Writes a page as compact JSON.
  *
- * @param take gives the memory for it, where the page's rows have not been written yet
+ * @param take allocates the memory, if the page's rows have not been written yet
  */
 export function pageBody(
   request: PageRequest,
@@ -37,7 +37,7 @@ function bytesOf(text: string, take: TakeMemory): Buffer {
   return bytes
 }
 
-/** Puts texts around edges: where they stand, if there is room. */
+/** Puts texts around edges, in place if there is room. */
 function enclose({ bytes, start, end }: WrittenEdges, head: string, tail: string): Buffer {
   if (start < head.length || bytes.length - end < tail.length) {
     return Buffer.concat([Buffer.from(head), bytes.subarray(start, end), Buffer.from(tail)])

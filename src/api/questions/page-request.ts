@@ -13,7 +13,7 @@ import {
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './parameter-types.ts'
 import type { ParameterValues } from './parameters.ts'
 
-/** A request for a page, checked: what the store is asked, and how its rows stand in the answer. */
+/** A checked request for a page: the query for the store, and the order of rows in the answer. */
 export type PageRequest = {
   query: PageQuery
   /** Whether the page ends at the cursor (or the end of the list): its rows are read in reverse. */
@@ -32,7 +32,8 @@ export function isLong({ limit }: Pick<PageQuery, 'limit'>): boolean {
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
  * @param pathMarketId the market id of the path, if the resource has one there
- * @throws {ApiError} 400 for what is missing, malformed, out of range or contradictory.
+ *
+ * @throws {ApiError} 400 if a parameter is missing, malformed, out of range or contradictory.
  */
 export function pageRequest(
   resource: Resource,
@@ -50,9 +51,10 @@ export function pageRequest(
 }
 
 /**
- * What a request selects.
+ * The selection of a request.
  *
- * @param scopeId the market id that must be given, empty if it is not; null if the resource needs none
+ * @param scopeId the required market id, empty if it is missing; null if the resource needs none
+ *
  * @throws {ApiError} 400 for a filter or an id that is missing or malformed.
  */
 export function selectionOf(resource: Resource, scopeId: string | null, values: ParameterValues): Selection {
@@ -105,7 +107,7 @@ export function checkedId(name: keyof typeof IDS, id: string): string {
 
 type Pagination = { limit: number; backward: boolean; cursor: Key | null }
 
-/** `first` goes before `last`; what is passed over goes unchecked (docs/api.md, pages). */
+/** `first` takes precedence over `last`; ignored parameters are not checked (docs/api.md, pages). */
 function paginationOf(resource: Resource, selection: Selection, values: ParameterValues): Pagination {
   const after = values.get('pagination.after') as string | undefined
   const before = values.get('pagination.before') as string | undefined
@@ -139,7 +141,7 @@ const CURSOR_FAULTS: Record<CursorFault, string> = {
 
 const ALLOWED_CURSOR = 'use one from an earlier response for the same list and the same market or party'
 
-/** What is said of a cursor that a request may not carry. */
+/** The error for an invalid cursor. */
 export function invalidCursor(name: string, fault: CursorFault): ApiError {
   return invalidPagination(`${name} ${CURSOR_FAULTS[fault]}, ${ALLOWED_CURSOR}`)
 }

@@ -4,7 +4,7 @@ import { INTERVALS } from '../../domain/intervals.ts'
 import { readTime } from '../../domain/time.ts'
 import { SOURCES } from '../../resources/funding-period-data-points/description.ts'
 
-/** Rows of a page: at most, and where the request does not say. */
+/** Rows of a page: maximum and default. */
 export const MAX_PAGE_SIZE = 5000
 export const DEFAULT_PAGE_SIZE = 1000
 
@@ -25,32 +25,32 @@ const SOURCE_NUMBERS = new Map<string, bigint>([
   ...SOURCES.map((_, number) => [String(number), BigInt(number)] as const),
 ])
 
-/** The formats in which all rows can be had over HTTP (export/text-formats.ts). */
+/** Formats of exports over HTTP (export/text-formats.ts). */
 const EXPORT_FORMATS = ['ndjson', 'csv']
 
-/** Buckets of a series: at most, and where the request says nothing. */
+/** Buckets of a series: maximum and default. */
 const MAX_BUCKETS = 2_000n
 export const DEFAULT_BUCKETS = 500n
 
-/** The intervals of funding rates, and how long the range of one is where the request says nothing, in nanoseconds. */
+/** Intervals of funding rates, and the default range of each, in nanoseconds. */
 const DAY = 86_400_000_000_000n
 export const RATE_INTERVALS: ReadonlyMap<string, bigint> = new Map([
   ['8h', 7n * DAY],
   ['1d', 30n * DAY],
 ])
 
-/** What a parameter's value is once it is read. */
+/** A parsed parameter. */
 export type ParameterValue = string | bigint | boolean
 
 /** The type of a parameter. */
 export type ParameterType = {
   /** The value of a text; undefined if it has none. */
   parse: (text: string) => ParameterValue | undefined
-  /** What is allowed, for people. */
+  /** Allowed values, for people. */
   allowed: string
   /** The text that was meant by one that is not allowed; null if that is not known. */
   meant?: (text: string) => string | null
-  /** What the OpenAPI document says of it. */
+  /** Its schema in the OpenAPI document. */
   schema: object
 }
 
@@ -64,12 +64,12 @@ function oneOf(values: ReadonlyMap<string, ParameterValue>, byDefault: string): 
   }
 }
 
-/** Takes any text: whether it is what it should be is checked later, with a separate error. */
+/** Accepts any text; its content is checked later, with a separate error. */
 function textLike(pattern: RegExp): ParameterType {
   return { parse: (text) => text, allowed: 'any text', schema: { type: 'string', pattern: pattern.source } }
 }
 
-/** The types of parameters: how their values are read, and what the OpenAPI document says of them. */
+/** The types of parameters: how to parse their values, and their schemas. */
 export const PARAMETER_TYPES = {
   // Any int32 parses: its range is checked if it counts, with a separate error (page-request.ts).
   pageSize: {

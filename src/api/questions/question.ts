@@ -24,7 +24,7 @@ export type Made = {
   release?: () => void
 }
 
-/** What a body is made with. */
+/** Tools for generating a body. */
 export type Making = {
   reader: Reader
   form: BodyForm
@@ -35,13 +35,13 @@ export type Making = {
 }
 
 /**
- * Whose turns a question takes: those of pages of the usual size, of long pages, or of reports, which are read in several
- * statements. None of them waits for the others.
+ * The queue of a question: usual pages, long pages, or reports, which take several statements. None of them waits for
+ * the others.
  */
 export type Lane = 'usual' | 'long' | 'report'
 
 /**
- * Something that clients can ask, whoever asks it: REST, gRPC, the explorer. What is asked can be sent between threads.
+ * A question that clients can ask, over REST, gRPC or in the explorer. The checked request can be sent between threads.
  */
 export type Question<Asked = unknown> = {
   /** `/api/v2/series/:marketId`; the only parameter of a path is its last part. */
@@ -62,7 +62,7 @@ export type Question<Asked = unknown> = {
   keptUntil(asked: Asked): KeptUntil | null
   /** The market that the whole answer is about. One that no row names takes next to nothing, and waits for nobody. */
   marketOf?(asked: Asked): string | undefined
-  /** What the OpenAPI document and the client say of it. */
+  /** Its description in the OpenAPI document and the client. */
   description: { list: Resource } | Report
 }
 
@@ -105,8 +105,8 @@ export function checkSumOfMaker(body: Buffer): string | null {
 }
 
 /**
- * What identifies a body: its length, and check sums of both its halves. If a row has come or gone, both
- * have changed; a change of one number is found by either.
+ * A fingerprint of a body: its length, and checksums of both halves. An added or removed row changes both; a change of
+ * one number is detected by either.
  */
 export function checkSumOf(body: Buffer): string {
   const middle = body.length >> 1

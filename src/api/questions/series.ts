@@ -121,7 +121,7 @@ export const seriesQuestion: Question<SeriesQuery> = {
   },
 }
 
-/** The body of a series; what it is without any point, if there is none. */
+/** The body of a series, or of an empty one if there are no points. */
 function seriesBody(marketId: string, series: Series | null): object {
   if (series === null) {
     return { series: { marketId, from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] } }

@@ -7,16 +7,16 @@ const SAMPLES = 6
 export type Pace = { bytesPerSecond: number; seconds: number }
 
 /**
- * Judges a reader by samples at even times: whether it has been slower than a pace over the whole of its time, while
- * bytes were there for it at each of them. One that waits for the service is not slow.
+ * Judges a reader by samples at regular intervals: whether it was slower than a pace over the whole time, although
+ * bytes were waiting at each sample. A reader that waits for the service is not slow.
  *
- * @returns judges another sample: the bytes that the reader has read in all, and whether more wait for it
+ * @returns judges another sample: the bytes read in total, and whether more are waiting
  */
 export function createPaceJudge({
   bytesPerSecond,
   seconds,
 }: Pace): (taken: number, isWaiting: boolean) => boolean {
-  /** What had been taken at each of the last samples at which bytes waited. */
+  /** Bytes read at each of the last samples at which bytes were waiting. */
   let samples: number[] = []
   return (taken, isWaiting) => {
     if (!isWaiting) {
@@ -37,7 +37,7 @@ export function watchPace(response: ServerResponse, pace: Pace): { signal: Abort
     () => {
       const { socket } = response
       if (socket === null) return
-      // What is written counts as such before the system has taken it.
+      // Written bytes count as such before the system has accepted them.
       if (!isSlow(socket.bytesWritten - socket.writableLength, socket.writableLength > 0)) return
       stop.abort(
         new Error(

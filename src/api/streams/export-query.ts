@@ -40,7 +40,7 @@ export function fullExportParametersOf(resource: Resource): readonly Parameter[]
   ])
 }
 
-/** What of the paging parameters means something else for an export of all markets. */
+/** Paging parameters with a different meaning in an export of all markets. */
 const OTHERWISE: Record<string, Partial<Parameter>> = {
   'pagination.after': { description: "Cursor of an export's row: returns the rows after it." },
   'pagination.newestFirst': {

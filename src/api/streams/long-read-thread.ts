@@ -17,7 +17,7 @@ import {
 
 /** A follower that is a client of the thread that asks. */
 type Proxy = Follower & {
-  /** Reports that what was sent has been taken. */
+  /** Reports that the sent bytes have been read. */
   onDrained(): void
   /** Reports that the client is gone. */
   close(): void
@@ -34,7 +34,7 @@ const exports = new Map<number, OpenExport>()
 /** Bytes that are sent to many, as far as they have been gathered. */
 let gathered: { bytes: Buffer; ids: number[]; sharers: number } | null = null
 
-/** Where the store cannot be opened, the next one who asks tries again. */
+/** If the store cannot be opened, the next request tries again. */
 function open(): Promise<{ reader: Reader; reads: LongReads }> {
   opening ??= store.openReader().then(
     (reader) => ({

@@ -11,7 +11,7 @@ import { Hub } from '../../stream/hub.ts'
 import { createReadingTurns } from '../../stream/reading-turns.ts'
 import { startThread, type ThreadCalls } from '../thread-calls.ts'
 
-/** Reads at a time, of a database that reads by itself: connections are left for pages. */
+/** Concurrent reads of a database server: the other connections are left for pages. */
 const READS_AT_ONCE = 3
 
 /** An export in progress: one snapshot of the store, which lasts until it is closed. */
@@ -27,7 +27,7 @@ export type OpenExport = {
 export type LongReads = {
   hub: Pick<Hub, 'follow' | 'leave'>
   openExport(query: ExportQuery, format: TextFormatName): Promise<OpenExport>
-  /** Has the store's log emptied, if it is long and no old snapshot is being read. */
+  /** Empties the store's WAL, if it is long and no old snapshot is being read. */
   shortenLog(): Promise<void>
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export function longReadsOf(
           if (done) return null
           return typeof value.text === 'string' ? Buffer.from(value.text) : value.text
         })
-        // Reported to whoever waits for it; nothing does once the client is gone.
+        // Reported to the waiting reader, if the client is still connected.
         piece.catch(() => {})
         return piece
       }
@@ -87,7 +87,7 @@ export function longReadsOf(
   }
 }
 
-/** What the thread is asked for. */
+/** Requests to the thread. */
 export type LongReadAsked =
   | { type: 'follow'; id: number; resource: ResourceName; selection: Selection; start: Start }
   | { type: 'leave'; id: number }
@@ -99,10 +99,10 @@ export type LongReadAsked =
 
 export type SentExportQuery = Omit<ExportQuery, 'resource'> & { resource: ResourceName }
 
-/** What it answers: an export's position, its next text; nothing to the others. */
+/** Its answers: an export's position, its next text; nothing for the others. */
 export type LongReadAnswer = Position | Uint8Array | null
 
-/** What it says unasked: bytes for followers, a question whether one has taken what it was sent, a notice. */
+/** Its notifications: bytes for followers, a question whether one has read what was sent, a notice. */
 export type LongReadNews =
   | { type: 'send'; ids: number[]; bytes: Uint8Array; sharers: number }
   | { type: 'drain'; id: number }
@@ -145,7 +145,7 @@ export function startLongReads(store: string, log: Logger): LongReads {
     },
   })
 
-  /** Where the thread has failed, everyone who waits for an answer is notified. */
+  /** If the thread fails, every pending request is rejected. */
   function send(asked: LongReadAsked): void {
     thread.ask(asked).catch(() => {})
   }

@@ -6,26 +6,26 @@ import { unavailable } from '../http/errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { LongReads } from './long-reads.ts'
 
-/** How often the size of the store's log is looked at while an export is under way, milliseconds. */
+/** How often to check the size of the store's WAL during an export, milliseconds. */
 const LOG_INTERVAL_MS = 1_000
 
-/** Once an export has given way to a long log, the next one does when the log has grown by as many bytes more. */
+/** After an export was ended because of a long WAL, the next one is ended when the WAL has grown by this many bytes. */
 const LOG_STEP_BYTES = LONG_LOG_BYTES / 8
 
-/** How often to try to empty a long log that no reader here keeps in use, and when a client may try again. */
+/** How often to try to empty a long WAL without readers here, and when a client may retry. */
 const SHORTEN_INTERVAL_MS = 5_000
 const LOG_RETRY_SECONDS = 10
 
 export type ExportOptions = {
   longReads: LongReads
-  /** The store's log, if it has one. */
+  /** The store's WAL, if it has one. */
   storeLog?: StoreLog | undefined
   log: Logger
   limits: Pick<Limits, 'exports' | 'exportPace'>
   account: Account
 }
 
-/** The exports under way: keeps their number to the limit, and their snapshots from keeping the store's log long. */
+/** The exports in progress: limits their number, and the growth of the WAL through their snapshots. */
 export class RunningExports {
   readonly #shares: Shares<AbortController>
   readonly #options: ExportOptions
@@ -43,9 +43,9 @@ export class RunningExports {
   }
 
   /**
-   * Begins an export; what it returns stops it.
+   * Begins an export; returns the controller that stops it.
    *
-   * @throws {ApiError} 503 while the log is long, or if there is no place for another export of the address.
+   * @throws {ApiError} 503 while the WAL is long, or if the address has too many exports.
    */
   async begin(address: string): Promise<AbortController> {
     await this.#refuseLongLog()
@@ -87,7 +87,7 @@ export class RunningExports {
     )
   }
 
-  /** Breaks the oldest export off if the store's log has grown too long: the snapshot keeps it from being emptied. */
+  /** Ends the oldest export if the WAL is too long: its snapshot prevents the WAL from being emptied. */
   #giveWayToLog(): void {
     const bytes = this.#logBytes
     if (bytes <= LONG_LOG_BYTES) this.#breakAt = LONG_LOG_BYTES

@@ -4,10 +4,10 @@ import type { Follower } from '../../stream/follower.ts'
 import type { Backlog } from '../http/backlog.ts'
 import { errorBody, GRPC } from '../http/errors.ts'
 
-/** What may wait for a client that reads too slowly, beyond what the system has taken. */
+/** Bytes that may wait for a slow client, beyond those that the system has accepted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
-/** How long a client that was given up has to read what it was sent before, and why. */
+/** Milliseconds for a dropped client to read what was sent before, including the reason. */
 const LAST_READ_MS = 10_000
 
 /** Notifies a client that it has been dropped, and that it may come back with its last id. */
@@ -24,11 +24,12 @@ export type StreamFollower = Follower & {
 }
 
 /**
- * Makes the follower that writes to an answer whose head has been sent.
+ * Creates the follower that writes to a response whose head has been sent.
  *
- * @param backlog what is kept for clients that do not read
- * @param address the one that the client counts for
- * @param onDropped called with a follower that has fallen too far behind
+ * @param backlog memory used for clients that do not read
+ *
+ * @param address the client's address, for counting
+ * @param onDropped called with a follower that is too far behind
  */
 export function createStreamFollower(
   response: ServerResponse,
@@ -38,7 +39,7 @@ export function createStreamFollower(
 ): StreamFollower {
   let isEnded = false
   const { socket } = response
-  /** Bytes written so far, and the pieces of them that have not been sent, in their order. */
+  /** Total bytes written, and the pieces not yet sent, in order. */
   let written = 0
   const unsent: { end: number; bytes: number; release: (() => void) | null }[] = []
   let isCounting = false
@@ -62,7 +63,7 @@ export function createStreamFollower(
     countSoon()
   }
 
-  /** Counts what is kept, once the system has taken what it takes. */
+  /** Counts the waiting bytes, after the system has accepted its part. */
   function countSoon(): void {
     if (isCounting) return
     isCounting = true

@@ -47,8 +47,9 @@ export type StreamRequest = { selection: Selection; start: Start; position: Posi
 /**
  * Checks a request's parameters, in the order of docs/api.md's table of errors.
  *
- * @param lastEventId the header of a client that comes back; empty if it is the first time
- * @throws {ApiError} 400 for what is missing, malformed or contradictory; 503 for an empty store.
+ * @param lastEventId the header of a reconnecting client; otherwise empty
+ *
+ * @throws {ApiError} 400 if a parameter is missing, malformed or contradictory; 503 for an empty store.
  */
 export async function streamRequest(
   resource: Resource,
@@ -77,7 +78,7 @@ export async function streamRequest(
   return { selection, start: { after: { height: afterBlock + 1n, index: 0 } }, position }
 }
 
-/** Where a row of a page came, by its cursor. */
+/** The position of a page's row, by its cursor. */
 async function placeOfCursor(
   resource: Resource,
   selection: Selection,

@@ -80,7 +80,7 @@ export function createStreams(options: StreamRoutesOptions): Streams {
     // The server keeps a connection whose client has ended its side: here that client is gone.
     response.socket?.once('end', () => response.destroy())
     hub.follow(resource, selection, created, start).catch((error: unknown) => {
-      // The client connects again by itself, and the status of that answer says what is wrong.
+      // The client reconnects automatically, and the status of that answer gives the reason.
       if (error instanceof StoreUnavailableError || error instanceof ApiError) {
         log.warn(`a stream ends: ${error.message}`)
       } else log.error({ err: error, requestId: exchange.id }, 'a stream failed')

@@ -20,7 +20,7 @@ type SendRange = { at: FilePosition; first: bigint; upTo: bigint | null }
 /** Passes on kept blocks in one connection: each one is the next after that before. */
 export class BlockSender {
   readonly connection: PairConnection
-  /** The last block that has been passed on, where it reads, and where a block has ended last. */
+  /** The last block forwarded, the reading position, and the end of the last block. */
   sent: BeginBlock | null
   reading: FilePosition
   blockEnd: FilePosition
@@ -58,7 +58,7 @@ export class BlockSender {
   }
 
   /**
-   * Reads the next piece of the files, and sends what of it is due. Returns the number of messages sent; null if there is
+   * Reads the next part of the files, and sends what is due. Returns the number of messages sent; null if there is
    * nothing to read yet.
    *
    * @throws {ConnectionError} if the next block is missing or cannot be read.
@@ -116,9 +116,9 @@ export class BlockSender {
   }
 
   /**
-   * Where the block after the last one sent is kept, as it came last; null if no block is kept.
+   * Range of the block after the last one sent, as last received; null if no block is kept.
    *
-   * @throws {ConnectionError} if it is missing, and later ones are there.
+   * @throws {ConnectionError} if it is missing, but later ones are there.
    */
   #nextRange(): SendRange | null {
     const runs = this.#files.stretches.runs()

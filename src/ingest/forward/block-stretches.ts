@@ -6,8 +6,8 @@ import { RECORD_HEADER_BYTES, type RecordSink } from '../../records/record-frame
 type FileRange = { file: number; start: number; end: number }
 
 /**
- * A part of a file that holds nothing but whole blocks of consecutive heights, and the events that stand between two of
- * them. A block that lies in two files is in two stretches.
+ * A part of a file with only complete blocks of consecutive heights, and the events between them. A block that spans
+ * two files is in two stretches.
  */
 export type Stretch = FileRange & {
   first: BeginBlock
@@ -26,8 +26,8 @@ export function isNext(next: BeginBlock, previous: BeginBlock): boolean {
 }
 
 /**
- * The lowest height from which on nothing is missing up to the block that came last, and the greatest height below the
- * hole in front of it (null without a hole); null if there is no block.
+ * The lowest height from which nothing is missing up to the last block, and the greatest height of the gap before it
+ * (null without a gap); null if there is no block.
  */
 export function startOf(runs: readonly Run[]): { first: bigint; beforeHole: bigint | null } | null {
   let first = runs.at(-1)?.from
@@ -44,7 +44,7 @@ export class BlockStretches {
   readonly all: Stretch[] = []
   readonly #envelope = createEnvelope()
   #open: { block: BeginBlock; parts: FileRange[]; events: number } | null = null
-  /** The last block that has ended, as long as what follows it may be of no block. */
+  /** The last ended block, while the events that follow may belong to no block. */
   #ended: BeginBlock | null = null
 
   /** Takes the next record of a file, as a sink of {@link RecordFramer}. */

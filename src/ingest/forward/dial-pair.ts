@@ -5,7 +5,7 @@ import { HANDSHAKE, KEEP_ALIVE_MS } from '../live/pair-socket.ts'
 /** How long a receiver may take until it is connected and has shaken hands. */
 const DIAL_TIMEOUT_MS = 5_000
 
-/** A receiver has nothing to say after its handshake; what it says is thrown away up to here. */
+/** A receiver sends nothing after its handshake; up to this many bytes are discarded. */
 const MAX_RECEIVED_BYTES = 64 * 1024
 
 /** Why a receiver is not connected, or no longer. */
@@ -36,7 +36,7 @@ export type PairConnection = {
 export async function dialPair(host: string, port: number, signal: AbortSignal): Promise<PairConnection> {
   const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
   const closed = new AbortController()
-  /** What has closed it, as far as that is known before the socket says that it is closed. */
+  /** Reason for closing, if known before the socket reports it. */
   let cause: string | null = null
   socket.on('error', (error: NodeJS.ErrnoException) => {
     cause ??= error.code ?? error.message

@@ -6,7 +6,7 @@ export type ForwardSettings = {
   limitBytes: number
 }
 
-/** How the forwarding of a core's events stands. None of it names an address: anyone may be shown it. */
+/** State of forwarding. It contains no addresses, since it is public. */
 export type ForwardState = {
   /** Whether the receiver is connected, and has shaken hands. */
   connected: boolean
@@ -24,8 +24,8 @@ export type ForwardState = {
   /** The blocks that were deleted; null if none were. */
   droppedBlocks: { from: string; to: string } | null
   /**
-   * The blocks that the receiver needs from elsewhere, or from a core that is restarted from a snapshot before the first
-   * of them: what is passed on begins after them. Null if none are missing.
+   * The blocks that the receiver must get from another source, or from a core restarted from a snapshot before the
+   * first of them: forwarding begins after them. Null if none are missing.
    */
   missingBlocks: { from: string; to: string } | null
   /** Why nothing is passed on; null while all is well. */
@@ -42,7 +42,7 @@ export type ToForwarder =
   | { type: 'start' }
   | { type: 'stop' }
 
-/** What the thread that forwards is started with. */
+/** Start data of the forwarding thread. */
 export type ForwardTask = ForwardSettings & { folder: string; logLevel: string }
 
 export function noForwardState(): ForwardState {

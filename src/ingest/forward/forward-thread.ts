@@ -10,7 +10,7 @@ const UPKEEP_MS = 1_000
 const port = parentPort!
 const task = workerData as ForwardTask
 
-// Intake and readers come first.
+// Ingestion and readers have priority.
 yieldToOthers()
 
 const stop = new AbortController()

@@ -8,24 +8,24 @@ import { ConnectionError, dialPair } from './dial-pair.ts'
 import { type ForwardSettings, type ForwardState, noForwardState } from './forward-state.ts'
 import { type Dropped, type FilePosition, KeptFiles, type Trimmed } from './kept-files.ts'
 
-/** How long a receiver that is away is waited for until it is dialled again: at first, and at most. */
+/** Wait before reconnecting to an unreachable receiver: first, and maximum. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
 
 /** A connection that lasted so long was a good one: the next wait is a first one again. */
 const GOOD_CONNECTION_MS = 10_000
 
-/** How long a receiver may take, when the service stops, to take what has begun. */
+/** How long the receiver may take to accept a started message when the service stops. */
 const STOP_TIMEOUT_MS = 2_000
 
-/** What is deleted before it is passed on has one line, and one more for each such span. */
+/** Events deleted before they were forwarded are logged once, and once more per such interval. */
 const DROP_LOG_MS = 60_000
 
 /**
- * Passes a core's events on from the kept files. In one connection each block is the next one after that before, as a
- * data node demands: a block that the core sends again is passed over. A new connection begins with the oldest block
- * from which on none is missing, for the receiver may have lost what it had not committed; of blocks that the core has
- * sent again, each comes once, as it came last. After an orderly stop alone it resumes where it stopped.
+ * Forwards a core's events from the kept files. Within a connection blocks are consecutive, as a data node requires: a
+ * block that the core sends again is skipped. A new connection begins with the oldest block from which none is missing,
+ * since the receiver may have lost uncommitted blocks; of blocks sent again, only the last version is forwarded. Only
+ * after an orderly stop does it resume from the position where it stopped.
  */
 export class Forwarder {
   readonly state: ForwardState = noForwardState()
@@ -79,7 +79,7 @@ export class Forwarder {
     this.#wake()
   }
 
-  /** Deletes what is too much, and reports; called every second. */
+  /** Deletes files beyond the limit, and reports; called every second. */
   async upkeep(): Promise<void> {
     try {
       await this.files.scan()
@@ -205,7 +205,7 @@ export class Forwarder {
     return hole
   }
 
-  /** Waits for what comes next, and finds its blocks. */
+  /** Waits for new events, and finds their blocks. */
   async #waitForMore({ reading, connection }: BlockSender): Promise<void> {
     const before = this.files.bytesFrom(reading)
     await this.files.scan()
@@ -226,7 +226,7 @@ export class Forwarder {
   }
 
   #countDropped({ files, lost }: Trimmed): void {
-    // The connection must not continue after what was deleted as if nothing were missing.
+    // The connection must not continue after deleted events as if nothing were missing.
     const sender = this.#sender
     if (sender !== null && files.some((file) => file >= sender.reading.file)) {
       sender.connection.close('events that it had not received yet were deleted')
@@ -252,11 +252,11 @@ export class Forwarder {
     this.#dropLoggedAt = performance.now()
   }
 
-  /** Logs what stands in the way; returns what anyone may be shown of it. */
+  /** Logs the fault; returns its public description. */
   #logFault(error: Error): string | null {
     const isConnection = error instanceof ConnectionError
     const code = (error as NodeJS.ErrnoException).code ?? ''
-    // Only that the file is gone: what was in it is reported as dropped.
+    // The file was deleted; its content is reported as dropped.
     if (code === 'ENOENT') return null
     const message = isConnection
       ? `${this.#address}: ${error.message}. Reconnecting; events are kept for it meanwhile`
@@ -294,7 +294,7 @@ function writtenPosition({ file, offset }: FilePosition, block: BeginBlock | nul
   return { file, offset, block: { height: `${height}`, timestamp: `${timestamp}`, hash } }
 }
 
-/** A position that an earlier process has written; null for what is none. */
+/** A position written by an earlier process; null if it is invalid. */
 function readPosition(value: unknown): Position | null {
   const { file, offset, block } = (value ?? {}) as { [key in keyof Position]?: unknown }
   const { height, timestamp, hash } = (block ?? {}) as { [key in keyof BeginBlock]?: unknown }

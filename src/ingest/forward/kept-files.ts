@@ -11,17 +11,17 @@ import { BlockStretches, type Stretch } from './block-stretches.ts'
 /** Bytes that are read at a time. */
 export const PIECE_BYTES = 1024 * 1024
 
-/** The share of the limit that is kept of what has been passed on, for a receiver that starts again. */
+/** Share of the limit used for forwarded events, in case the receiver restarts. */
 const KEPT_SHARE = 1 / 4
 
 /** More stretches come only from a core that goes back to earlier blocks again and again. */
 const MAX_STRETCHES = 10_000
 
-/** Room on the disk that keeping events leaves to everyone else: the lesser of a size and a share of it. */
+/** Disk space left free for others: the lesser of a size and a share of the disk. */
 const SPARE_BYTES = 1024 ** 3
 const SPARE_SHARE = 1 / 20
 
-/** Where a forwarding was stopped, in the folder of its files. */
+/** File with the position at which forwarding stopped. */
 const POSITION_NAME = 'position.json'
 
 /** A place in the kept files. */
@@ -29,22 +29,22 @@ export type FilePosition = { file: number; offset: number }
 
 type KeptFile = {
   number: number
-  /** What may be read of it, and what its blocks are known of. */
+  /** Bytes that may be read, and whose blocks are known. */
   safeBytes: number
   scannedBytes: number
   framer: RecordFramer
 }
 
-/** What was deleted before it was passed on. */
+/** Events deleted before they were forwarded. */
 export type Dropped = { bytes: number; reason: string }
 
-/** The numbers of files that were deleted, and what of them had not been passed on. */
+/** Numbers of the deleted files, and the part not forwarded. */
 export type Trimmed = { files: number[]; lost: Dropped | null }
 
 /**
- * The files of events that are kept for a receiver: names of the live buffer's files, which stay when that lets go of
- * them. What has been passed on is kept up to a share of the limit; if the limit or the disk is full, the oldest
- * file goes.
+ * The event files kept for a receiver: hard links to the live buffer's files, which remain when the buffer deletes its
+ * own. Forwarded ones are kept up to a share of the limit; if the limit or the disk is full, the oldest file is
+ * deleted.
  */
 export class KeptFiles {
   readonly stretches = new BlockStretches()
@@ -88,7 +88,7 @@ export class KeptFiles {
     )
   }
 
-  /** Finds the blocks of what has come. */
+  /** Finds the blocks in new events. */
   scan(): Promise<void> {
     this.#scanning ??= this.#scanAll().finally(() => {
       this.#scanning = null
@@ -103,7 +103,7 @@ export class KeptFiles {
         const length = Math.min(PIECE_BYTES, safeBytes - scannedBytes)
         const bytes = await readRange(this.#pathOf(number), scannedBytes, length)
         if (!this.#files.includes(file)) continue
-        // Shorter than it was said to be: what is there is all of it.
+        // The file is shorter than reported: this is its end.
         file.scannedBytes = bytes.length < length ? file.safeBytes : scannedBytes + bytes.length
         framer.push(bytes)
       } catch (error) {
@@ -140,8 +140,8 @@ export class KeptFiles {
   }
 
   /**
-   * Deletes what is too much: what has been passed on beyond its share, but for files from `reading` on, which a
-   * connection has yet to get again; and the oldest file where limit or disk is full.
+   * Deletes forwarded files beyond their share, except those from `reading` on, which a connection still needs; and the
+   * oldest file if the limit or the disk is full.
    */
   async trim(passedOn: FilePosition, reading: number): Promise<Trimmed> {
     const trimmed: Trimmed = { files: [], lost: null }
@@ -171,7 +171,7 @@ export class KeptFiles {
     }
   }
 
-  /** Forgets a file that was deleted; returns what of it had not been passed on. */
+  /** Forgets a deleted file; returns the part not forwarded. */
   dropped(
     { number, bytes, reason }: { number: number; bytes: number; reason: string },
     passedOn: FilePosition,
@@ -188,12 +188,12 @@ export class KeptFiles {
     return bavail * bsize < Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE)
   }
 
-  /** Notes where a forwarding has stopped, between two blocks, with all before received. */
+  /** Writes the position at which forwarding stopped, between two blocks that the receiver has accepted. */
   async writePosition(position: object): Promise<void> {
     await writeFile(join(this.#folder, POSITION_NAME), JSON.stringify(position), { mode: PRIVATE_FILE })
   }
 
-  /** What was noted, once; null if nothing was, or it cannot be read. */
+  /** Reads the position and deletes it; null if there is none, or it cannot be read. */
   async takePosition(): Promise<unknown> {
     const path = join(this.#folder, POSITION_NAME)
     try {

@@ -17,8 +17,8 @@ export type Forwarding = {
 }
 
 /**
- * Forwards what a buffer takes. Each of its files gets a second name (a hard link) in the folder `forward` of the
- * buffer, and so stays when the buffer lets go of it, without being written twice.
+ * Forwards the events of a buffer. Each of its files gets a hard link in the buffer's folder `forward`, so it remains
+ * when the buffer deletes it, without being written twice.
  */
 export function startForwarding(
   settings: ForwardSettings,

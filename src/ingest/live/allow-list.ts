@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 
 /** Addresses that may dial in. */
 export type AllowList = {
-  /** Whether an address, as a socket names it, is one of them. */
+  /** Whether an address, in the socket's form, is allowed. */
   allows(address: string): boolean
 }
 

@@ -11,7 +11,7 @@ import { BatchWriter } from '../batch-writer.ts'
 import type { BufferPosition, EventBuffer } from './event-buffer.ts'
 import { untilGapClosed } from './gap-closing.ts'
 
-/** How long ingestion waits before it tries again what the store has refused. */
+/** Wait before retrying a write that the store refused, milliseconds. */
 const RETRY_MS = 1_000
 
 export type CommitterOptions = {
@@ -34,7 +34,7 @@ export type CommitterListener = {
   onChange(): void
 }
 
-/** The committing side of a live ingestion: commits what is in the buffer, and what comes. */
+/** Commits the buffered events and new ones. */
 export class BufferCommitter {
   /** What keeps the ingestion from committing; null while nothing does. */
   failure: string | null = null
@@ -43,7 +43,7 @@ export class BufferCommitter {
   readonly #buffer: EventBuffer
   readonly #options: CommitterOptions
   readonly #listener: CommitterListener
-  /** The file that is being read, for saying where a gap showed. */
+  /** The file being read, for naming the place of a gap. */
   #file = 0
 
   constructor(buffer: EventBuffer, options: CommitterOptions, listener: CommitterListener) {
@@ -95,7 +95,7 @@ export class BufferCommitter {
     }
   }
 
-  /** Commits from a position in the buffer on, until the signal is aborted or something stands in the way. */
+  /** Commits from a buffer position on, until the signal is aborted or an error occurs. */
   async #commitFrom(from: BufferPosition, writer: Writer): Promise<void> {
     const { store, chain, log, signal } = this.#options
     const batches = new BatchWriter(writer, this.#listener.onCommit)

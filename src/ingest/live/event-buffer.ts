@@ -28,7 +28,7 @@ const DISK_FULL_WAIT_MS = 1_000
 /** Bytes that are read or written again at a time. */
 const PIECE_BYTES = 1024 * 1024
 
-/** What the core sends is its operator's alone. */
+/** Received events are readable by the operator only. */
 export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const
 export const PRIVATE_FILE = 0o600
 
@@ -45,7 +45,7 @@ export type EventBufferOptions = {
 
 /** Keeps the files of a buffer on for another reader. What goes wrong with that is its own affair: it never throws. */
 export type BufferFollower = {
-  /** The greatest number of a file that it keeps; 0 where it keeps none. */
+  /** Greatest number of a kept file; 0 if there is none. */
   lastNumber: number
   /** A file is there, and will be written to its end. */
   opened(number: number, path: string): void
@@ -61,7 +61,7 @@ type BufferFile = {
   number: number
   /** Bytes that are safe on disk, and may be read. */
   safeBytes: number
-  /** Bytes that are written, and those of them up to the last end of a block. */
+  /** Bytes written, and those of them up to the last end of a block. */
   writtenBytes: number
   wholeBytes: number
   /** Null once nothing more is written to it. */
@@ -73,7 +73,7 @@ type BufferFile = {
 /** A place to read from: the number of a file, and an offset in it. */
 export type BufferPosition = { file: number; offset: number }
 
-/** A piece of the buffer: which file it is of, and where the next one begins. */
+/** A piece of the buffer: its file, and the start of the next piece. */
 export type BufferPiece = {
   path: string
   file: number
@@ -84,9 +84,9 @@ export type BufferPiece = {
 }
 
 /**
- * An append-only buffer of event files on disk, between a core that does not send again and a store that may be
- * slow or away. What is written outlasts the process at once, within a block too. It is flushed, and read back, at the end
- * of each block.
+ * An append-only buffer of event files on disk, between a core that sends everything once and a store that may be slow
+ * or unreachable. Written events survive the process immediately, within a block too. They are flushed, and read back,
+ * at the end of each block.
  */
 export class EventBuffer {
   readonly #options: EventBufferOptions
@@ -100,7 +100,7 @@ export class EventBuffer {
   #pendingBytes = 0
   /** How many of the pending bytes the last end of a block among them covers. */
   #pendingWhole = 0
-  /** Whether what was written after the last end of a block is to be taken back. */
+  /** Whether everything after the last end of a block is to be removed. */
   #mustTruncate = false
   /** While the disk takes nothing. */
   #blocked: Promise<void> | null = null
@@ -173,8 +173,8 @@ export class EventBuffer {
   }
 
   /**
-   * Writes what has been taken. Null, or a promise that resolves once a full disk has space again, or a slow one has
-   * flushed what is more than a file.
+   * Writes the queued events. Returns null, or a promise that resolves once a full disk has space again, or a slow one
+   * has flushed all but one file.
    */
   write(): Promise<void> | null {
     if (this.#blocked !== null) return this.#blocked
@@ -187,7 +187,7 @@ export class EventBuffer {
     return this.#blocked ?? (open.length > 1 ? this.#flushing : null)
   }
 
-  /** Takes back what has come after the last end of a block: it has not been read, and never will be. */
+  /** Removes everything after the last end of a block: it has not been read, and never will be. */
   dropOpenBlock(): void {
     this.#sequence = this.#wholeSequence
     // Where an end of a block is still to be written, all that is written belongs to that block or to one before.
@@ -275,7 +275,7 @@ export class EventBuffer {
     if (this.#pendingBytes === 0) return
     const file = this.#openFile() ?? this.#createFile()
     const bytes = Buffer.concat(this.#pending, this.#pendingBytes)
-    // What a full disk has taken half is written again.
+    // Retries after a partial write on a full disk.
     for (let done = 0; done < bytes.length; ) {
       done += writeSync(file.descriptor!, bytes, done, bytes.length - done, file.writtenBytes + done)
     }
@@ -410,7 +410,7 @@ function rewrite(descriptor: number, start: number, end: number): void {
   }
 }
 
-/** Bytes of a file, fewer where it ends before. */
+/** Reads bytes of a file; fewer at its end. */
 export async function readRange(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, 'r')
   try {

@@ -34,7 +34,7 @@ export async function untilGapClosed(
   }
 }
 
-/** Waits until the store holds the blocks up to a height, whoever ingests them. */
+/** Waits until the store has the blocks up to a height. */
 async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Promise<null> {
   while (!signal.aborted) {
     await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => {})
@@ -45,8 +45,8 @@ async function untilHeld(store: Store, height: bigint, signal: AbortSignal): Pro
 }
 
 /**
- * Looks for the beginning of a block after a position in the buffer, in what is there and in what comes: a core
- * that restarts sends blocks again. Null if the signal is aborted first.
+ * Searches the buffer and new events for the beginning of a block after a position: a core that restarts sends blocks
+ * again. Null if the signal is aborted first.
  */
 async function findBlock(
   buffer: EventBuffer,

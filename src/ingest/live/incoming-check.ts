@@ -23,7 +23,7 @@ export class RefusedMessageError extends Error {
 /** The chain that events must be of, and who says so. */
 export type PinnedChain = { id: string; pinnedBy: string }
 
-/** Called with each whole block that has come, except block 1, which may not be whole yet. */
+/** Called with each complete block, except block 1, which may have a second part. */
 export type OnWholeBlock = (block: { height: bigint; chainId: string }) => void
 
 /**
@@ -37,7 +37,7 @@ export class IncomingCheck {
   readonly #envelope = createEnvelope()
   readonly #position: RecordPosition = { source: 'core', record: 0, offset: 0 }
   #assembler: BlockAssembler
-  /** Of the events that have come since the last end of a block, and of the connection; null before the first. */
+  /** Chain of the events since the last end of a block, and of the connection; null before the first. */
   #chain: string | null = null
   #connectionChain: string | null = null
   #blockBytes = 0
@@ -64,9 +64,8 @@ export class IncomingCheck {
   }
 
   /**
-   * Checks a message. `isWhole`: what has come up to here is whole, as no block is open: it ends one, or is one of the
-   * few events that stand between two. `dropsBlock`: the block that had begun before is of another chain, and can never
-   * be whole.
+   * Checks a message. `isWhole`: no block is open after it. `dropsBlock`: the block begun before is of another chain,
+   * and can never be completed.
    *
    * @throws {RefusedMessageError} for a message that must not be kept.
    */
@@ -122,7 +121,7 @@ export class IncomingCheck {
     const assembler: BlockAssembler = new BlockAssembler({
       coverage: null,
       onBlock: ({ height }) => {
-        // What is incomplete may never be committed.
+        // Incomplete blocks may never be committed.
         if (assembler.coverage!.gaps.length > 0) return
         const chainId = this.#chain!
         this.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of' }

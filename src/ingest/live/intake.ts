@@ -20,7 +20,7 @@ export type IntakeOptions = {
   onChange: () => void
 }
 
-/** The listening side of a live ingestion: checks what the core sends, and writes it to the buffer. */
+/** The listening side of live ingestion: checks the core's events, and writes them to the buffer. */
 export class Intake {
   /** The core that is connected; null if there is none. */
   peer: string | null = null
@@ -28,7 +28,7 @@ export class Intake {
   received = 0
   /** Connections closed by this side since the start, by reason. */
   readonly faults: Partial<Record<ConnectionFault, number>> = {}
-  /** What was wrong with what a core sent; null once a block that came afterwards is committed. */
+  /** Fault in the core's events; null once a later block is committed. */
   failure: string | null = null
   readonly #options: IntakeOptions
   readonly #check: IncomingCheck
@@ -105,7 +105,7 @@ export class Intake {
     buffer.append(message, isWhole)
   }
 
-  /** Nothing more is read before what has been read is written: a killed process loses as little as can be. */
+  /** Nothing more is read before this is written: a killed process loses as little as possible. */
   #write(): void {
     const blocked = this.#options.buffer.write()
     if (blocked === null) return
@@ -117,7 +117,7 @@ export class Intake {
     this.faults[fault] = (this.faults[fault] ?? 0) + 1
     this.#faultLog.add(fault, message)
     if (isFaultOfCore(fault)) {
-      // What the connection has sent of a block cannot be trusted to be whole; the core sends it again.
+      // The open block of the connection may be incomplete; the core sends it again.
       this.#check.dropOpenBlock()
       this.#options.buffer.dropOpenBlock()
       this.failure = withoutAddress(message)
@@ -127,7 +127,7 @@ export class Intake {
   }
 }
 
-/** Anyone may be shown the fault; the log names the core's address. */
+/** The fault is public; only the log has the core's address. */
 function withoutAddress(message: string): string {
   return message.replace(/^\S+: /, 'the core: ')
 }

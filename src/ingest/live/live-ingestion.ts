@@ -37,27 +37,26 @@ export type LiveOptions = CommitterOptions & {
   buffer: string
   /** Folder that takes buffer files once they are committed; null: they are removed. */
   archive: string | null
-  /** Where to pass on what the core sends; null: nowhere. */
+  /** Receiver of forwarded events; null: none. */
   forward: ForwardSettings | null
   logLevel: string
   onState: (state: LiveState) => void
   onCommit: (coverage: Coverage) => void
 }
 
-/** A live ingestion that listens, and buffers what it receives. */
 export type LiveIngestion = {
   port: number
   /**
-   * Commits what is and comes in the buffer, until the signal is aborted.
+   * Commits buffered events and new ones, until the signal is aborted.
    *
-   * @throws {StoreRefusedError} if the store refuses this user.
+   * @throws {StoreRefusedError} if the store rejects this user.
    */
   run(): Promise<void>
 }
 
 /**
- * Listens for the core. What arrives goes to the buffer on disk first, and is committed from there: the core
- * does not send again what was sent.
+ * Listens for the core. Events are first written to the buffer on disk, and committed from there: the core sends
+ * everything once.
  */
 export async function startLiveIngestion(options: LiveOptions): Promise<LiveIngestion> {
   const { store, chain, log, signal, onCommit } = options

@@ -36,7 +36,7 @@ export type ConnectionFault = (typeof CONNECTION_FAULTS)[number]
 /** Faults of the core that was connected; all others are of strangers who never got that far, or came too late. */
 const CORE_FAULTS: readonly ConnectionFault[] = ['message too large', 'block too large', 'refused message']
 
-/** Whether a fault lies in what a connected core has sent. */
+/** Whether a fault is in the events of a connected core. */
 export function isFaultOfCore(fault: ConnectionFault): boolean {
   return CORE_FAULTS.includes(fault)
 }
@@ -45,7 +45,7 @@ export type PairListener = {
   /** A core has dialled in and shaken hands. */
   onConnected(peer: string): void
   /**
-   * One message. What is thrown closes the connection: the message is not one that may be kept.
+   * Called with one message. An error closes the connection: the message must not be kept.
    *
    * @throws {RefusedMessageError}
    */
@@ -196,7 +196,7 @@ export async function listenPair(options: PairOptions, listener: PairListener): 
       for (const { socket } of handshaking) socket.destroy()
       if (core !== null) {
         const { socket } = core
-        // The core takes this for the end, and ends too: what it has sent before is still read.
+        // The core takes this for the end, and ends too; events sent before are still read.
         socket.end()
         const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS)
         socket.once('close', () => clearTimeout(timer))
@@ -218,14 +218,14 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 type Receiver = {
-  /** The handshake is done; the socket is destroyed within where the place is taken. */
+  /** Called after the handshake; destroys the socket if another core is connected. */
   onHandshake(): void
   onMessage(message: Buffer): void
   onRead(): void
   refuse(fault: ConnectionFault, message: string): void
 }
 
-/** Shakes hands and cuts what follows into messages: 8 bytes big-endian length, then the message. */
+/** Performs the handshake and splits the data into messages: 8 bytes of big-endian length, then the message. */
 function receive(socket: Socket, { onHandshake, onMessage, onRead, refuse }: Receiver): void {
   let isHandshakeDone = false
   let pending: Buffer[] = []

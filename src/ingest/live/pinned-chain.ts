@@ -7,8 +7,8 @@ import { type Store, StoreAwayError } from '../../store/store.ts'
 import { IncomingCheck, type PinnedChain, RefusedMessageError } from './incoming-check.ts'
 
 /**
- * The chain that events must be of: that of `--chain`, of the store, or of the first whole block in the files of the
- * buffer; null if none of them names one.
+ * The required chain of events: that of `--chain`, of the store, or of the first complete block in the buffer; null if
+ * unknown.
  */
 export async function findPinnedChain(
   store: Store,
@@ -30,7 +30,7 @@ export async function findPinnedChain(
         if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer holds' }
       }
     } catch (error) {
-      // What is wrong with the buffer is said when it is read for the store.
+      // Faults of the buffer are reported when it is read for the store.
       if (!(error instanceof EventStreamError || error instanceof RefusedMessageError)) throw error
     }
   }
