@@ -1,9 +1,6 @@
 import { BroadcastChannel } from 'node:worker_threads'
 
-/*
- * "The writer of this store has committed": said once, and heard by every thread of the process that listens. It is a
- * hint without content, so that those who miss it look a little later by themselves.
- */
+/* Announces a commit of a store's writer once to every listening thread of the process. It is a hint without content: a thread that misses it notices the commit a little later. */
 
 const channelOf = (store: string) => new BroadcastChannel(`lyra: commits to ${store}`)
 

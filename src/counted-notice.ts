@@ -1,6 +1,6 @@
 const SPAN_MS = 60_000
 
-/** Hands the first of many notices on, and then, once a minute, the last one with the number that have come since. */
+/** Forwards the first of many notices, and then once a minute the last one with the number since. */
 export function countedNotice(notice: (message: string) => void): (message: string) => void {
   let timer: NodeJS.Timeout | null = null
   let further = 0

@@ -5,7 +5,7 @@ import { printable } from './domain/printable.ts'
 /** The levels that `--log-level` takes. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** What comes from events may stand in any message. */
+/** Texts from events may occur in any message. */
 const hooks: NonNullable<LoggerOptions['hooks']> = {
   logMethod(args, method) {
     const printed = args.map((arg: unknown) => (typeof arg === 'string' ? printable(arg) : arg))
@@ -13,7 +13,7 @@ const hooks: NonNullable<LoggerOptions['hooks']> = {
   },
 }
 
-/** A log on standard error: lines for people on a terminal, JSON elsewhere. */
+/** Logs to standard error: lines for people on a terminal, JSON otherwise. */
 export function createLogger(level: string): Logger {
   if (process.stderr.isTTY) {
     const { PinoPretty } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')

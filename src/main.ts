@@ -1,7 +1,7 @@
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 
-// Halves the start: what is compiled once is kept in the system's folder for temporary files. Before the imports.
+// Halves the start-up time: compiled code is cached in the system's temporary folder. Before the imports.
 enableCompileCache()
 const compiled = getCompileCacheDir()
 // Threads and further processes find it there; the folder itself is named after the version of Node.
@@ -10,7 +10,7 @@ if (compiled !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(compiled)
 const LIMITS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
   // Of thousands of connections most objects live longer than one collection anyway.
   ['serve', ['--max-semi-space-size=8']],
-  // Most memory is to go to the rows that are sorted: what is read is short-lived, in megabytes.
+  // Most memory is for sorted rows: the bytes read are short-lived, a few megabytes.
   ['import', ['--max-semi-space-size=8']],
 ])
 const limits = LIMITS.get(process.argv[2])

@@ -18,8 +18,8 @@ export function optionsOf<Options>(names: Record<AllKeys<Options>, true>): Param
 }
 
 /**
- * Checks the arguments of a call, which types alone cannot do: TypeScript accepts unknown properties of an object that
- * comes in a variable, and JavaScript accepts everything. Properties that are undefined count as not given.
+ * Checks the arguments of a call at run time: TypeScript accepts unknown properties of an object in a variable, and
+ * JavaScript accepts everything. Undefined properties count as absent.
  *
  * @throws {TypeError} naming the method, the argument, and what is allowed
  */

@@ -43,7 +43,7 @@ const CONNECTION_OPTIONS = {
 /** The rows of a list, to be walked with `for await`. */
 export type Rows<Node> = AsyncGenerator<Node, void, undefined>
 
-/** Filters and options; filters may be left out where none must be given. */
+/** Filters and options; filters may be omitted if none is required. */
 type Arguments<Name extends ListName, Given, Options> = Name extends FilteredName
   ? [filters: Given, options?: Options]
   : [filters?: Given, options?: Options]

@@ -3,7 +3,7 @@ import { backOffMs, wait } from './wait.ts'
 
 /** How requests are made. */
 export type ConnectionOptions = {
-  /** Where the service answers: `http://127.0.0.1:3008`; may have a path. */
+  /** Address of the service: `http://127.0.0.1:3008`; may have a path. */
   url: string
   /** Used instead of the global fetch. */
   fetch?: typeof fetch | undefined

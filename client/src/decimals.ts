@@ -58,7 +58,7 @@ export function toSmallestUnits(amount: Numeric, decimals: Numeric | number): st
 export type Lasted = { start: Numeric; end?: Numeric | undefined }
 
 /**
- * What a rate of a funding period is over so many hours, to 16 digits after the point: `rateOver(rate, period, 8)`.
+ * Converts a funding period's rate to a number of hours, to 16 decimal places: `rateOver(rate, period, 8)`.
  *
  * @throws {RangeError} for a period that has no end, or no length.
  */
@@ -70,7 +70,7 @@ export function rateOver(rate: Numeric, { start, end }: Lasted, hours: number): 
   return textOf(quotient(product(read(rate), wanted), { digits: length, scale: 0 }, PLACES))
 }
 
-/** What a rate of a funding period is over 365 days; see {@link rateOver}. */
+/** Converts a funding period's rate to 365 days; see {@link rateOver}. */
 export function annualised(rate: Numeric, period: Lasted): string {
   return rateOver(rate, period, YEAR_HOURS)
 }

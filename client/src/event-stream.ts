@@ -7,7 +7,6 @@ export type ServerEvent = {
   id: string
 }
 
-/** What the reader of a stream calls. */
 export type EventStreamHandlers = {
   onEvent(event: ServerEvent): void
   /** An id that came without an event. */

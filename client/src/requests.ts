@@ -21,7 +21,7 @@ export type PageOptions = {
   newestFirst?: boolean | undefined
 }
 
-/** Where a stream begins: after a cursor, or after a block; otherwise now. */
+/** Start of a stream: after a cursor or a block; by default now. */
 export type StreamStart = {
   /** The cursor of an event of this stream, or of a row of a page. */
   after?: string | undefined
@@ -39,7 +39,7 @@ type AnyFilters = {
   to?: Time | undefined
 }
 
-/** What stands for the market in a path. */
+/** Placeholder of the market in a path. */
 const MARKET = ':marketId'
 
 type Params = [name: string, value: string | undefined][]

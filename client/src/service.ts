@@ -6,14 +6,14 @@ export type Forwarding = {
   connected: boolean
   /** The last block passed on; null before the first. */
   height: string | null
-  /** What is still to be passed on: bytes, blocks, seconds of the chain's time. */
+  /** Not yet forwarded: bytes, blocks, seconds of block time. */
   lagBytes: number
   lagBlocks: number
   lagSeconds: number
-  /** What was deleted before it was passed on, since the start of the service. */
+  /** Deleted before it was forwarded, since the start of the service. */
   droppedBytes: number
   droppedBlocks: { from: string; to: string } | null
-  /** Blocks that the receiver needs from elsewhere: what is passed on begins after them. */
+  /** Blocks that the receiver must get from another source: forwarding begins after them. */
   missingBlocks: { from: string; to: string } | null
   /** Why nothing is passed on; null while all is well. */
   failure: string | null
@@ -25,7 +25,7 @@ export type Readiness =
   | {
       status: 'not ready'
       forward?: Forwarding
-      /** What is wrong with the cluster that the store is spread over. */
+      /** Faults of the cluster that the store is distributed over. */
       cluster?: string[]
       /** The name of a store that holds no block yet, without folder or host. */
       store?: string

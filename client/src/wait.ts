@@ -2,8 +2,8 @@ const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 10_000
 
 /**
- * How long to wait before attempt `attempt` (1, 2, ...), milliseconds: twice as long each time, with a jitter of
- * half of it, so that clients cut off together do not come back together; at least what the service asks for.
+ * Milliseconds to wait before attempt `attempt` (1, 2, ...): doubled each time, half of it random, so that clients cut
+ * off together do not return together; at least the service's Retry-After.
  */
 export function backOffMs(attempt: number, retryAfterSeconds: number | null = null): number {
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1))

@@ -36,7 +36,7 @@ const BYTE_WEIGHT = 4
 
 const EVENT_ID = /^\d+-\d+$/
 
-/** What the assembler has seen, for the report at the end. */
+/** Counts for the final report. */
 export type AssemblerCounts = {
   records: number
   blocks: number
@@ -44,7 +44,7 @@ export type AssemblerCounts = {
   beforeFirstBlock: number
   /** Events between an EndBlock and the next BeginBlock. */
   outsideBlocks: number
-  /** Events whose index had come in their block already. */
+  /** Events whose index was already seen in their block. */
   repeated: number
   /** Blocks without an EndBlock, dropped. */
   unfinishedBlocks: number
@@ -54,7 +54,7 @@ export type AssemblerCounts = {
 }
 
 export type AssemblerOptions = {
-  /** What the store holds already; null for an empty store. */
+  /** The store's coverage; null if it is empty. */
   coverage: Coverage | null
   /** Takes each block once it is whole; `coverage` of the assembler then includes it. */
   onBlock: (block: Block) => void
@@ -105,7 +105,7 @@ export class BlockAssembler {
     this.#chainIdBytes = copyBytes(Buffer.from(this.#chainId ?? ''))
   }
 
-  /** What the store holds once every block handed on so far is committed. */
+  /** The store's coverage once every block handed on is committed. */
   get coverage(): Coverage | null {
     if (this.#coverage === null) return null
     return {
@@ -121,7 +121,7 @@ export class BlockAssembler {
     return this.#chainId
   }
 
-  /** The height of a block that the store lacks, and that has begun and not been handed on; null if none has. */
+  /** The height of an open block that is not stored; null if there is none. */
   get pendingHeight(): bigint | null {
     const open = this.#open?.class === 'held' ? null : this.#open
     return open?.height ?? (this.#blockOne.isPending ? 1n : null)
@@ -249,9 +249,9 @@ export class BlockAssembler {
   }
 
   /**
-   * The class of a part of block 1, genesis or the block itself; they have different hashes. A part that has
-   * ended already, or that the store holds, is passed over; one that the store lacks is not, nor what comes after it:
-   * the places of the second part count from the last of the first.
+   * Classifies a part of block 1, genesis or the block itself; they have different hashes. An ended or stored part is
+   * skipped; a part that is not stored is not, nor anything after it: positions in the second part count from the last
+   * event of the first.
    */
   #classifyPart(hash: string, position: RecordPosition): HeightClass {
     if (this.#blockOne.hasEnded(hash)) return 'held'
@@ -262,7 +262,7 @@ export class BlockAssembler {
     return held?.includes(hash) && !this.#blockOne.ended?.isNew ? known : 'fills'
   }
 
-  /** Whether the store holds a part of block 1 that the input lacks; which comes first cannot be known then. */
+  /** Whether the store has a part of block 1 that the input does not; their order is then unknown. */
   #lacksHeldPart(hashes: readonly string[], position: RecordPosition): boolean {
     const known = this.#classify(1n, position)
     if (known !== 'held' && known !== 'lacks') return false
@@ -281,7 +281,7 @@ export class BlockAssembler {
     )
   }
 
-  /** A block that has no EndBlock when `next` begins is dropped, and what it was part of with it. */
+  /** A block without EndBlock when `next` begins is dropped, with its first part. */
   #dropUnfinished(next: bigint): void {
     const open = this.#open
     this.#open = null
@@ -384,14 +384,14 @@ export class BlockAssembler {
   #markIncomplete(open: OpenBlock, missing: string, position: RecordPosition): void {
     if (open.class === 'held') return
     if (open.class === 'imported') {
-      // What was imported of a block is worth more than a part of its events.
+      // An imported block is worth more than a part of its events.
       open.class = 'held'
       open.events = []
       open.weight = 0
       open.incomplete = true
       return
     }
-    // What is recorded as incomplete may come so again.
+    // A block recorded as incomplete may arrive incomplete again.
     const isKnown = this.#gaps.at(open.height)?.kind === 'incomplete'
     if (!this.#options.allowGap && !isKnown) {
       throw new GapError(
@@ -469,7 +469,7 @@ export class BlockAssembler {
     this.#options.onBlock(open.class === 'imported' ? { ...block, replacesImport: true } : block)
   }
 
-  /** A block that is held has come again: hands on the events of resources that it lacks, if there are such. */
+  /** A stored block arrived again: hands on the events of resources that it is missing, if any. */
   #complete(open: OpenBlock): void {
     const { height, timestamp, events, weight } = open
     this.counts.heldBlocks++
@@ -488,7 +488,7 @@ export class BlockAssembler {
     })
   }
 
-  /** Counts a block to what the store holds. */
+  /** Adds a block to the coverage. */
   #cover(
     { height, timestamp, class: known }: OpenBlock,
     first: bigint,

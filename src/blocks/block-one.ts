@@ -5,7 +5,7 @@ import type { OpenBlock } from './open-block.ts'
 type EndedParts = {
   block: OpenBlock
   hashes: string[]
-  /** Whether a part of it is new: false while all its parts are known to be held. */
+  /** Whether part of it is new: false while all its parts are known to be stored. */
   isNew: boolean
 }
 
@@ -26,7 +26,7 @@ export class BlockOne {
     return this.#lost.size > 0
   }
 
-  /** Whether parts have ended of which the store lacks something. */
+  /** Whether an ended part is not completely stored. */
   get isPending(): boolean {
     return this.#ended?.isNew || this.#ended?.block.class === 'lacks'
   }

@@ -4,13 +4,13 @@ import { EventStreamError, type RecordPosition } from '../records/record-positio
 /** An event and its index within its block, the first being 1; of block 1, genesis' events count first. */
 export type BlockEvent = { index: number; event: MarketEvent }
 
-/** A whole block: what stands from BeginBlock to EndBlock, of the kinds that are kept. */
+/** A complete block: the kept events from BeginBlock to EndBlock. */
 export type Block = {
   height: bigint
   /** Unix nanoseconds. */
   timestamp: bigint
   events: BlockEvent[]
-  /** The events after this index replace what the store holds of the block; null if it holds nothing of it. */
+  /** Events after this index replace the stored ones of the block; null if none are stored. */
   replacesAfter: number | null
   /** Set if the store holds the block from an import, which its events replace. */
   replacesImport?: true
@@ -20,7 +20,7 @@ export type Block = {
   weight: number
 }
 
-/** The stream lacks something: ingestion stops before the block that shows it. */
+/** Blocks or events are missing in the stream: ingestion stops before the block that shows it. */
 export class GapError extends EventStreamError {
   override name = 'GapError'
   readonly from: bigint

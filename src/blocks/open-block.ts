@@ -1,8 +1,8 @@
 import type { BlockEvent } from './block.ts'
 
 /**
- * What a height is to the store: held already, held without the events of some resources, held from an import, in a
- * recorded gap, below the first, the next one, or beyond that.
+ * State of a height in the store: stored, stored without the events of some resources, imported, in a recorded gap,
+ * below the first height, the next one, or beyond it.
  */
 export type HeightClass = 'held' | 'lacks' | 'imported' | 'fills' | 'below' | 'next' | 'beyond'
 
@@ -12,9 +12,9 @@ export type OpenBlock = {
   timestamp: bigint
   hash: string
   class: HeightClass
-  /** Of a block that is held, the kinds of event that it lacks; null: all are kept. */
+  /** Of a stored block, the kinds of events still missing; null: all kinds. */
   only: ReadonlySet<number> | null
-  /** What the ids of its events begin with, `<height>-`. */
+  /** Common prefix of its events' ids, `<height>-`. */
   idPrefix: string
   lastIndex: number
   /** Of block 1, the last index of a first part that the store holds, and that is not among the events. */

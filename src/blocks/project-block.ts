@@ -2,7 +2,7 @@ import { projectEvent } from '../resources/arrivals.ts'
 import type { Batch } from '../resources/batch.ts'
 import type { Block } from './block.ts'
 
-/** Adds what a block changes to a batch. */
+/** Adds a block's changes to a batch. */
 export function projectBlock(batch: Batch, block: Block): void {
   if (block.isAddition) batch.additions++
   else batch.blocks++

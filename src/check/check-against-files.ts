@@ -64,7 +64,6 @@ type Side = {
   markets: ReadonlyMap<string, string>
 }
 
-/** What a comparison needs to know. */
 type Comparison = {
   store: Side
   files: Side
@@ -214,7 +213,7 @@ async function openSide(name: string, store: Store): Promise<Side | null> {
   }
 }
 
-/** What blocks that are held may be said to lack, by table. */
+/** Resources that stored blocks may be missing, by table. */
 const NAME_OF = new Map(KEPT.flatMap(({ name, tables }) => tables.map((table) => [table.name, name])))
 
 /** Whether a block is held without the events of a table's rows. */
@@ -246,7 +245,7 @@ function compareLastBlock({ store, files, problems }: Comparison): void {
   )
 }
 
-/** What store and files have under each key of a table, or of a range of it. */
+/** Pairs the rows of store and files by key, in a table or a range of it. */
 function pairsOf(
   { store, files, signal }: Comparison,
   table: Table,
@@ -272,7 +271,7 @@ async function compareTable(
     if (problem !== null && ours !== null && isImportedPoint(comparison, table, ours)) {
       const event = await eventOfPoint(comparison, table, ours)
       if (event !== null) {
-        // A point that has come again in a later block has no row of this one in the files.
+        // A point repeated in a later block has no row of this block in the files.
         if (namedRow(table, event).height !== namedRow(table, ours).height) continue
         problem = problemOf(comparison, table, ours, event)
         isInBoth = true
@@ -306,7 +305,7 @@ async function eventOfPoint(
     { after: [number, source!, timestamp!, '-1'], upTo: [number, source!, last, MAX_INT64.toString()] },
     Number.MAX_SAFE_INTEGER,
   )
-  // The last event of the block, or one that has come again in a later block.
+  // The last event of the block, or one repeated in a later block.
   const events = found.filter((row) => {
     const event = namedRow(table, row)
     return event.seq === seq && BigInt(event.height!) >= BigInt(height!)
@@ -325,8 +324,8 @@ function compareRowKeys(table: Table, a: readonly TextCell[], b: readonly TextCe
 }
 
 /**
- * What is wrong with what the two sides have under one key; null if nothing is. A row of a later event stands
- * in the place of an earlier one's, so that what counts is whether the other side holds the block that it is of.
+ * Compares both sides' rows of one key; null if they are consistent. A row of a later event replaces that of an earlier
+ * one, so it matters whether the other side has the row's block.
  */
 function problemOf(
   { store, files, isPruned }: Comparison,
@@ -418,7 +417,7 @@ async function compareProviders(comparison: Comparison): Promise<number> {
     if (JSON.stringify(ours) === JSON.stringify(theirs)) sameLists.add(ours![0]!)
   }
   const table = tableOf('liquidity_providers')
-  // Where a row last changed depends on the order in which blocks came.
+  // The position of a row's last change depends on the order in which blocks arrived.
   const values = table.columns.flatMap(({ name }, index) => (isPlace(name) ? [] : [index]))
   const valuesOf = (row: readonly TextCell[]) => JSON.stringify(values.map((index) => row[index]))
   let same = 0

@@ -17,7 +17,7 @@ export class BlockSpanCheck {
   readonly #table: Table
   readonly #reader: TableReader
   readonly #problems: Problems
-  /** By what the key says before the run of blocks. */
+  /** By the key's part before the run of blocks. */
   #found = new Map<string, Owner>()
 
   /** @param table the spans of events' points, or of imported ones. */

@@ -9,7 +9,7 @@ import type { Problems } from './problems.ts'
 const SERIES = tableOf('funding_period_series')
 const SPANS = tableOf('funding_period_spans')
 
-/** The starts of the periods of a market that have points, and the latest of them. */
+/** Starts of a market's periods with points, and the latest of them. */
 type Starts = { market: TextCell; bySeq: Map<bigint, bigint>; last: bigint | null }
 
 /** A run while its points are read: those of one timestamp, and those carried over that count later. */
@@ -96,7 +96,7 @@ export class SeriesCheck {
     await this.#compareClosed(run)
   }
 
-  /** Counts the carried-over points that come before a point; all of them if there is none. */
+  /** Counts the carried-over points before a point; all of them if there is none. */
   #count({ carried, buckets }: Run, before: SeriesPoint | null): void {
     if (carried.length === 0) return
     carried.sort(compareCounted)

@@ -29,18 +29,18 @@ import { faultsOf, isUnplacedRow } from './row-rules.ts'
 
 export type CheckOptions = {
   signal?: AbortSignal
-  /** Called with what is checked next. */
+  /** Called with the name of the next check. */
   onStep?: (what: string) => void
 }
 
-/** What was looked at, and what is wrong. */
+/** The rows checked, and the problems found. */
 export type StoreCheck = {
   problems: Problems
   /** What could not be looked at, and why. */
   notes: string[]
   /** Rows by table. */
   rows: Record<string, number>
-  /** Whether all of it could be read. */
+  /** Whether everything could be read. */
   isReadable: boolean
 }
 
@@ -49,7 +49,7 @@ const PERIODS = tableOf('funding_periods')
 const BLOCK_SPANS = tableOf('funding_period_block_spans')
 const IMPORTED_SPANS = tableOf('funding_period_imported_spans')
 
-/** What the stream's own tables say of the heights that rows may come from. */
+/** Heights that rows may come from, by the stream's own tables. */
 type Heights = { first: bigint; last: bigint; missing: GapList; imported: readonly HeightRange[] }
 
 /** First time, last time and number of the points of a period. */
@@ -232,7 +232,7 @@ function isRowOfFile({ name }: Table, row: NamedRow): boolean {
   return ['instruments', 'instrument_terms', 'assets'].includes(name) && isOfFile(placeOfRow(row))
 }
 
-/** What is wrong with the height that a row comes from. */
+/** The fault of a row's height, if any. */
 function heightFault(height: TextCell | undefined, heights: Heights | null): string | null {
   if (height === undefined || height === null || heights === null) return null
   const from = BigInt(height)
@@ -267,7 +267,7 @@ class SpanCheck {
     this.#problems = problems
   }
 
-  /** Whether the points of a market have come, and a row is of another one. */
+  /** Whether a row begins a new market after a market's points. */
   isOfOtherMarket({ market }: NamedRow): boolean {
     return this.#market !== null && market !== this.#market
   }
@@ -285,7 +285,7 @@ class SpanCheck {
     span.points++
   }
 
-  /** Compares what the market's points have come to; the next market's may follow. */
+  /** Compares the totals of a market's points; the next market may follow. */
   async compare(): Promise<void> {
     if (this.#market === null) return
     const starts = new Map<TextCell, TextCell>()

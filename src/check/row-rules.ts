@@ -2,7 +2,7 @@ import { isUnplaced } from '../domain/place.ts'
 import type { Table } from '../store/tables.ts'
 import { type NamedRow, placeOfRow } from '../store/walk-table.ts'
 
-/** What is wrong with a row by itself, in words; none if nothing is. */
+/** Faults of a row on its own, in words; empty if there are none. */
 export function faultsOf({ columns, faultsOf }: Table, row: NamedRow): string[] {
   const faults = columns.flatMap(({ name, isRight }) => {
     const value = row[name]!

@@ -38,7 +38,7 @@ export function describeReport(report: IngestionReport): string {
   return [...lines, ...describeLacks(report)].join('\n')
 }
 
-/** What a store lacks afterwards, in lines for people. */
+/** The store's remaining gaps, in lines for people. */
 export function describeLacks({
   gaps,
   resourceGaps,

@@ -1,16 +1,17 @@
 import { describeHeights, type InText, type ResourceGap } from '../domain/coverage.ts'
 
-/** Resources that blocks from events never lack: an import that has not ended, or could not read them, has left them out. */
+/**
+ * Resources that blocks from events always have: an unfinished import, or one that could not read them, left them out.
+ */
 const OF_IMPORTS = ['fundingPeriods', 'liquidityProviders']
 
 /** Ranges of heights that are listed one by one. */
 const SHOWN_RANGES = 5
 
 /**
- * From which height on resources are kept that blocks held lack, and how to add what is missing: a line for each
- * resource.
+ * One line per resource that stored blocks are missing: the height from which it is stored, and how to add the rest.
  *
- * @param gaps as `lyra status --json` has them, each resource's ascending
+ * @param gaps as in `lyra status --json`, each resource's ascending
  */
 export function describeResourceGaps(
   gaps: readonly InText<ResourceGap>[],

@@ -97,7 +97,7 @@ function describeForward(forward: NonNullable<ServiceStatus['forward']>): string
       ? 'nothing waits'
       : `${formatBytes(lagBytes)} wait: ${count(lagBlocks)} blocks, ${describeDuration(lagSeconds)}`,
     ...(droppedBytes === 0 ? [] : [`${formatBytes(droppedBytes)} dropped${blocks}`]),
-    // A service of version 0.2.0 says nothing of them.
+    // A service of version 0.2.0 does not report them.
     ...(missingBlocks
       ? [
           `${describeHeights(missingBlocks)} missing: the receiver must get them from another source, or from the core restarted from a snapshot before block ${missingBlocks.from}`,
@@ -121,7 +121,7 @@ function describeGaps(gaps: CoverageBody['coverage']['blocks']['gaps']): [string
   return gaps.length <= SHOWN_GAPS ? shown : [...shown, ['', `and ${gaps.length - SHOWN_GAPS} more gaps`]]
 }
 
-/** What a coverage says of a resource, or of a market's rows of it: numbers and times as text. */
+/** A resource's part of a coverage, or a market's: numbers and times as text. */
 type HeldRows = {
   marketId?: string
   count: string

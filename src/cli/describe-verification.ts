@@ -30,7 +30,7 @@ const REASONS: Record<UnknownReason | FundingUnknownReason, string> = {
   'not a number': 'a parameter, TWAP or estimate is not a number',
 }
 
-/** What a verification has come to, for people. */
+/** Formats the result of a verification for people. */
 export function describeVerification(report: VerifyReport, method: TwapMethod): string {
   const row = (title: string, { agree, differ, unknown }: Counts) => [
     title,

@@ -1,7 +1,7 @@
 import { GapError, MissingHistoryError } from '../blocks/block.ts'
 import { ImportGapError } from '../import/import-error.ts'
 
-/** What the program exits with. */
+/** Exit statuses. */
 export const EXIT = { ok: 0, failure: 1, usage: 2, gap: 3, interrupted: 130 } as const
 
 /** The exit code for what stopped an ingestion or import, or was missing at its end. */

@@ -15,7 +15,7 @@ const OF_ONE = [
   ...['market', 'party', 'source', 'seq', 'from', 'to', 'after', 'oldestFirst', 'times', 'force'],
 ] as const
 
-/** `lyra export all`: writes every resource into a directory, or what is new since. */
+/** `lyra export all`: writes every resource into a directory, or adds new rows. */
 export async function exportAll(options: ExportCommandOptions, command: Command): Promise<void> {
   const folder = folderOf(options, command)
   const log = createLogger(options.logLevel)

@@ -35,7 +35,7 @@ its name when it is complete.
 
 lyra export all --out DIR writes every resource as Parquet, by market. Run it again to add new rows.`
 
-/** What stands for every resource on the command line. */
+/** Name of all resources on the command line. */
 const ALL = 'all'
 
 /** Each resource by its name on the command line. */
@@ -53,7 +53,7 @@ const RESTRICTIONS = {
 
 type Restriction = keyof typeof RESTRICTIONS
 
-/** The options that a resource takes of them. */
+/** The options that apply to a resource. */
 function restrictionsOf(resource: Resource): Restriction[] {
   const taken = new Set<string>(parametersOf(resource).map(({ name }) => name))
   if (resource.scope !== null) taken.add(resource.scope)

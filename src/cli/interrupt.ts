@@ -10,7 +10,7 @@ export function stopOnSignals(): AbortSignal {
   return stop.signal
 }
 
-/** The same for a command that writes: the log says what is still done. */
+/** The same for a command that writes: logs that the current batch is still committed. */
 export function stopAfterBatch(log: Logger): AbortSignal {
   const signal = stopOnSignals()
   signal.addEventListener('abort', () => log.info('stopping after committing the current batch'))
@@ -18,9 +18,10 @@ export function stopAfterBatch(log: Logger): AbortSignal {
 }
 
 /**
- * Runs work that SIGINT and SIGTERM interrupt. If they do, null: the exit status is set, and the log says what is left.
+ * Runs work that SIGINT and SIGTERM interrupt. If interrupted, returns null, sets the exit status and logs a message.
  *
- * @param message what the log says then
+ * @param message the message to log
+ *
  * @param read stores that the work reads for long
  */
 export async function interruptible<T>(

@@ -1,7 +1,7 @@
 import { printable } from '../domain/printable.ts'
 import { EXIT, exitCodeOf } from './exit.ts'
 
-/** Shows what a command has done: as a line of JSON, or in words. */
+/** Prints a command's result: as a line of JSON, or in words. */
 export function showReport<Report>(
   report: Report,
   failure: Error | null,
@@ -11,7 +11,7 @@ export function showReport<Report>(
   else console.log(describe(report))
 }
 
-/** Says what has stopped a command, where something has, and sets its exit status. */
+/** Prints the error that stopped a command, if any, and sets its exit status. */
 export function showFailure(failure: Error | null, { interrupted }: { interrupted: boolean }): void {
   if (failure !== null) {
     console.error(`lyra: ${printable(failure.message)}`)

@@ -72,7 +72,6 @@ function describeVersion(): string {
   return known === null ? VERSION : `${VERSION} (${known})`
 }
 
-/** Runs one command by itself. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<void> {
   await reportErrors(() => configure(command).parseAsync(args, { from: 'user' }))
 }

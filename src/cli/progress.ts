@@ -19,7 +19,7 @@ function atMostEvery<Shown extends unknown[]>(intervalMs: number, show: (...show
   }
 }
 
-/** Logs how far a command is, every two seconds at most: `describe` makes the line of what the caller is given. */
+/** Logs the progress of a command, at most every two seconds: `describe` formats the line. */
 export function progressLines<Given extends unknown[]>(log: Logger, describe: (...given: Given) => string) {
   return atMostEvery(COUNT_INTERVAL_MS, (...given: Given) => log.info(describe(...given)))
 }
@@ -36,7 +36,7 @@ export function rowProgress(log: Logger): { rows: number; add(count: number): vo
   }
 }
 
-/** How far an ingestion or an import has come. */
+/** Progress of an ingestion or an import. */
 export type Progress = {
   source: string
   bytesRead: number

@@ -41,7 +41,7 @@ export function statusCommand(): Command {
     })
 }
 
-/** What the command line names goes before the environment. */
+/** Command line options take precedence over the environment. */
 function isOfService({ url }: StatusOptions, command: Command): boolean {
   if (command.getOptionValueSource('store') !== 'cli') return url !== undefined
   if (command.getOptionValueSource('url') !== 'cli') return false

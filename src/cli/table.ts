@@ -1,4 +1,4 @@
-/** Rows of texts as lines, in columns; those named stand at the right. The first row is the head. */
+/** Formats rows as lines with aligned columns; the named ones are right-aligned. The first row is the head. */
 export function table(rows: readonly (readonly string[])[], rightColumns: readonly number[] = []): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>

@@ -49,7 +49,7 @@ type VerifyCommandOptions = CommonOptions & {
   json: boolean
 } & { [flag in keyof typeof PARAMETERS]: string | null }
 
-/** Flags that give funding parameters: each names a field, and says what it is. */
+/** Flags of funding parameters: each with its field and meaning. */
 const PARAMETERS = {
   interestRate: ['interestRate', 'interest rate per year, such as 0.1'],
   clampLowerBound: ['clampLowerBound', 'minimum interest component, as a fraction of the external TWAP'],

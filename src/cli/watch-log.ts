@@ -5,8 +5,8 @@ import type { Store } from '../store/store.ts'
 const WATCH_INTERVAL_MS = 1_000
 
 /**
- * Warns when a store's log gets long while a command reads the store: it cannot be emptied before the reading ends. Warns
- * again each time that the log has doubled. What it returns ends it.
+ * Warns when a store's WAL grows long while a command reads the store: it cannot be emptied before the reading ends.
+ * Warns again each time the WAL has doubled. Returns a function that stops watching.
  */
 export function watchLog(store: Store, log: Logger): () => void {
   let warnAt = LONG_LOG_BYTES

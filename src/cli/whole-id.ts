@@ -4,10 +4,10 @@ import { findIds, type IdKind } from '../store/readings/ids.ts'
 import { type Store, StoreError } from '../store/store.ts'
 
 /**
- * The id that a command line means: one that is given whole, or the only one of the store that begins with what is given.
- * What cannot be the beginning of an id is returned as it is, to be refused like any other value.
+ * Completes an id: returns a complete id as given, or the only id of the store with the given prefix. A text that
+ * cannot be a prefix is returned unchanged, to be refused like any other value.
  *
- * @throws {StoreError} if none begins so, or several do
+ * @throws {StoreError} if no id matches, or several do
  */
 export async function wholeId(store: Store, kind: IdKind, given: string): Promise<string> {
   if (!ID_PREFIX.test(given)) return given

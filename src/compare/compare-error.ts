@@ -1,4 +1,4 @@
-/** Two sides of which nothing can be compared, or a side that does not say what it must. */
+/** Two sides have nothing comparable, or a side's answer is incomplete. */
 export class CompareError extends Error {
   override name = 'CompareError'
 }

@@ -17,7 +17,7 @@ import { CompareError } from './compare-error.ts'
 import { mergeByKey } from './merge-by-key.ts'
 import { type ComparedRow, compareKeys, HeightMovedError, isByMarket, type Side } from './side.ts'
 
-/** A place where two sides differ; null stands for no row. */
+/** The first difference between two sides; null: no row. */
 export type Difference = {
   marketId: string | null
   /** The key by its columns. */
@@ -28,7 +28,7 @@ export type Difference = {
   fields: string[]
 }
 
-/** What the comparison of a resource has come to. */
+/** Result of comparing a resource. */
 export type ResourceComparison = {
   resource: string
   /** Rows that are the same in both, up to the first difference. */
@@ -36,8 +36,8 @@ export type ResourceComparison = {
   /** Rows passed over: of blocks, or of times, that not both cover. */
   notCovered: number
   /**
-   * Data points that a data node of the reference cannot hold: it keeps one of those that share block, market, seq and
-   * source. Of a service, whose blocks are not known, all that only the data node lacks.
+   * Data points that a data node cannot keep: it keeps one of those with the same block, market, seq and source. For a
+   * service, whose blocks are unknown, all that only the data node is missing.
    */
   lost: number
   difference: Difference | null
@@ -59,7 +59,7 @@ export type CompareOptions = { signal: AbortSignal; onStep?: (what: string) => v
 /** Rows under one value of the key's first column, at most: more are a fault of the service that sends them. */
 const MAX_GROUP_ROWS = 100_000
 
-/** How often rows that change are read again until both sides stand at one height; the wait between, milliseconds. */
+/** How often changing rows are read again until both sides are at one height; milliseconds between attempts. */
 const TRIES = 20
 const TRY_WAIT_MS = 250
 
@@ -73,8 +73,8 @@ const LATE_NS = 60_000_000_000n
 const BLOCK_COLUMN = 'at_block'
 
 /**
- * Compares what two sides both cover: of resources whose rows stay as they came the rows of their common blocks, of all
- * others all rows, once both stand at one height. Ends a resource at its first difference.
+ * Compares the rows covered by both sides: for resources whose rows never change, those of common blocks; for all
+ * others, all rows, once both sides are at one height. Ends a resource at its first difference.
  *
  * @throws {CompareError} if nothing can be compared.
  */
@@ -151,7 +151,7 @@ async function compareResource(
 
 type PartialComparison = Pick<ResourceComparison, 'same' | 'notCovered' | 'lost' | 'difference'>
 
-/** Compares rows that change, at a height that both sides stand at; why that cannot be done, if it cannot. */
+/** Compares changing rows at a common height; returns the reason if that is impossible. */
 async function atOneHeight(
   a: Side,
   b: Side,
@@ -285,7 +285,7 @@ async function* inOrder(
   if (group.length > 0) yield whole()
 }
 
-/** Whether a row that differs, or that one side lacks, is of a block that both sides cover. */
+/** Whether a differing or missing row is of a block that both sides cover. */
 async function isCovered(
   { a, b, heights, resource, marketId, atHeight }: RowsCompared,
   left: ComparedRow | null,

@@ -15,10 +15,11 @@ type PageBody = {
 }
 
 /**
- * A running service, or a data node of the reference, by its address.
+ * A running service, or a Vega data node, by its address.
  *
- * @throws {ServiceError} if it cannot be reached, or answers what neither of them does.
- * @throws {CompareError} if it holds no block.
+ * @throws {ServiceError} if it is unreachable, or its answer is from neither.
+ *
+ * @throws {CompareError} if it has no blocks.
  */
 export async function openServiceSide(address: string, signal: AbortSignal): Promise<Side> {
   const base = address.replace(/\/+$/, '')
@@ -105,7 +106,7 @@ function isPage(page: PageBody | undefined): page is PageBody {
   )
 }
 
-/** A data node of the reference says neither what it lacks nor which markets it has. */
+/** A data node reports neither its gaps nor its markets. */
 function heldOfReference(height: bigint): Held {
   return {
     chainId: null,

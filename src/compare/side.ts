@@ -6,13 +6,13 @@ import { CompareError } from './compare-error.ts'
 /** A row as the API gives it, with its key; `exact`: the key before its time was cut to the microsecond. */
 export type ComparedRow = { key: Key; exact?: Key; node: Readonly<Record<string, unknown>> }
 
-/** What a side holds, as far as it says. */
+/** The coverage of a side, as far as it is reported. */
 export type Held = {
   /** Null if it does not say. */
   chainId: string | null
   /** Heights held whole or imported, ascending; of a data node of the reference all up to its own. */
   heights: readonly HeightRange[]
-  /** Those of them that come from an import: not all of their rows are there. */
+  /** Imported heights: some of their rows may be missing. */
   imported: readonly HeightRange[]
   /** The last block's time, Unix nanoseconds; null if it is not known. */
   timestamp: bigint | null
@@ -64,7 +64,7 @@ export function isByMarket({ scope, needsFilter, filters }: Resource): boolean {
 /**
  * The key of a row, from its node.
  *
- * @throws {CompareError} if the node lacks a part of it.
+ * @throws {CompareError} if part of it is missing in the node.
  */
 export function keyOfNode(resource: Resource, node: Readonly<Record<string, unknown>>, from: string): Key {
   return resource.key.map(({ column, type }): KeyValue => {

@@ -24,7 +24,7 @@ const COUNT_BESIDE = `
   select cast(count(*) as text) from funding_period_data_points
   where market = $1 and source = $2 and timestamp between $3 and $4 and seq = $5 and height = $6`
 
-/** What a coverage says of a side. */
+/** A side's coverage, from a coverage body. */
 export function heldOf({ coverage }: CoverageBody): Held {
   const { chainId, blocks, prunedBefore } = coverage
   const heights = (ranges: readonly { from: string; to: string }[]) =>
@@ -68,7 +68,7 @@ export async function openStoreSide(store: Store, signal: AbortSignal): Promise<
   }
   const height = BigInt(position.height)
   const held = heldOf(coverageBody(holdings))
-  // What has been committed since the snapshot was taken is not in its rows.
+  // Commits after the snapshot are not in its rows.
   const heights = held.heights.flatMap(({ from, to }) =>
     from > height ? [] : [{ from, to: to < height ? to : height }],
   )

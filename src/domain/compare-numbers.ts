@@ -1,9 +1,8 @@
 const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * Compares decimal numbers as they are kept (events/left-out.ts), exactly: below 0 where `a` is less than `b`, above 0
- * if it is more, 0 if they are equal. An exponent may be as large as it likes; nothing is ever written out. What
- * is not a number counts as 0.
+ * Compares stored decimal numbers (events/left-out.ts) exactly: negative if `a` is less than `b`, positive if it is
+ * greater, 0 if they are equal. Exponents may be of any size; numbers are never expanded. Other texts count as 0.
  */
 export function compareNumbers(a: string, b: string): number {
   if (a === b) return 0

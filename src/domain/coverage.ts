@@ -2,7 +2,7 @@
 export type Gap = {
   from: bigint
   to: bigint
-  /** `missing`: no block of these heights is there; `incomplete`: the block lacks some of its events. */
+  /** `missing`: no block of these heights is stored; `incomplete`: some of the block's events are missing. */
   kind: 'missing' | 'incomplete'
 }
 
@@ -24,8 +24,8 @@ export type Coverage = {
   /** The lowest height held. Blocks below it that come later are added, and lower it. */
   first: bigint
   /**
-   * The height of the first block that was ever committed: what lies below it is history that was added later, and
-   * what is missing there does not keep current data from being served.
+   * Height of the first block ever committed: blocks below it were added later, and gaps there do not make current data
+   * unavailable.
    */
   began: bigint
   /** Hashes of the parts of block 1 (genesis and the block itself), if it is held and they are known. */
@@ -109,7 +109,10 @@ export class GapList<Range extends HeightRange & { kind?: Gap['kind'] } = Gap> {
   }
 }
 
-/** The index of the first of sorted gaps that does not end below a height: a stream may be full of them. */
+/**
+ * The index of the first of sorted gaps that does not end below a height, by binary search: a stream may be full of
+ * gaps.
+ */
 export function firstGapFrom(gaps: readonly Pick<HeightRange, 'to'>[], height: bigint): number {
   let low = 0
   let high = gaps.length
@@ -145,7 +148,7 @@ export class ResourceGapList {
     return this.#snapshot
   }
 
-  /** The resources whose events a block lacks. */
+  /** The resources that are missing in a block. */
   at(height: bigint): string[] {
     return [...this.#lists].flatMap(([resource, list]) => (list.has(height) ? [resource] : []))
   }
@@ -179,7 +182,7 @@ export class ResourceGapList {
   }
 }
 
-/** What a store holds of a resource: blocks without its events count as missing. */
+/** The coverage of a resource: blocks without its events count as missing. */
 export function coverageOfResource(coverage: Coverage, resource: string): Coverage {
   const own = coverage.resourceGaps.filter((gap) => gap.resource === resource)
   if (own.length === 0) return coverage

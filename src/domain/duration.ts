@@ -19,7 +19,7 @@ export function describeDuration(seconds: number): string {
     if (count > 0 || parts.length === 0) {
       parts.push(`${count.toLocaleString('en')} ${unit === 'day' && count !== 1 ? 'days' : unit}`)
     }
-    // What follows a unit that is none is too small to say: `1 day`, not `1 day 3 min`.
+    // A unit after a zero unit is too small to matter: `1 day`, not `1 day 3 min`.
     if (parts.length === 2 || count === 0 || (unit === 'day' && count >= MANY_DAYS)) break
   }
   return parts.join(' ')

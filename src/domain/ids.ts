@@ -1,7 +1,7 @@
 /** A market id: 64 hex digits in any case. */
 export const MARKET_ID = /^[0-9a-fA-F]{64}$/
 
-/** The beginning of an id, as people give it who do not write all of it. */
+/** A prefix of an id, as typed by people. */
 export const ID_PREFIX = /^[0-9a-fA-F]{1,63}$/
 
 /** A party id: 64 hex digits in any case, or the network's own party. */

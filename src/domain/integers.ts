@@ -5,7 +5,7 @@ export const MAX_INT64 = 2n ** 63n - 1n
 export const MIN_INT64 = -(2n ** 63n)
 export const MAX_UINT64 = 2n ** 64n - 1n
 
-/** The nearest integer of 64 bits: what a store can be asked for. */
+/** The nearest 64-bit integer, which a store accepts. */
 export function nearestInt64(value: bigint): bigint {
   return value < MIN_INT64 ? MIN_INT64 : value > MAX_INT64 ? MAX_INT64 : value
 }

@@ -4,10 +4,7 @@ import { isBefore, type Place } from './place.ts'
 /** The events after a place, up to the end of block `to`. */
 export type PlaceRange = Place & { to: bigint }
 
-/**
- * A range of what has not been had; `imported`: what an import brought of these blocks has been had, and their events are
- * lacked.
- */
+/** A range not yet received; `imported`: the imported rows of these blocks were received, but not their events. */
 export type LackedRange = PlaceRange & { imported?: true }
 
 /**
@@ -25,20 +22,20 @@ export type Lacks = {
 /** Gaps that are followed; in a stream that is full of holes those of the highest blocks. */
 export const MAX_GAPS = 64
 
-/** What one lacks who has had everything up to a place of a stream held with this coverage. */
+/** The ranges missing for a follower that has received everything up to a position, with this coverage. */
 export function lacksAfter(place: Place, coverage: Coverage): Lacks {
   const { first } = coverage
-  // What the store does not hold, no follower has had from it.
+  // A follower cannot have received what the store does not have.
   const tail = place.height < first ? { height: first, index: 0 } : place
   return { first, gaps: lastOf(lackedWithin(coverage, 0n, tail.height - 1n)), tail }
 }
 
-/** What one lacks who has had everything that is held. */
+/** The ranges missing for a follower that has received everything stored. */
 export function lacksAfterAll(coverage: Coverage): Lacks {
   return lacksAfter({ height: coverage.height + 1n, index: 0 }, coverage)
 }
 
-/** The parts of what is lacked that are held, ascending. */
+/** The stored parts of the missing ranges, ascending. */
 export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
   const held = passed(lacks, coverage).flatMap((range) =>
     split(range, coverage).flatMap(({ range: part, state }) => {
@@ -52,19 +49,19 @@ export function heldOf(lacks: Lacks, coverage: Coverage): PlaceRange[] {
   return joined(held)
 }
 
-/** Places within an imported block are made up: one who has had some of its events is sent all that there is of it. */
+/** Positions within an imported block are invented: a follower that has some of its events is sent all of them. */
 function wholeWhereImported({ height, index, to }: PlaceRange, { imported }: Coverage): PlaceRange {
   return { height, index: index > 0 && isWithin(imported, height) ? 0 : index, to }
 }
 
-/** What is lacked below the tail, of the heights from the first one held on. */
+/** The missing ranges below the tail, from the first stored height on. */
 function passed(lacks: Lacks, { first }: Coverage): readonly LackedRange[] {
   return first < lacks.first ? [{ height: first, index: 0, to: lacks.first - 1n }, ...lacks.gaps] : lacks.gaps
 }
 
 /**
- * What is lacked once all that is held has been had, up to a place where one is given; of a block that is imported all
- * or nothing.
+ * The ranges still missing after a follower received everything stored, or up to a position; an imported block all or
+ * nothing.
  */
 export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): Lacks {
   const reached = upTo ?? { height: coverage.height + 1n, index: 0 }
@@ -80,7 +77,7 @@ export function advance(lacks: Lacks, coverage: Coverage, upTo: Place | null): L
   )
   const first = lower(lacks.first, coverage.first)
   if (!isBefore(lacks.tail, place)) return { first, gaps: lastOf(joined(kept)), tail: lacks.tail }
-  // What the place has passed and is not whole comes, or comes again, once it is.
+  // Incomplete blocks below the position are sent, or sent again, once complete.
   if (lacks.tail.height < coverage.first) kept.push({ ...lacks.tail, to: coverage.first - 1n })
   kept.push(...lackedWithin(coverage, lacks.tail.height, place.height - 1n))
   return { first, gaps: lastOf(joined(kept)), tail: place }
@@ -108,7 +105,7 @@ function split(range: LackedRange, coverage: Coverage): StatedRange[] {
   return parts
 }
 
-/** What of a range lies after a place. */
+/** The part of a range after a position. */
 function afterPlace(range: LackedRange, place: Place): LackedRange[] {
   if (range.to < place.height) return []
   return [isBefore(range, place) ? { ...range, ...place } : range]
@@ -130,7 +127,7 @@ function notFromEvents(
   return [...missing, ...within(imported, true)].sort((a, b) => (a.from < b.from ? -1 : 1))
 }
 
-/** What one lacks of some heights who has had all that is held of them. */
+/** The ranges of some heights missing for a follower that has received everything stored of them. */
 function lackedWithin(coverage: Coverage, from: bigint, to: bigint): LackedRange[] {
   return notFromEvents(coverage, from, to).map((range) => ({
     ...{ height: range.from > from ? range.from : from, index: 0, to: lower(range.to, to) },

@@ -1,6 +1,6 @@
 /**
- * A place in the stream of events: that of the event with an index (1, 2, ...) in a block. As the end of what has been
- * read it stands after that event; with index 0 before the first one of the block.
+ * A position in the stream of events: an event's block height and index (1, 2, ...). As the end of reading it is after
+ * that event; with index 0, before the first event of the block.
  */
 export type Place = { height: bigint; index: number }
 
@@ -9,17 +9,14 @@ export function isBefore(a: Place, b: Place): boolean {
   return a.height < b.height || (a.height === b.height && a.index < b.index)
 }
 
-/*
- * Blocks count from 1. Height 0 stands before all of them, for four kinds of thing that come from no block of the stream.
- * Rows have these places in the database, so they can never change.
- */
+/* Blocks count from 1. Height 0 is before all of them, for four kinds of rows that come from no block of the stream. Rows have these positions in the database, so they can never change. */
 
 /** 1. Where someone begins who has read nothing. */
 export const BEGINNING: Place = { height: 0n, index: 0 }
 
 /**
- * 2. A row of an import whose block is not known, or whose block has come as events since: every event, and every row of
- * a file, replaces it. Followers are not sent it.
+ * 2. An imported row whose block is unknown, or whose block's events have been ingested since: any event, and any row
+ * of a file, replaces it. It is not sent to followers.
  */
 export const UNPLACED: Place = BEGINNING
 

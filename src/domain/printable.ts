@@ -2,8 +2,8 @@
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 /**
- * A text with its control characters written as `\u001b`, line breaks too. For whatever comes from events, on its way
- * to a terminal or a log.
+ * Escapes control characters as `\u001b`, line breaks too. Use it for any text from events that goes to a terminal or a
+ * log.
  */
 export function printable(text: string): string {
   return text.replaceAll(

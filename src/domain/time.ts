@@ -46,7 +46,7 @@ export function calendarTime({
   const [year, month, day] = date.split('-').map(Number) as [number, number, number]
   const [hour, minute, second] = time.split(':').map(Number) as [number, number, number]
   const wall = new Date(0)
-  // What does not come out the same is not there: 30 February, 25:00:00.
+  // Rejects values that change in the conversion: 30 February, 25:00:00.
   wall.setUTCFullYear(year, month - 1, day)
   if (wall.toISOString().slice(0, 10) !== date) return { fault: `There is no ${date}.` }
   wall.setUTCHours(hour, minute, second)
@@ -68,7 +68,7 @@ function offsetOf(zone = 'Z'): bigint | null {
 export function formatTime(timestamp: bigint, precision?: 'all digits'): string {
   const fraction = ((timestamp % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n
   const date = new Date(Number((timestamp - fraction) / 1_000_000n))
-  // What a hand-made stream may hold, and no calendar: the number says it all.
+  // A synthetic stream may contain times outside the calendar: show the number.
   if (Number.isNaN(date.getTime())) return timestamp.toString()
   const nanoseconds = fraction.toString().padStart(9, '0')
   const digits = precision === 'all digits' ? nanoseconds : nanoseconds.replace(/0+$/, '')

@@ -23,7 +23,7 @@ export class ByteWriter {
     this.bytes = grown
   }
 
-  /** Hands over what has been written and begins anew with an empty buffer of the given capacity. */
+  /** Returns the written bytes and starts a new buffer of the given capacity. */
   take(capacity: number): Buffer {
     this.#checkRoom()
     const written = this.bytes.subarray(0, this.length)
@@ -110,7 +110,7 @@ export class ByteWriter {
     const { bytes } = this
     let at = this.length
     let rest = value
-    // Bit operations cut to 32 bits, so what is larger is divided.
+    // Bit operations truncate to 32 bits, so larger numbers are divided.
     while (rest > 0x7fff_ffff) {
       bytes[at++] = (rest % 128) | 0x80
       rest = Math.floor(rest / 128)

@@ -5,7 +5,7 @@
  * is the same or `network`. An asset's id is 64 hex digits in lower case, or a name such as `VOTE`, as it was sent. Times are Unix nanoseconds. Prices, TWAPs and payments are the core's own text.
  */
 
-/** Where a data point comes from: 0 unspecified, 1 external (oracle), 2 internal (mark price). */
+/** Source of a data point: 0 unspecified, 1 external (oracle), 2 internal (mark price). */
 export type DataPointSource = 0 | 1 | 2
 
 /**
@@ -82,7 +82,7 @@ export type ProviderSla = {
   notionalVolumeSells: string
 }
 
-/** What the service keeps of a market's data: its two lists of liquidity providers, and some figures. */
+/** The stored part of market data: the two lists of liquidity providers, and a few values. */
 export type MarketDataEvent = {
   kind: 'market-data'
   marketId: string
@@ -102,13 +102,13 @@ export type MarketFigures = {
   /** `Market.State` and `Market.TradingMode`; 0 for a number that is unknown. */
   state: number
   tradingMode: number
-  /** What the core says of the running funding period; null for other products. */
+  /** The core's estimate of the current funding period; null for other products. */
   perpetual: PerpetualData | null
   /** Whether the bytes of the event are malformed after these figures. */
   isMalformed: boolean
 }
 
-/** What a market's instrument is; spot markets have no settlement asset but a quote asset. */
+/** Product of a market's instrument; spot markets have a quote asset instead of a settlement asset. */
 export type Product = 'PRODUCT_UNSPECIFIED' | 'PRODUCT_FUTURE' | 'PRODUCT_SPOT' | 'PRODUCT_PERPETUAL'
 
 /** A market as it was created or updated. Texts are `""` if the event had none. */
@@ -133,7 +133,7 @@ export type InstrumentEvent = {
   funding: FundingParameters | null
   /** When a perpetual market's funding payments are due; null if that does not follow from one trigger. */
   schedule: FundingSchedule | null
-  /** What the market asks of its liquidity providers; null if it sets nothing but zeros. */
+  /** The SLA required of liquidity providers; null if all values are zero. */
   sla: SlaParameters | null
 }
 
@@ -176,7 +176,7 @@ export type AssetEvent = {
   status: number
 }
 
-/** What the core says of a running funding period in market data; texts and numbers as sent, null where unset. */
+/** The core's estimate of a current funding period in market data; texts and numbers as sent, null if unset. */
 export type PerpetualData = {
   fundingPayment: string | null
   fundingRate: string | null

@@ -22,7 +22,7 @@ export class KnownIds {
     this.#pattern = pattern
   }
 
-  /** The id `bytes[start..end)` in lower case; null for what is not an id. */
+  /** The id in `bytes[start..end)` in lower case; null if it is not an id. */
   read(bytes: Buffer, start: number, end: number): string | null {
     const slot = slotOf(bytes, start, end)
     const known = this.#known[slot]!

@@ -38,8 +38,8 @@ export const MAX_TEXT_LENGTH = 1024
 export const MAX_PENALTIES = 1024
 
 /**
- * A decimal number as the core writes it, and as others may. In time linear in the text: no digit can be matched by
- * two parts of it.
+ * A decimal number as the core, or another program, writes it. Linear time: no digit can match two parts of the
+ * expression.
  */
 export const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
@@ -53,7 +53,7 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0')
 }
 
-/** Hashes, provision and asset ids are keys; what is longer than any real one would not fit a database's index. */
+/** Hashes, provision and asset ids are keys; longer texts than any real one would not fit a database's index. */
 const MAX_KEY_LENGTH = 256
 
 /** Whether a text can be the key of a row. */

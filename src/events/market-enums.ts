@@ -1,4 +1,4 @@
-/** What a market trades, by number as stored. */
+/** Products by stored number. */
 export const PRODUCTS = [
   'PRODUCT_UNSPECIFIED',
   'PRODUCT_FUTURE',

@@ -19,8 +19,8 @@ export const uint = (field: number) => (field << 3) | VARINT
 export const bytesOf = (field: number) => (field << 3) | LENGTH_DELIMITED
 
 /**
- * A position within a protobuf message. One reader serves any number of messages, nested ones too, and
- * allocates nothing but the texts it returns: finding out what a record is must cost next to nothing.
+ * A position in a protobuf message. One reader serves any number of messages, nested ones too, and allocates only the
+ * texts it returns: identifying a record must be cheap.
  */
 export class WireReader {
   bytes: Buffer = Buffer.alloc(0)
@@ -103,7 +103,7 @@ export class WireReader {
     return BigInt.asIntN(64, this.uint64())
   }
 
-  /** Reads a length and returns where the field's bytes end; they start at `at`. */
+  /** Reads a length and returns the end of the field's bytes; they start at `at`. */
   fieldEnd(): number {
     const length = this.uint32()
     const end = this.at + length

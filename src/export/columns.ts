@@ -6,8 +6,8 @@ import type { Resource, Row, Selection } from '../resources/resource.ts'
 export type CellValue = string | null
 
 /**
- * What a column of a table holds. Integers are those that 64 bits with a sign can hold, as the store keeps them;
- * prices and quantities, which can be of any size, are texts. Times are Unix nanoseconds.
+ * Type of a table column. Integers are signed 64-bit; prices and quantities, which may be of any size, are text. Times
+ * are Unix nanoseconds.
  */
 export type ColumnKind = 'text' | 'integer' | 'time' | 'list'
 

@@ -12,7 +12,7 @@ import { lockFolder } from './folder-lock.ts'
 import { readJson, writeJson } from './json-file.ts'
 import type { ParquetOptions } from './parquet.ts'
 
-/** What a folder's file of this name says: what the export in it is of. Readers of Parquet pass over such names. */
+/** File that describes the export in a folder. Readers of Parquet skip names with an underscore. */
 const MANIFEST = '_lyra.json'
 
 type FolderManifest = {
@@ -24,7 +24,7 @@ type FolderManifest = {
   height: string | null
 }
 
-/** The folder of a market: what readers of Parquet take for a column `marketId`, which the files lack. */
+/** The folder of a market: readers of Parquet take its name for a column `marketId`, which the files do not have. */
 const MARKET_FOLDER = /^marketId=(.+)$/
 
 export type FolderOptions = ParquetOptions & {
@@ -35,19 +35,19 @@ export type FolderOptions = ParquetOptions & {
   signal?: AbortSignal
   /** Called with rows as they are written. */
   onRows?: (count: number) => void
-  /** Called with one line about what the user should know. */
+  /** Called with a line for the user. */
   onNotice?: (message: string) => void
 }
 
 export type FolderReport = PartitionReport & { height: bigint }
 
 /**
- * Writes all rows of every resource into a folder, as Parquet by market; of a folder that holds an export already, what
- * has come or changed since. However it ends, the next run resumes where it stopped.
+ * Writes all rows of every resource into a folder, as Parquet by market; in an existing export, only new and changed
+ * rows. However it ends, the next run resumes.
  *
- * A folder keeps the types that it was begun with.
+ * A folder keeps the column types of its first export.
  *
- * @throws {ExportError} if the folder holds something else, or a number does not fit its decimal.
+ * @throws {ExportError} if the folder contains something else, or a number does not fit its decimal.
  */
 export async function exportFolder(options: FolderOptions): Promise<FolderReport> {
   const { folder, snapshot } = options
@@ -128,7 +128,7 @@ async function* exportResource(
     yield await inFolder('')
     return
   }
-  // Of markets that no row names any more, what is in their folders is to be brought up to date as well.
+  // Folders of markets that no longer have rows are also updated.
   const left = new Set(
     existsSync(folder) ? readdirSync(folder).filter((name) => MARKET_FOLDER.test(name)) : [],
   )
@@ -145,6 +145,6 @@ async function* exportResource(
     const [, marketId] = MARKET_FOLDER.exec(name)!
     yield await inFolder(name, marketId!)
   }
-  // Where nothing was written, no folder is left.
+  // If nothing was written, no folder is left.
   if (existsSync(folder) && readdirSync(folder).length === 0) rmSync(folder, { recursive: true })
 }

@@ -12,12 +12,11 @@ const PART_FILE = /^part-\d+\.parquet(?:\.partial)?$/
 export type PartitionReport = { rows: number; written: number; unchanged: number }
 
 /**
- * Writes the rows of a resource, or of a market of it, into the files of a folder, or what has come since into those that
- * are there. Rows are in the order of the key, over all files in the order of their names.
+ * Writes the rows of a resource, or of one of its markets, into the files of a folder, or adds new rows. Rows are in
+ * key order over all files in name order.
  *
- * Rows that stay as they came are written on: full files are left as they are, but for those that a gap filled since, or
- * rows of earlier times, concern. Rows that change in place are written anew, and take the place of what is there where
- * they differ.
+ * Unchanging rows are appended: full files stay as they are, except those with a filled gap or late rows. Changing rows
+ * are rewritten, and replace a file if they differ.
  */
 export async function exportPartition(options: PartitionOptions): Promise<PartitionReport> {
   const { folder, coverage, resource } = options
@@ -25,7 +24,7 @@ export async function exportPartition(options: PartitionOptions): Promise<Partit
   const columns = parquetColumns(resource, { ...options, withoutMarket })
   const path = join(folder, MANIFEST)
   const known = readJson<PartitionManifest>(path)
-  // What was pruned stands in the files alone: they are replaced by nothing that may hold less.
+  // Pruned rows exist only in the files, which must not be replaced by files with fewer rows.
   if (resource.rowsStay) refuseOtherFiles(options, known, columns)
   const old = known?.parts ?? []
   const keep = known !== null && resource.rowsStay ? await partsToKeep(options, known) : 0

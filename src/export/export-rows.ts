@@ -7,7 +7,7 @@ import type { LineCursors, Lines } from '../store/pages/page.ts'
 import { readNextMarket } from '../store/readings/exports.ts'
 import type { Snapshot } from '../store/store.ts'
 
-/** Rows that are read at a time: few enough that what else there is to do waits for milliseconds only. */
+/** Rows read at a time: few enough that other work waits for milliseconds only. */
 const CHUNK_ROWS = 1000
 
 /** All rows of a selection, in the order of the key, or those after a row. */
@@ -18,9 +18,9 @@ export type ExportQuery = {
   /** Rows strictly after this key, in the direction of reading; null: from the first row on. */
   cursor: Key | null
   /**
-   * Of a resource whose rows are bound to a market: that those of all markets are one list, by market id, or those of
-   * the selection's market a part of it; and the market of the cursor, null without one. Left out where the rows are
-   * those of the selection's market by themselves, or are bound to none.
+   * Of a resource with rows bound to a market: present if the rows of all markets are one list by market id, or those
+   * of the selection's market are a part of it. The market of the cursor, null without one. Absent if the rows are
+   * those of the selection's market alone, or bound to no market.
    */
   list?: { market: string | null }
   /** How times are written in CSV: as RFC 3339 in UTC, or else as Unix nanoseconds. */

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** The JSON of a file; null if there is none, or what is there is not JSON. */
+/** Parses a JSON file; null if it is missing or not JSON. */
 export function readJson<T>(path: string): T | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as T
@@ -11,7 +11,7 @@ export function readJson<T>(path: string): T | null {
   }
 }
 
-/** Writes a value as JSON: all of it, or nothing. */
+/** Writes a value as JSON, atomically. */
 export function writeJson(path: string, value: unknown): void {
   const partial = `${path}.partial`
   writeFileSync(partial, `${JSON.stringify(value, null, 1)}\n`, { flush: true })

@@ -31,7 +31,7 @@ export function refuseOtherFiles(
   if (fault !== null) throw new ExportError(`${folder}: ${fault}; export to a new directory`)
 }
 
-/** How many of the files stay as they are, before the others are written again and on; `all` if nothing has come. */
+/** Number of files that stay as they are; the others are rewritten and continued. `all` if nothing is new. */
 export async function partsToKeep(
   options: PartitionOptions,
   known: PartitionManifest,
@@ -40,7 +40,7 @@ export async function partsToKeep(
   const { parts } = known
   const height = BigInt(known.height)
   const isSame = heldUpTo(coverage, height) === known.held
-  // More of an incomplete block's events may have come, and not all of them: its rows may be new whenever it is asked.
+  // More events of an incomplete block may have arrived: its rows may be new at any time.
   const incomplete = coverage.gaps.find(({ from, kind }) => kind === 'incomplete' && from <= height)
   if (isSame && coverage.height === height && !known.isOpen && incomplete === undefined) return 'all'
   let first = 0
@@ -54,7 +54,7 @@ export async function partsToKeep(
     const end = isLastFull ? parts.length : Math.max(0, parts.length - 1)
     first = touched < 0 ? end : Math.min(touched, end)
   }
-  // What has been pruned since stands in the files alone.
+  // Rows pruned since exist only in the files.
   while (first < parts.length && !(await isFirstRowHeld(options, parts[first - 1], parts[first]!))) {
     options.onNotice?.(
       `${join(options.folder, parts[first]!.file)}: part of it was pruned from the store, so it is not rewritten; late rows for this period are missing from the export`,
@@ -84,7 +84,7 @@ async function isFirstRowHeld(
 const timeOf = ({ resource, selection }: PartitionOptions, cursor: string) =>
   keyIn(resource, selection, cursor)[0] as bigint
 
-/** What distinguishes one state of the blocks up to a height from another: where they begin, what is missing, what is imported. */
+/** Identifies the stored blocks up to a height: their start, gaps and imported ranges. */
 export function heldUpTo(coverage: Coverage, height: bigint): string {
   let known = sums.get(coverage)
   if (known === undefined) {

@@ -6,7 +6,7 @@ import type { ExportedRow } from './export-rows.ts'
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
 
-/** Rows of a row group: what is held in memory at a time. */
+/** Rows of a row group, which is in memory at a time. */
 const GROUP_ROWS = 32_768
 
 /**
@@ -24,7 +24,7 @@ const TYPES: Record<ColumnKind, Omit<SchemaElement, 'name' | 'repetition_type'>>
 export type ParquetOptions = {
   /** Whether decimal numbers are texts, which hold every value, instead of decimals. */
   asText: boolean
-  /** Whether the name of the folder stands for the column of the market. */
+  /** Whether the folder name replaces the market column. */
   withoutMarket?: boolean
 }
 

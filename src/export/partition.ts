@@ -16,7 +16,7 @@ export type PartFile = { file: string; rows: number; first: string; last: string
 export type PartitionManifest = {
   /** Names of the columns of the files. */
   columns: string[]
-  /** The block at which the files were written, and what was held up to it. */
+  /** The block at which the files were written, and the stored blocks up to it. */
   height: string
   held: string
   /** Whether rows follow the last file: the run was ended before it had written them. */
@@ -30,7 +30,7 @@ export type PartitionOptions = ParquetOptions & {
   selection: Selection
   folder: string
   snapshot: Snapshot
-  /** What the snapshot holds. */
+  /** The coverage of the snapshot. */
   coverage: Coverage
   partRows?: number
   signal?: AbortSignal

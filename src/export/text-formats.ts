@@ -22,7 +22,7 @@ export type TextFormat = {
 }
 
 type TextWriter = {
-  /** What stands before the rows. */
+  /** Text before the rows. */
   head: string
   line(row: ExportedRow): string
 }
@@ -76,7 +76,7 @@ export async function* exportText(
   }
 }
 
-/** What a spreadsheet takes for the beginning of a formula, or passes over before one. */
+/** Characters that a spreadsheet takes for the start of a formula, or skips before one. */
 const FORMULA = /^[=+\-@\t\r]/
 
 /**

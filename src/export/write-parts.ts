@@ -7,7 +7,7 @@ import { type ExportedRow, exportRows } from './export-rows.ts'
 import { parquetOf } from './parquet.ts'
 import { keyIn, PART_ROWS, type PartFile, type PartitionOptions } from './partition.ts'
 
-/** What is done before a file gets its name. */
+/** Called before a file gets its name. */
 type WritingOptions = PartitionOptions & { begin: () => void }
 
 /** A file that is there, and whether it is another than was there before. */

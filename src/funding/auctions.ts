@@ -1,6 +1,6 @@
 /**
- * The times in which a market was in auction, as its perpetual was notified of them. Times are Unix nanoseconds,
- * all of whole seconds. Neither prices nor time in an auction count in a TWAP (docs/twap.md, "Auctions").
+ * Times at which a market was in auction, as sent to its perpetual: Unix nanoseconds, all of whole seconds. Neither
+ * prices nor time in an auction count towards a TWAP (docs/twap.md, "Auctions").
  */
 export type Auctions = {
   /** Auctions that have ended, oldest first; none touches the next. */
@@ -15,8 +15,8 @@ export function noAuctions(): Auctions {
 }
 
 /**
- * Records that an auction began at `time`. One that is in progress is not begun again (an extension of it is sent
- * like a beginning). One that begins in the second in which the last one ended continues that one.
+ * Records that an auction began at `time`. Ignored during an auction (an extension is sent like a beginning). An
+ * auction that begins in the second in which the last one ended continues it.
  */
 export function enterAuction(auctions: Auctions, time: bigint): void {
   if (auctions.open !== null) return
@@ -55,10 +55,7 @@ export function timeOutsideAuctions(auctions: Auctions, from: bigint, to: bigint
   return outside
 }
 
-/**
- * The same for many spans, none of which begins before the one asked for before it: all of them together take time
- * linear in the spans and the auctions.
- */
+/** The same for many spans in order of their start, in time linear in the spans and the auctions. */
 export function timesOutsideAuctions({ closed, open }: Auctions): (from: bigint, to: bigint) => bigint {
   let next = 0
   return (from, to) => {

@@ -5,7 +5,7 @@ import type { Period } from './source-twap.ts'
 /** The TWAPs of a running period so far; null for a source without points up to now. */
 export type RunningTwaps = { internalTwap: bigint | null; externalTwap: bigint | null }
 
-/** What a running period would pay if it ended at `at`. Times are Unix nanoseconds. */
+/** The payment of a current period if it ended at `at`. Times are Unix nanoseconds. */
 export type FundingEstimate = FundingPayment & {
   seq: bigint
   start: bigint
@@ -15,7 +15,7 @@ export type FundingEstimate = FundingPayment & {
 }
 
 /**
- * What a running period would pay if it ended at `at`, from its TWAPs up to then (docs/funding.md). Null without one of
+ * Estimates the payment of a period that ends at `at`, from its TWAPs up to then (docs/funding.md). Null without one of
  * them, and before the period.
  */
 export function estimateFromTwaps(

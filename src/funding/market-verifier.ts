@@ -14,7 +14,7 @@ export type TwapVerdict = {
   sent: string | null
   expected: string | null
   agrees: boolean
-  /** Whether it is what the core sends after a message that it has refused, of which there is no event. */
+  /** Whether it matches a core that has refused a message, which leaves no event. */
   followsRefusal?: true
 }
 
@@ -67,7 +67,7 @@ export function createMarketVerifier(method: TwapMethod): MarketVerifier {
   const createSource = METHODS[method]
   let auctions = noAuctions()
   let current: CurrentPeriod | null = null
-  /** Internal points sent before the first period: they become part of it without new events. */
+  /** Internal points sent before the first period: they belong to it without new events. */
   let early: PricePoint[] = []
 
   function newPeriod(seq: bigint, start: bigint): CurrentPeriod {

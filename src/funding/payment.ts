@@ -24,7 +24,7 @@ export type FundingTerms = {
   upperBound: Decimal | null
 }
 
-/** What a period's payment is made from. TWAPs are scaled by the asset's decimals; times are Unix nanoseconds. */
+/** Inputs of a period's payment. TWAPs are scaled by the asset's decimals; times are Unix nanoseconds. */
 export type PeriodFacts = {
   internalTwap: bigint
   externalTwap: bigint
@@ -40,7 +40,7 @@ export type FundingPayment = { fundingPayment: string; fundingRate: string }
 /** 365 days in nanoseconds. */
 const YEAR = ofInteger(365n * 24n * 60n * 60n * 1_000_000_000n)
 
-/** The parameters as numbers; null if one of them is not a number, so that nothing can be calculated. */
+/** Parses the parameters; null if one of them is not a number. */
 export function fundingTerms(parameters: FundingParameters): FundingTerms | null {
   const interestRate = numberOf(parameters.interestRate)
   const clampLowerBound = numberOf(parameters.clampLowerBound)
@@ -53,7 +53,7 @@ export function fundingTerms(parameters: FundingParameters): FundingTerms | null
   return { interestRate, clampLowerBound, clampUpperBound, scalingFactor, lowerBound, upperBound }
 }
 
-/** What a period pays, and at what rate, by the formula of docs/funding.md. */
+/** The payment and rate of a period (docs/funding.md). */
 export function fundingPayment(period: PeriodFacts, terms: FundingTerms): FundingPayment {
   const internal = ofInteger(period.internalTwap)
   const external = ofInteger(period.externalTwap)
@@ -77,7 +77,7 @@ export function fundingPayment(period: PeriodFacts, terms: FundingTerms): Fundin
   return { fundingPayment: truncate(payment).toString(), fundingRate: textOfDecimal(rate) }
 }
 
-/** What interest adds to a payment: what the external price would have earned, less the internal one, in its clamps. */
+/** The interest component: interest on the external price minus the internal premium, clamped. */
 function interest({ internalTwap, externalTwap, start, end }: PeriodFacts, terms: FundingTerms): Decimal {
   const external = ofInteger(externalTwap)
   const years = divide(ofInteger(end - start), YEAR)

@@ -26,10 +26,7 @@ export function indexAfter(points: readonly PricePoint[], time: bigint): number 
   return index
 }
 
-/**
- * Puts a point that arrives into the list of a source's points, or leaves it out where the core refuses it; says what
- * has become of it.
- */
+/** Adds a point to a source's list, unless the core refuses it; returns the outcome. */
 export function placePoint(points: PricePoint[], periodStart: bigint, point: PricePoint): Placement {
   const placement = placementOf(points, periodStart, point.time)
   switch (placement) {

@@ -20,7 +20,7 @@ export function createRunningSum(period: Period): SourceTwap {
     return price * timeOutsideAuctions(period.auctions, from, to)
   }
 
-  /** Takes off what the last price was given beyond its own time, which lies in the period. */
+  /** Subtracts the last price's share beyond its own time, which is in the period. */
   function takeOffTail(): void {
     const last = points.at(-1)!
     sum -= piece(last.price, last.time, end)
@@ -53,7 +53,7 @@ export function createRunningSum(period: Period): SourceTwap {
     return outside === 0n ? 0n : upTo / outside
   }
 
-  /** Sums up from nothing. The auctions known now count for the whole of it. */
+  /** Sums up from scratch. The auctions known now apply to all of it. */
   function sumUp(): void {
     end = meanStart(points, period.start)
     sum = 0n

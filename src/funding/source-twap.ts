@@ -1,7 +1,10 @@
 import type { Auctions } from './auctions.ts'
 import type { PricePoint } from './point-list.ts'
 
-/** What the two sources of a market share during a funding period: its start (Unix nanoseconds) and the auctions known. */
+/**
+ * State shared by both sources of a market during a funding period: its start (Unix nanoseconds) and the known
+ * auctions.
+ */
 export type Period = { start: bigint; auctions: Auctions }
 
 /** The points of one source in one funding period, and their time-weighted average price. */
@@ -10,12 +13,12 @@ export type SourceTwap = {
   readonly points: readonly PricePoint[]
   /** Adds a point and returns the TWAP sent with it, or null if the core refuses the point. */
   add(point: PricePoint): bigint | null
-  /** The TWAP up to `time` (Unix nanoseconds), or null if there is none: no points, or all of them later. */
+  /** The TWAP up to `time` (Unix nanoseconds); null if there are no points, or all of them are later. */
   meanAt(time: bigint): bigint | null
   /**
-   * The TWAP up to a time before the last point, had the core refused a point in the middle just before: that leaves no
-   * event (docs/twap.md). Null if it would be no other, or no point can have been refused so; not there where
-   * nothing that was asked before bears on a TWAP.
+   * The TWAP up to a time before the last point, if the core had refused a point in between: that leaves no event
+   * (docs/twap.md). Null if the TWAP would be the same, or no point can have been refused; absent if no earlier query
+   * affects a TWAP.
    */
   meanAfterRefusal?(time: bigint): bigint | null
 }

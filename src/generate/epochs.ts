@@ -8,12 +8,12 @@ const EPOCH_SECONDS = 300
 const START = 1
 const END = 2
 
-/** What the core sends as an end that has not come yet: Go's zero time as Unix nanoseconds. */
+/** The core's end time of an unfinished epoch: Go's zero time as Unix nanoseconds. */
 const NO_TIME = -6_795_364_578_871_345_152n
 
 /** The epochs of the network. */
 export type Epochs = {
-  /** Begins the first one, and ends one and begins the next if that is due. True where one has ended. */
+  /** Ends the current epoch and begins the next if due. Returns whether one ended. */
   send(context: Context): boolean
 }
 

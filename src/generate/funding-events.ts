@@ -10,7 +10,7 @@ export type DataPointSource = typeof EXTERNAL | typeof INTERNAL
 export const EXTERNAL = 1
 export const INTERNAL = 2
 
-/** What a period's event says besides its number and start; `end` null: the period opens. */
+/** A period's TWAPs in its event; `end` null: the period begins. */
 export type PeriodTwaps = { end: bigint | null; internalTwap: bigint | null; externalTwap: bigint | null }
 
 /** A data point as it is sent. */

@@ -43,8 +43,8 @@ export function generateRecords(options: GenerateOptions): Generator<Uint8Array,
 export type GeneratedBlock = { block: Block; records: Buffer }
 
 /**
- * Generates the same records block by block. What comes before the first block is among its records. Blocks are later
- * than `startSecond` (Unix seconds; default: as long after the beginning of 2024 as their height says).
+ * Generates the same records block by block; records before the first block belong to it. Block times are after
+ * `startSecond` (Unix seconds; default: the beginning of 2024 plus a time proportional to the height).
  */
 export function generateBlocks(
   options: GenerateOptions,

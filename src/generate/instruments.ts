@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 /** An asset in which markets settle. */
 export type Asset = { id: Uint8Array; symbol: string; name: string; decimals: number }
 
-/** What a market is called and how it pays. */
+/** Name and terms of a market. */
 export type Instrument = {
   code: string
   name: string

@@ -19,7 +19,7 @@ export function writeAsset({ out }: Context, { id, symbol, name, decimals }: Ass
   out.end()
 }
 
-/** Writes a `Market` event, created or updated, with what a reader of the published messages may ask of it. */
+/** Writes a `Market` event, created or updated, with all fields that a reader may require. */
 export function writeMarket({ out }: Context, market: Market, event: EventType): void {
   const { body } = out
   const { instrument, createdAt } = market

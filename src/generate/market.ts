@@ -32,7 +32,7 @@ export type Market = {
   spotPrice: number
   instrument: Instrument
   terms: FundingTerms
-  /** What a price in the market's decimals lacks to one in the asset's. */
+  /** Zeros that convert a price from the market's decimals to the asset's. */
   zeros: string
   /** The time of its first block, in Unix nanoseconds. */
   createdAt: bigint

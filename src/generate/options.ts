@@ -1,4 +1,4 @@
-/** What the stream generator is asked for; everything but `blocks` has a default. */
+/** Options of the generator; all but `blocks` have a default. */
 export type GenerateOptions = {
   /** Blocks to generate, 1 to 10^9. */
   blocks: number
@@ -24,7 +24,7 @@ export type GenerateOptions = {
 /** Options in which every default is filled in and every range has been checked. */
 export type ResolvedOptions = Required<GenerateOptions>
 
-/** An option of the generator that is out of its range; the message names it and says what is allowed. */
+/** An option of the generator is out of range; the message names it and the allowed values. */
 export class GenerateOptionError extends Error {
   override name = 'GenerateOptionError'
 }

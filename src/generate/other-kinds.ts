@@ -10,7 +10,7 @@ type OtherKind = EventType & {
   fields: readonly Field[]
 }
 
-/** What a field of a message holds: an integer, a fixed text, or something that is made up; null: it is left out. */
+/** Content of a message field: an integer, a fixed text, or a generated value; null: omitted. */
 type Field = number | string | Make | null
 
 /** Writes something that is made up. */
@@ -26,10 +26,9 @@ const time: Make = (body, field, random) =>
   body.int64(field, BigInt(FIRST_SECOND + random.below(1_000_000)) * 1_000_000_000n)
 
 /**
- * Kinds whose messages hold no others, each with all the fields that a reader of the published messages may ask of
- * it. The reference stops at an id, a number or an epoch that is empty. It also stops at a second snapshot of one block,
- * and at scores and rankings of a validator that no event has announced: these kinds are left out. Shares as counted in a
- * whole test network's stream, without its kinds of nested messages.
+ * Kinds without nested messages, each with all fields that a reader may require. The data node stops at an empty id,
+ * number or epoch, at a second snapshot of one block, and at scores and rankings of an unannounced validator: these
+ * kinds are omitted. Shares are those of a test network's whole stream.
  */
 const OTHER_KINDS: readonly OtherKind[] = [
   // MarketTick: market, time.
@@ -77,7 +76,7 @@ const EVENTS_PER_TRANSACTION = 3
 
 /** Sends events of kinds that are none of the service's. */
 export type OtherKindsFeed = {
-  /** Sends a block's share of them. */
+  /** Sends a block's share of other events. */
   send(context: Context): void
 }
 

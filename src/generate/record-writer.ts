@@ -15,7 +15,7 @@ const SEQUENCE_BYTES = 8
 const BUS_EVENT_VERSION = 1
 
 /**
- * Writes framed records: 4-byte big-endian size of what follows, 8-byte big-endian sequence number, BusEvent
+ * Writes framed records: 4-byte big-endian size of the rest, 8-byte big-endian sequence number, BusEvent
  * (docs/events.md, event files). Numbers the records and, within a block, the events.
  */
 export class RecordWriter {

@@ -9,7 +9,7 @@ import type { GenerateOptions } from './options.ts'
 /** The first block is later than the time that is given for it by less than this. */
 const MOST_AHEAD_SECONDS = 3
 
-/** How long the receiver may take to read what was sent last. */
+/** Time for the receiver to read the last bytes, milliseconds. */
 const END_TIMEOUT_MS = 5_000
 
 /**

@@ -1,7 +1,7 @@
 /** Characters of one row: the largest real ones, a market with its oracles, have some ten thousand. */
 const MAX_ROW_LENGTH = 2 * 1024 * 1024
 
-/** Pieces of a field that are put together at once: put together one by one, each of them would stay in memory. */
+/** Pieces of a field joined at once: joined one by one, each of them would stay in memory. */
 const MAX_PIECES = 1_000
 
 /** Columns of a table; the widest real one has 39. */
@@ -10,7 +10,7 @@ const MAX_COLUMNS = 1_000
 /** Digits of a number that needs no rounding. */
 const SAFE_DIGITS = 15
 
-/** Text that is not what PostgreSQL's `COPY ... CSV` writes; the message says what is wrong with which row. */
+/** The text is not in the format of PostgreSQL's `COPY ... CSV`; the message names the row and the fault. */
 export class CsvError extends Error {
   override name = 'CsvError'
 }
@@ -80,12 +80,12 @@ export class CsvRow {
  * longest row that is allowed.
  */
 export class CsvReader {
-  /** The names of the columns; null before the header line has come. */
+  /** Column names; null before the header line. */
   header: string[] | null = null
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   readonly #onRow: (row: CsvRow) => void
   readonly #row = new CsvRow()
-  /** What has come of a row that has not ended. */
+  /** The beginning of an unfinished row. */
   #rest = ''
   #rows = 0
 
@@ -166,7 +166,7 @@ export class CsvReader {
     this.#onRow(row)
   }
 
-  /** Reads a row that has quotes, from `start`; returns where the next one begins, null if it has not ended. */
+  /** Reads a row with quotes, from `start`; returns the start of the next one, null if the row is unfinished. */
   #readQuoted(text: string, start: number): number | null {
     const fields: (string | null)[] = []
     let at = start
@@ -213,7 +213,7 @@ export class CsvReader {
   }
 }
 
-/** Where a character stands next; beyond any text if it does not. */
+/** Index of a character, or beyond any text if it is absent. */
 function indexOrEnd(text: string, character: string, from: number): number {
   const index = text.indexOf(character, from)
   return index < 0 ? Number.MAX_SAFE_INTEGER : index

@@ -33,10 +33,7 @@ import { keepElement, keptFigures, noFeeShare, noSla } from '../resources/market
 import { idOf, microsecondsOf, nanoseconds } from './reference-values.ts'
 import type { SourceRow } from './source.ts'
 
-/*
- * Rows of the reference's tables as the events that they stand for, checked by the same rules. The columns of each are
- * those of tables.ts, in that order.
- */
+/* Decodes rows of the data node's tables as events, checked by the same rules. The columns of each are those of tables.ts, in that order. */
 
 /** Why a row is left out. */
 export type LeftOutRowReason =
@@ -75,7 +72,7 @@ class IdCache {
     this.#pattern = pattern
   }
 
-  /** The id that the bytes of a column stand for; `""` if it is none. */
+  /** The id in a column's bytes; `""` if it is invalid. */
   of(bytea: string | null | undefined): string {
     const known = this.#known.get(bytea ?? '')
     if (known !== undefined) return known
@@ -200,7 +197,7 @@ export function marketFiguresOf(
   return unlessFault({ event, index }, fault, leaveOut)
 }
 
-/** Proto JSON leaves out what is empty or 0. */
+/** Proto JSON omits empty and zero fields. */
 function perpetualOf(data: Record<string, unknown>): PerpetualData {
   const textOrNone = (value: unknown) => textOf(value) || null
   return {
@@ -348,7 +345,7 @@ function objectOf(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null
 }
 
-/** The list in a column: `null` and none at all are an empty one; null for what is not a list. */
+/** The list in a column: `null` or no value is an empty list; null if it is not a list. */
 function listOf(text: string | null | undefined): JsonObject[] | null {
   if (text == null) return []
   const value = parsed(text)

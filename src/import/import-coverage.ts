@@ -12,9 +12,9 @@ import { nanoseconds } from './reference-values.ts'
 import type { SourceBlock } from './source.ts'
 
 /**
- * What a store holds while blocks are imported, by the rules that events are ingested by (docs/events.md, blocks): a hole
- * beyond the position is an error or a gap, blocks below the first height extend it downwards, and missing ones are
- * filled. What is held is never replaced.
+ * Tracks a store's coverage during an import, by the rules of ingestion (docs/events.md, blocks): a hole beyond the
+ * position is an error or a gap, blocks below the first height extend it downwards, and missing ones are filled. Stored
+ * blocks are never replaced.
  */
 export class ImportCoverage {
   readonly #chainId: string
@@ -23,7 +23,7 @@ export class ImportCoverage {
   readonly #gaps: GapList
   readonly #imported: GapList<HeightRange>
   readonly #lacking: ResourceGapList
-  /** The heights of the blocks that this import has come by, imported now or before. */
+  /** Heights of the blocks that this import has seen, imported now or before. */
   readonly #seen: HeightRange[] = []
 
   /** @throws {ImportError} if the store holds another chain. */
@@ -41,7 +41,7 @@ export class ImportCoverage {
     this.#lacking = new ResourceGapList(before?.resourceGaps ?? [])
   }
 
-  /** What the store holds once all blocks that were added are committed; null if it is empty. */
+  /** The coverage once all added blocks are committed; null if the store is empty. */
   get coverage(): Coverage | null {
     if (this.#ends === null) return null
     const { first, began, height, timestamp, blockOne } = this.#ends
@@ -63,7 +63,7 @@ export class ImportCoverage {
     return Math.max(from, Number(lowest))
   }
 
-  /** Whether the store lacks a block: what it holds, in part too, is left as it is. */
+  /** Whether a block is missing in the store: a partly stored one is left as it is. */
   wants(height: bigint): boolean {
     if (this.#ends === null || height < this.#ends.first || height > this.#ends.height) return true
     return this.#gaps.at(height)?.kind === 'missing'
@@ -82,7 +82,7 @@ export class ImportCoverage {
   }
 
   /**
-   * Adds a block that is wanted, which lacks some resources as yet.
+   * Adds a wanted block, in which some resources are still missing.
    *
    * @throws {ImportGapError} if blocks before it are missing, unless gaps are allowed.
    */
@@ -106,7 +106,7 @@ export class ImportCoverage {
     for (const resource of lacking) this.#lacking.add(resource, at)
   }
 
-  /** The blocks that this import has come by hold a resource now, as far as they are imported. */
+  /** Marks a resource as complete in the imported blocks of this import. */
   complete(resource: string): void {
     this.#lacking.complete(resource, intersection(this.#imported.all, merged(this.#seen)))
   }

@@ -3,7 +3,7 @@ export class ImportError extends Error {
   override name = 'ImportError'
 }
 
-/** Blocks are missing in a source, or between it and what the store holds. */
+/** Blocks are missing in a source, or between it and the store's blocks. */
 export class ImportGapError extends ImportError {
   override name = 'ImportGapError'
 }

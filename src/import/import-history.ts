@@ -14,7 +14,7 @@ import { Tally } from './tally.ts'
 import { writeBlock } from './write-block.ts'
 import { writeState } from './write-state.ts'
 
-/** Resources whose rows are current state, written after all blocks: until then blocks lack them. */
+/** Resources of current state, written after all blocks: until then they are missing in the blocks. */
 const OF_STATE = [
   'fundingPeriods',
   'liquidityProviders',
@@ -23,13 +23,12 @@ const OF_STATE = [
   'instrumentTerms',
 ] as const
 
-/** Those whose rows come with their blocks. */
+/** Resources whose rows belong to their blocks. */
 const OF_BLOCKS = [
   ['checkpoints', HISTORY.checkpoints],
   ['fundingPeriodDataPoints', HISTORY.points],
 ] as const
 
-/** How far an import has come. */
 export type ImportProgress = {
   source: string
   bytesRead: number
@@ -54,10 +53,10 @@ export type ImportOptions = {
 export type ImportResult = { report: Omit<ImportReport, 'foreignFiles'>; failure: Error | null }
 
 /**
- * Imports the history of a source: its blocks in the order of their heights, with what came in them, and then its current
- * state. Until that is written the store says that the blocks lack it; an import that ends before can be run again.
+ * Imports a source: its blocks in height order, with their rows, and then its current state. Until that is written, the
+ * store reports it as missing in the blocks; an import that ends early can be run again.
  *
- * @throws {ImportError} if the store holds another chain.
+ * @throws {ImportError} if the store is of another chain.
  */
 export async function importHistory(options: ImportOptions): Promise<ImportResult> {
   const { source, writer, signal } = options

@@ -2,7 +2,6 @@ import type { HeightRange, InText } from '../domain/coverage.ts'
 import type { IngestionReport, RowCounts } from '../ingest/report.ts'
 import type { LeftOutRowReason } from './decode-rows.ts'
 
-/** What is imported of a resource. */
 export type ImportedResource = keyof typeof NO_FIRST_TIMES
 
 /** Times, Unix nanoseconds as text, of the first rows found; null if none was. */
@@ -33,7 +32,7 @@ export type ImportReport = Pick<
   rowsRead: number
   /** Rows and list elements left out, by reason. */
   leftOut: Partial<Record<LeftOutRowReason, number>>
-  /** By resource, the time of the first row found; what was deleted before cannot be distinguished from what never was. */
+  /** By resource, the time of the first row found; earlier rows may have been deleted or never have existed. */
   first: Record<ImportedResource, string | null>
   /** Resources that are not imported, or not of all blocks, and why. */
   notImported: { resource: string; reason: string }[]

@@ -10,8 +10,8 @@ const SEVERAL = Number.POSITIVE_INFINITY
 const SECOND = 1_000_000
 
 /**
- * The blocks that rows of current state come from: they name them by their times, and reach back further than the last
- * segment. The times are gathered first; then each block that goes by is asked whether it is one of them.
+ * Finds the blocks of current-state rows: the rows only have block times, and may be older than the last segment. The
+ * times are gathered first; then each block read is checked against them.
  */
 export class KnownTimes {
   #gathered: number[] = []

@@ -5,10 +5,11 @@ import { findSegments, openSegmentSource } from './segment-source.ts'
 import type { ImportSource, SourceOptions } from './source.ts'
 
 /**
- * Opens what a command line names: one database, or segments.
+ * Opens the sources of a command line: one database, or segments.
  *
  * @returns the source, and files of named directories that are not segments
- * @throws {ImportError} for what cannot be imported.
+ *
+ * @throws {ImportError} for a source that cannot be imported.
  */
 export async function openSource(
   sources: readonly string[],

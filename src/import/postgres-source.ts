@@ -38,8 +38,8 @@ const NEEDED = [
 ]
 
 /**
- * What the transaction is: one snapshot, nothing written, times in UTC, as long as it takes. A cursor is read to its end,
- * not for its first rows.
+ * Settings of the transaction: one read-only snapshot, times in UTC, no timeout. Cursors are planned for reading to the
+ * end.
  */
 const SETTINGS = [
   'begin transaction isolation level repeatable read read only',
@@ -121,7 +121,7 @@ export async function openPostgresSource(
   }
 }
 
-/** Runs statements, and says what is wrong if one fails. */
+/** Runs statements, with clear errors. */
 class Database {
   readonly name: string
   readonly #client: Client
@@ -170,7 +170,7 @@ class Database {
     await this.rows(`close ${name}`)
   }
 
-  /** What a query comes to; a long one is not waited for when reading is to end. */
+  /** The result of a query, without waiting for a long one when reading is aborted. */
   async unlessAborted<T>(work: Promise<T>): Promise<T> {
     const signal = this.#signal
     if (signal === undefined) return work
@@ -298,7 +298,7 @@ async function* readHistory(
 }
 
 /**
- * How many rows of state are fetched at once.
+ * Number of state rows to fetch at a time.
  *
  * @throws {ImportError} if one of them is too large.
  */

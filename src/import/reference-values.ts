@@ -2,7 +2,7 @@
  * How the reference's tables write values, as PostgreSQL gives them as text. Facts: docs/import.md.
  */
 
-/** Ids that are not hex digits, by the one byte that stands for each in the reference's tables. */
+/** Ids that are not hex digits, by their one-byte code in the data node's tables. */
 const NAMED_IDS: ReadonlyMap<string, string> = new Map([
   ['00', 'VOTE'],
   ['03', 'network'],
@@ -19,7 +19,7 @@ const NAMED_IDS: ReadonlyMap<string, string> = new Map([
 
 const BYTEA = /^\\x(?:[0-9a-fA-F]{2})*$/
 
-/** The id that the bytes of a column stand for, `\x` and hex digits: in lower case, or a name; `""` if it is none. */
+/** The id in a column's bytes, `\x` and hex digits: in lower case, or a name; `""` if it is invalid. */
 export function idOf(bytea: string | null): string {
   if (bytea === null || !BYTEA.test(bytea)) return ''
   const digits = bytea.slice(2).toLowerCase()
@@ -29,8 +29,8 @@ export function idOf(bytea: string | null): string {
 const TIME = /^(\d{4,6}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
 
 /**
- * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN for what is none, or too
- * far from 1970 for the nanoseconds of 64 bits (`infinity`, years before 1700 or after 2200).
+ * A `timestamp with time zone` such as `2023-10-05 10:05:00.123456+00` in Unix microseconds; NaN if it is invalid, or
+ * outside 64-bit nanoseconds (`infinity`, years before 1700 or after 2200).
  */
 export function microsecondsOf(text: string | null): number {
   if (text === null) return Number.NaN

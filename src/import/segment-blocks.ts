@@ -1,10 +1,10 @@
 import { firstAtLeast } from './sorted-numbers.ts'
 import type { SourceBlock } from './source.ts'
 
-/** Blocks of one segment: real ones have some thousand. */
+/** Blocks per segment: real ones have a few thousand. */
 export const MAX_SEGMENT_BLOCKS = 4_000_000
 
-/** The blocks of a segment, and which of them has a time. */
+/** The blocks of a segment, by time. */
 export class SegmentBlocks {
   /** Heights, ascending, and the times of the blocks in Unix microseconds, in the same order. */
   readonly heights: Float64Array
@@ -66,7 +66,7 @@ function sortedBy(values: Float64Array): Uint32Array {
   return isSorted ? order : order.sort((a, b) => values[a]! - values[b]!)
 }
 
-/** Where a value of a sorted list stands that is the same as the one before; null if none is. */
+/** Index of a repeated value in a sorted list; null if there is none. */
 function repeated(sorted: Float64Array): number | null {
   for (let index = 1; index < sorted.length; index++) if (sorted[index] === sorted[index - 1]) return index
   return null

@@ -3,7 +3,7 @@ import { ImportError } from './import-error.ts'
 import { parseSegmentName, type SegmentName, segmentName } from './segment-name.ts'
 import type { ZipDirectory } from './zip-file.ts'
 
-/** The entry that says what a segment is. */
+/** The entry that describes a segment. */
 export const METADATA = 'metadata.json'
 const MAX_METADATA_BYTES = 64 * 1024
 
@@ -26,9 +26,9 @@ export function refuseTar(path: string): void {
 }
 
 /**
- * What a segment is, by its metadata.
+ * Reads a segment's metadata.
  *
- * @throws {ImportError} if it has none, or its name says otherwise.
+ * @throws {ImportError} if it has none, or its name does not match.
  */
 export async function readMetadata(path: string, zip: ZipDirectory): Promise<SegmentName> {
   if (!zip.names.includes(METADATA)) {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 
-/** What the name of a segment says: `CHAIN-DBVERSION-FROM-TO.zip`. */
+/** Parts of a segment's name: `CHAIN-DBVERSION-FROM-TO.zip`. */
 export type SegmentName = { chainId: string; schemaVersion: number; from: number; to: number }
 
 /** From the right: a chain's id may hold dashes, and any other character. */

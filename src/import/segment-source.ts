@@ -15,9 +15,10 @@ import { STATE } from './tables.ts'
 export type SegmentPaths = { paths: string[]; foreign: string[] }
 
 /**
- * Finds segments: a file stands for itself, a directory for the segments in it.
+ * Finds segments: files as named, and all segments of a directory.
  *
  * @throws {EventPathError} for a path that cannot be read.
+ *
  * @throws {ImportError} for a directory without segments, and no file at all.
  */
 export function findSegments(sources: readonly string[]): SegmentPaths {
@@ -51,9 +52,9 @@ export type SegmentSourceOptions = SourceOptions & {
 }
 
 /**
- * Opens segments as one source, in the order of their heights. The current state is that of the last one.
+ * Opens segments as one source, in height order. The current state is that of the last one.
  *
- * @throws {ImportError} for what is not a segment, and segments of several chains.
+ * @throws {ImportError} for a file that is not a segment, and segments of several chains.
  */
 export async function openSegmentSource(
   paths: readonly string[],

@@ -43,7 +43,7 @@ export async function readColumns(path: string, zip: ZipDirectory): Promise<Map<
   return columns
 }
 
-/** Reads the rows of an entry; yields after each piece of it. */
+/** Reads the rows of an entry; yields after each piece. */
 export async function* readRows(
   path: string,
   zip: ZipDirectory,

@@ -12,7 +12,7 @@ const MAX_BLOCK_BYTES = 16 * 1024 * 1024
 const CHUNK_ROWS = 1_000
 
 export type SortOptions = {
-  /** What is sorted, to people. */
+  /** Name of the sorted rows, for people. */
   name: string
   /** Blocks there are; their heights by index, ascending. */
   heights: Float64Array
@@ -84,7 +84,7 @@ function* inOrder(
   start: number,
   end: number,
 ): Generator<HistoryRow[], void, undefined> {
-  // Counting sort: where the rows of each block begin, then each row in its place.
+  // Counting sort: first the start of each block's rows, then each row in its place.
   const starts = new Uint32Array(end - start + 1)
   for (let index = 0; index < packed.count; index++) starts[packed.key(index) - start + 1]!++
   for (let block = 1; block < starts.length; block++) starts[block]! += starts[block - 1]!

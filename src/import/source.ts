@@ -13,7 +13,7 @@ export type HistoryRow = { height: number; row: SourceRow }
  */
 export type StateRow = { row: SourceRow; times: readonly number[]; heights: readonly (number | null)[] }
 
-/** What is read of a table. Rows of state come in the order of `key`. */
+/** Columns to read of a table. State rows are in the order of `key`. */
 export type TableQuery = {
   table: string
   columns: readonly string[]
@@ -26,7 +26,7 @@ export type TableQuery = {
   stamps?: readonly string[]
 }
 
-/** A run of blocks with what came in them: a segment, or a whole database. */
+/** A run of blocks with their rows: a segment, or a whole database. */
 export type HistoryPart = {
   name: string
   /** The lowest and the highest height; null if there is no block. */
@@ -45,7 +45,7 @@ export type HistoryPart = {
 
 /** How much of a source has been read. */
 export type SourceProgress = {
-  /** What is being read. */
+  /** Name of the part being read. */
   source: string
   bytesRead: number
   rows: number

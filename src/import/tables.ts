@@ -1,13 +1,11 @@
 import type { ResourceName } from '../resources/resource.ts'
 import type { TableQuery } from './source.ts'
 
-/*
- * What is read of the reference's tables (docs/import.md), by names of columns: releases only added some.
- */
+/* Columns read from the data node's tables (docs/import.md), by name: releases only added some. */
 
 const inBlock = { times: ['vega_time'] }
 
-/** Tables whose rows stand where they came in the stream. */
+/** Tables whose rows have a position in the stream. */
 export const HISTORY = {
   checkpoints: {
     table: 'checkpoints',

@@ -145,7 +145,7 @@ function startOf(
   return follows ? before!.height : ofSecond
 }
 
-/** Keeps the newest row of each id: those from before what is imported have no places that say which it is. */
+/** Keeps the newest row of each id: rows from before the imported blocks have no positions to compare. */
 class Newest {
   readonly #times = new Map<string, number>()
 

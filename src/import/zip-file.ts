@@ -22,7 +22,7 @@ const LOCAL_HEADER_BYTES = 30
 const STORED = 0
 const DEFLATED = 8
 
-/** What the directory says of an entry. */
+/** A directory entry. */
 type ZipEntry = {
   name: string
   /** Where its local header begins. */
@@ -39,17 +39,17 @@ export type ZipDirectory = {
   /** Names of the entries that are wanted. */
   names: readonly string[]
   /**
-   * The bytes of an entry, inflated, piece by piece; `onRead` is called with the bytes read from the file.
+   * The inflated bytes of an entry, in pieces; `onRead` is called with the bytes read from the file.
    *
-   * @throws {ImportError} if the entry is damaged: its size or check sum is not what the directory says.
+   * @throws {ImportError} if the entry is damaged: its size or checksum differs from the directory.
    */
   read(name: string, onRead?: (bytes: number) => void): AsyncGenerator<Buffer, void, undefined>
 }
 
 /**
- * Reads the central directory of a zip, and keeps the entries of some names.
+ * Reads the central directory of a zip, and keeps the entries of the given names.
  *
- * @throws {ImportError} for what is not a whole zip.
+ * @throws {ImportError} if the zip is incomplete.
  */
 export async function readZipDirectory(
   path: string,
@@ -80,13 +80,12 @@ function damaged(path: string, error: unknown): ImportError {
 }
 
 /**
- * Reads from the file, and from nowhere outside of it, whatever a directory says. A directory is read in many small pieces,
- * of which most stand together.
+ * Reads only within the file, whatever a directory claims. A directory is read in many small, mostly adjacent pieces.
  */
 class BoundedReader extends RandomAccessReader {
   readonly #file: FileHandle
   readonly #size: number
-  /** Bytes that have been read, and where they stand in the file. */
+  /** Buffered bytes, and their offset in the file. */
   #window = Buffer.alloc(0)
   #windowStart = 0
 
@@ -196,7 +195,7 @@ async function* readEntry(
   if (sum !== entry.crc32) throw fail('its check sum (CRC-32) differs')
 }
 
-/** Where the data of an entry begin: after its local header, whose sizes of name and extra field may differ. */
+/** Start of an entry's data: after its local header, whose name and extra field may differ in size. */
 async function dataStart(file: FileHandle, entry: ZipEntry): Promise<number> {
   const { size } = await file.stat()
   const { offset: place, compressedSize } = entry

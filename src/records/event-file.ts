@@ -5,7 +5,7 @@ import { gunzip, isGzip } from './gunzip.ts'
 
 const CHUNK_BYTES = 256 * 1024
 
-/** How far the reading of a source has come, in bytes as stored (compressed if the file is). */
+/** Progress of reading a source, in bytes as stored (compressed if the file is). */
 export type ReadProgress = {
   bytesRead: number
   /** Whether the last source read was a gzip stream that is cut short. */

@@ -7,16 +7,16 @@ import { RECORD_HEADER_BYTES, RecordFramer } from './record-framer.ts'
 /** Bytes read at a time to find a file's first event. */
 const HEAD_BYTES = 16 * 1024
 
-/** What a file begins with: its first event's height and index, and its first record's sequence number. */
+/** Start of a file: its first event's height and index, and its first record's sequence number. */
 type FileStart = [height: bigint, index: bigint, sequence: bigint]
 
-/** A file whose first event cannot be read comes last: what is wrong with it is reported once the rest is in. */
+/** A file with an unreadable first event is last: its fault is reported after the others are ingested. */
 const UNKNOWN: FileStart = [1n << 64n, 0n, 0n]
 
 /**
- * Event files in the order of what they hold (docs/events.md, event files): by the id of the first event, then by the
- * sequence number of the first record, then by path. What cannot be read twice (standard input, pipes) keeps its
- * place; the files between two such are ordered among themselves.
+ * Sorts event files by content (docs/events.md, event files): by the id of the first event, then by the sequence number
+ * of the first record, then by path. Inputs that cannot be read twice (standard input, pipes) keep their place; the
+ * files between two of them are sorted among themselves.
  */
 export async function orderEventFiles(
   files: readonly EventPath[],
@@ -67,7 +67,7 @@ async function readStart(path: string, signal: AbortSignal | undefined): Promise
       if (start !== null) return start
     }
   } catch {
-    // The first record may be whole, and what follows it damaged.
+    // The first record may be complete although later ones are damaged.
   }
   return start ?? UNKNOWN
 }

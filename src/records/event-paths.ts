@@ -22,7 +22,7 @@ export class EventPathError extends Error {
   override name = 'EventPathError'
 }
 
-/** What the system says of a path that cannot be read. */
+/** System error codes of an unreadable path. */
 const CAUSES: Record<string, string> = {
   ENOENT: 'no such file or directory',
   ENOTDIR: 'no such file or directory',
@@ -51,10 +51,10 @@ function explainPathErrors<T>(path: string, work: () => T): T {
 const byName = new Intl.Collator('en', { numeric: true }).compare
 
 /**
- * Resolves paths: a file stands for itself whatever its name, `-` for standard input, a directory for its
- * event files (`.evts .evt .bevt`, each also `.gz`) in name order, numbers in names compared as numbers.
+ * Resolves paths: a file of any name, `-` for standard input, a directory for its event files (`.evts .evt .bevt`, each
+ * also `.gz`) in name order, comparing numbers in names as numbers.
  *
- * @throws {EventPathError} for a path that is not there or cannot be read, and a directory without event files.
+ * @throws {EventPathError} for a path that is missing or cannot be read, and a directory without event files.
  */
 export function findEventFiles(paths: readonly string[]): EventInput {
   const input: EventInput = { files: [], foreign: [] }
@@ -86,7 +86,7 @@ function addDirectory(directory: string, input: EventInput): void {
   }
 }
 
-/** Null for what is not there: a link to nothing, say. */
+/** Null if it does not exist: a dangling link, for example. */
 function statOrNull(path: string): Stats | null {
   try {
     return statSync(path)

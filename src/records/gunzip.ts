@@ -2,7 +2,7 @@ import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:z
 
 const CHUNK_BYTES = 512 * 1024
 
-/** A member of up to so many bytes, compressed and not, is inflated at once: a file may hold very many of them. */
+/** A member up to this size, compressed and inflated, is inflated at once: a file may contain very many of them. */
 const MAX_SMALL_BYTES = 16 * 1024
 
 /** What small members hold is passed on once it is this much together. */
@@ -18,7 +18,7 @@ const DEFLATE = 8
 const HEADER_BYTES = 10
 const TRAILER_BYTES = 8
 
-/** Flags of a member's header: what follows its ten bytes. */
+/** Flags of a member's header: optional fields after its ten bytes. */
 const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const
 
 /** A compressed source whose bytes are not a gzip stream, or hold something else after one. */
@@ -35,10 +35,10 @@ export function isGzip(head: Buffer): boolean {
 }
 
 /**
- * Uncompresses a gzip stream: one member or several, one after another. Returns whether it is whole; one that
- * is cut short gives its good bytes first.
+ * Uncompresses a gzip stream of one or several members. Returns whether it is complete; a truncated one yields its good
+ * bytes first.
  *
- * Node's own gunzip drops the last good bytes before rubbish, and takes a single byte of it for a cut.
+ * Node's own gunzip drops the last good bytes before rubbish, and takes a single byte of it for a truncation.
  *
  * @throws {CompressionError} for damaged data, and for anything but a further member after a member.
  */
@@ -56,14 +56,14 @@ export async function* gunzip(compressed: AsyncIterable<Buffer>): AsyncGenerator
     yield* small.take()
     return true
   } catch (error) {
-    // What came whole before is good.
+    // Earlier complete members are good.
     yield* small.take()
     if (error instanceof CutShortError) return false
     throw error
   }
 }
 
-/** What small members hold, gathered: each by itself would cost a separate stream, and a round of everything. */
+/** Gathers small members: a separate stream for each would be slow. */
 class SmallMembers {
   #chunks: Buffer[] = []
   #bytes = 0
@@ -73,10 +73,10 @@ class SmallMembers {
   }
 
   /**
-   * Adds the member whose header has been read, where it is small and lies in what has been read of the source;
-   * false if it does not, and nothing of it has been taken.
+   * Adds the member whose header has been read, if it is small and already buffered; otherwise returns false without
+   * consuming any of it.
    *
-   * @throws {CompressionError} if its check sum is wrong.
+   * @throws {CompressionError} if its checksum is wrong.
    */
   async add(source: ByteSource): Promise<boolean> {
     const ahead = source.ahead(MAX_SMALL_BYTES)
@@ -90,7 +90,7 @@ class SmallMembers {
     return true
   }
 
-  /** What has been gathered, in one piece, if there is any. */
+  /** The gathered bytes in one piece, if any. */
   *take(): Generator<Buffer, void, undefined> {
     const chunks = this.#chunks
     this.#chunks = []
@@ -104,7 +104,7 @@ function inflateSmall(compressed: Buffer): { bytes: Buffer; used: number } | nul
   if (compressed.length === 0) return null
   try {
     const options = { maxOutputLength: MAX_SMALL_BYTES, chunkSize: PIECE_BYTES, info: true }
-    // With `info` what comes is the bytes beside the engine, which knows how much it has used (Node's zlib).
+    // With `info`, the result includes the engine, which knows how much it has used (Node's zlib).
     const { buffer, engine } = inflateRawSync(compressed, options) as unknown as {
       buffer: Buffer
       engine: InflateRaw
@@ -217,7 +217,7 @@ class ByteSource {
     return chunk
   }
 
-  /** What has been read of the source and not been taken, up to so many bytes; none is taken. */
+  /** Buffered bytes not consumed yet, up to `count`; consumes nothing. */
   ahead(count: number): Buffer {
     return this.#back?.subarray(0, count) ?? Buffer.alloc(0)
   }
@@ -233,7 +233,7 @@ class ByteSource {
     return chunk === null
   }
 
-  /** The next bytes: as many as asked for, or what is left. */
+  /** The next bytes: `count`, or fewer at the end. */
   async readUpTo(count: number): Promise<Buffer> {
     let bytes: Buffer = Buffer.alloc(0)
     while (bytes.length < count) {

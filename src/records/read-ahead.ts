@@ -8,16 +8,16 @@ import type { FromReadingThread, ReadFailure, ReadingTask, ToReadingThread } fro
 /** Smaller files are read sooner than a thread has started. */
 const MIN_BYTES = 4 * 1024 * 1024
 
-/** Blocks that both threads share, each in the hands of one: what is read ahead at most. */
+/** Shared blocks, each owned by one thread at a time: the most that is read ahead. */
 const BLOCKS = 4
 const BLOCK_BYTES = 1024 * 1024
 
-/** What the thread leaves to its garbage collector is chunks of bytes, the sooner collected the better. */
+/** The thread's garbage is chunks of bytes; the sooner it is collected the better. */
 const MAX_YOUNG_MB = 4
 
 /**
- * As {@link readEventFile}; but a large file is read, and inflated, by a separate thread, while the one that asks
- * works on what came before. A chunk is good until the next one is asked for.
+ * As {@link readEventFile}, but a large file is read and inflated by a separate thread while the caller works on
+ * earlier chunks. A chunk is valid until the next one is requested.
  */
 export async function* readAhead(
   path: string,

@@ -6,7 +6,7 @@ import { readAhead } from './read-ahead.ts'
 import { RecordFramer, type RecordSink } from './record-framer.ts'
 import { EventStreamError, type RecordPosition } from './record-position.ts'
 
-/** A commit that is under way goes on after every piece. */
+/** A commit in progress continues after every piece. */
 const PIECE_BYTES = 64 * 1024
 
 export type ReadRecordsOptions = {
@@ -17,7 +17,7 @@ export type ReadRecordsOptions = {
   sink: RecordSink
   log: Logger
   signal?: AbortSignal | undefined
-  /** Called after every piece of the file, some milliseconds' work; reading waits for it. */
+  /** Called after every piece of the file, a few milliseconds of work; reading waits for it. */
   onChunk: () => Promise<void> | void
 }
 
@@ -27,19 +27,20 @@ export type CutOffNotice = { source: string; offset: number; bytes: number }
 /** How a source ended. */
 export type SourceEnd = {
   records: number
-  /** Null where the source ends with a whole record. */
+  /** Null if the source ends with a complete record. */
   cutOff: CutOffNotice | null
   /** Times the sequence number did not go up by one. */
   sequenceBreaks: number
 }
 
 /**
- * Reads one event file to its end, or until `signal` is aborted, and logs how it ended if that is not with a whole
- * record: the one loop for everything that reads event files.
+ * Reads one event file to its end, or until `signal` is aborted, and logs an incomplete end: the only loop for reading
+ * event files.
  *
  * @throws {EventPathError} for a file that cannot be read.
- * @throws {EventStreamError} for bytes that are not records, and damaged compression; and what `sink` throws. What came
- *   before has been handed on.
+ *
+ * @throws {EventStreamError} for bytes that are not records, and damaged compression; and errors of `sink`. Earlier
+ * records have been handed on.
  */
 export async function readRecords(options: ReadRecordsOptions): Promise<SourceEnd> {
   const { path, progress, log, signal, onChunk } = options

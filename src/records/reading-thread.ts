@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type ReadProgress, readEventFile } from './event-file.ts'
 import { CompressionError } from './gunzip.ts'
 
-/** What a reading thread is started with. */
+/** Start data of a reading thread. */
 export type ReadingTask = { path: string; blocks: readonly SharedArrayBuffer[] }
 
 /** Messages to this thread; `block` is the number of one of the blocks. */
@@ -18,7 +18,7 @@ export type ReadFailure = {
   syscall?: string | undefined
 }
 
-/** What it says. `bytesRead` counts the bytes of the file as stored. */
+/** Messages of the thread. `bytesRead` counts the bytes of the file as stored. */
 export type FromReadingThread =
   | { type: 'read'; block: number; length: number; bytesRead: number }
   | { type: 'ended'; bytesRead: number; isCutShort: boolean }
@@ -71,7 +71,7 @@ async function read(): Promise<void> {
       }
     }
   } finally {
-    // The good bytes before what is wrong come first.
+    // The good bytes before the fault are sent first.
     if (length > 0) sayRead()
   }
   say({ type: 'ended', bytesRead: progress.bytesRead, isCutShort: progress.isCutShort ?? false })

@@ -60,7 +60,7 @@ export class RecordFramer {
     return this.#offset
   }
 
-  /** Ends the source; returns what was left over, or null. */
+  /** Ends the source; returns the remaining bytes, or null. */
   end(): CutOff | null {
     return this.#pendingBytes === 0 ? null : { offset: this.#offset, bytes: this.#pendingBytes }
   }

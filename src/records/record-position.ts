@@ -1,4 +1,4 @@
-/** Where a record stood, so that every later error can say where. */
+/** Position of a record, for later error messages. */
 export type RecordPosition = {
   /** The file's path, `-` for standard input, or the peer's address for a live stream. */
   source: string

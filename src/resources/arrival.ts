@@ -12,7 +12,7 @@ export type Arrival<Event extends DecodedEvent = DecodedEvent> = {
   kind: Event['kind']
   /** The kinds of the envelope, as they are numbered (events/bus-event.ts). */
   numbers: readonly number[]
-  /** What blocks that were ingested without these events are said to lack: names of resources. */
+  /** Resources reported as missing in blocks that were ingested without these events. */
   lackedAs: readonly string[]
   /**
    * Decodes the body of an event; null if it is left out.

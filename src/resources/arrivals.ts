@@ -25,7 +25,7 @@ export function isReadKind(number: number): boolean {
  * @throws {MalformedMessageError} if the body is not a message of its kind.
  */
 export function decodeEvent(envelope: Envelope, leaveOut: LeftOutSink): MarketEvent | null {
-  // One of another kind is nothing to those who tell kinds apart, and goes to its own folder alone.
+  // Other kinds are ignored here, and handled in their own folder.
   return (BY_NUMBER[envelope.kind]?.decode(envelope, leaveOut) ?? null) as MarketEvent | null
 }
 
@@ -43,10 +43,10 @@ export function projectEvent(
   BY_KIND.get(event.kind)!.project(batch, event, place, block, at)
 }
 
-/** All that blocks may be said to lack. */
+/** All resources that blocks may be reported to be missing. */
 export const LACKED_NAMES: readonly string[] = [...new Set(ARRIVALS.flatMap(({ lackedAs }) => lackedAs))]
 
-/** The events, decoded or by the numbers of their kinds, that resources are made from which held blocks may lack. */
+/** The kinds of events, decoded or by number, of resources that stored blocks may be missing. */
 export function kindsLacked(resources: readonly string[]): {
   numbers: ReadonlySet<number>
   kinds: ReadonlySet<DecodedEvent['kind']>

@@ -5,14 +5,14 @@ import type { Table, TableRow } from './table.ts'
 /** A market's latest data: its list of providers replaces the one before, whole. */
 export type LiquidityProviderList = Place & { event: MarketDataEvent }
 
-/** What a run of whole blocks changes, ready to be committed at once. */
+/** Changes by a run of complete blocks, committed atomically. */
 export type Batch = {
   blocks: number
   /** Blocks that are held already, of which the events of resources that they lacked are among the rows. */
   additions: number
-  /** Places of blocks that the store holds in part: what it holds after them is replaced, auctions included. */
+  /** Positions in partly stored blocks: stored events after them are replaced, auctions included. */
   replaced: Place[]
-  /** Imported heights whose events are among the rows: what the import brought for them goes before. */
+  /** Imported heights whose events are among the rows: their imported rows are deleted first. */
   replacedImports: bigint[]
   /** Rows by the name of their table, in the order of the stream: of rows of one key the newer one stands. */
   rows: Map<string, TableRow[]>

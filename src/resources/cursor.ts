@@ -9,7 +9,7 @@ export function encodeCursor(resource: Resource, selection: Selection, row: Row 
   return resource.cursor.encode(scopeOf(resource, selection), row)
 }
 
-/** The key that a cursor holds, or what is wrong with it. */
+/** The key in a cursor, or the cursor's fault. */
 export function decodeCursor(resource: Resource, selection: Selection, text: string): Key | CursorFault {
   if (text === '') return 'empty'
   const { cursor } = resource

@@ -1,9 +1,6 @@
 import type { Row, Selection } from './row.ts'
 
-/**
- * How a value is kept, and what it is. In JSON every value is a string; all but texts are of characters that need no
- * escaping there.
- */
+/** Form of a value. In JSON every value is a string; only texts may contain characters that need escaping. */
 export type ValueForm =
   /** An integer of 64 bits, at least 0. */
   | 'integer'
@@ -19,7 +16,7 @@ export type ValueForm =
   | 'text'
   | NameForm
 
-/** A small number that stands for a name. */
+/** An enum: stored as a small number, shown as a name. */
 export type NameForm = { typeName: string; names: readonly string[] }
 
 /** A field of an object that is kept as the JSON that is answered. */
@@ -34,12 +31,12 @@ export type StoredField = {
 /** A field of a node. */
 export type Field = {
   name: string
-  /** What it is, for people: in OpenAPI and in the types of the client. */
+  /** Description for OpenAPI and the client's types. */
   meaning: string
-  /** The row's column that holds it, or whose null stands for it; `scope`: the market of the request. */
+  /** The row's column with its value, or whose null decides; `scope`: the market of the request. */
   column: string
   form: ValueForm | StoredForm | ObjectForm | NodeOf
-  /** What the node has if the column is null; the column is never null if nothing is said. */
+  /** Result if the column is null; without it the column is never null. */
   ifNull?: 'null' | 'left out'
 }
 
@@ -123,7 +120,7 @@ function writerOf(parts: readonly TextPart[]): ValueText {
   const merged = mergedParts(parts)
   const values = merged.flatMap((part) => ('value' in part ? [part.value] : []))
   let textsScope: string | null = null
-  /** What stands before each value, and after the last. */
+  /** Text before each value, and after the last. */
   let texts: string[] = []
   const textsOf = (scope: string) => {
     const found = ['']
@@ -144,7 +141,7 @@ function writerOf(parts: readonly TextPart[]): ValueText {
   }
 }
 
-/** Texts that stand in JSON as they are; quotes, backslashes and control characters do not. */
+/** Texts that need no escaping in JSON: without quotes, backslashes and control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes exactly these.
 const PLAIN = /^[^"\\\u0000-\u001f\ud800-\udfff]*$/
 

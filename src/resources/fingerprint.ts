@@ -6,7 +6,7 @@ const CHARACTERS = 8
 let lastId = ''
 let lastFingerprint = ''
 
-/** What stands for an id in the cursors that are bound to it. */
+/** Short form of an id in the cursors bound to it. */
 export function fingerprintOf(id: string): string {
   // Pages and streams ask for the same one row after row.
   if (id !== lastId) {

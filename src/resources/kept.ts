@@ -32,22 +32,20 @@ import type { Table } from './table.ts'
 
 /** Something that a store keeps of the event stream: a folder beside this file. */
 export type Kept = {
-  /** What it is called if blocks are said to lack it; the name of its resource, if it has one. */
+  /** Its name if it is reported as missing; the name of its resource, if it has one. */
   name: string
-  /** How its rows are served; null if others are made of them. */
+  /** The resource that serves its rows; null if only others derive from them. */
   resource: Resource | null
-  /** The events that it is made from; one that makes several things stands at one of them, and names all (`lackedAs`). */
+  /** The source events; events with several results are listed at one of them, with all names (`lackedAs`). */
   arrivals: readonly Arrival[]
   /**
-   * Where its rows stand, in the order in which they are written. Blocks that an older store holds lack what a later step of
-   * the schema has made the first of them for, and the store says so from its upgrade on (store/schema-version.ts).
+   * Its tables, in the order of writing. After a schema upgrade that creates the first of them, the store reports it as
+   * missing in older blocks (store/schema-version.ts).
    */
   tables: readonly Table[]
 }
 
-/**
- * Everything that is kept: the one list of it. Periods come before data points, whose series depend on them.
- */
+/** The one list of everything stored. Periods precede data points, whose series depend on them. */
 export const KEPT: readonly Kept[] = [
   {
     name: 'checkpoints',

@@ -15,12 +15,12 @@ export function encodeMarketCursor(resource: Resource, marketId: string, row: Ro
   return `${marketCursorHead(marketId)}${encodeCursor(resource, { marketId }, row)}`
 }
 
-/** What stands before a row's own cursor. */
+/** Text before a row's own cursor. */
 export function marketCursorHead(marketId: string): string {
   return `x${Buffer.from(marketId, 'hex').toString('base64url')}`
 }
 
-/** The market and the key that such a cursor holds, or what is wrong with it. */
+/** The market and the key in such a cursor, or its fault. */
 export function decodeMarketCursor(
   resource: Resource,
   text: string,

@@ -9,13 +9,13 @@ export { FILTER_COLUMNS } from './row.ts'
 /** A column of a row, and how its values are read. */
 export type RowColumn = { name: string; type: RowType }
 
-/** Where the rows of a resource stand and how they are found, in SQL that both databases take. */
+/** Storage of a resource's rows, in SQL for both databases. */
 export type Storage = {
   /** The table that holds the rows (store/tables.ts), or what {@link Storage.from} is called. */
   table: string
-  /** A select that gives the rows, where they stand in more than one table. */
+  /** A select of the rows, if they are in more than one table. */
   from?: string
-  /** What a row holds, the key first. */
+  /** Columns of a row, the key first. */
   columns: readonly RowColumn[]
   /** The tables whose writing changes the rows, if it is not the one that holds them. */
   madeOf?: readonly string[]
@@ -24,8 +24,8 @@ export type Storage = {
   /** Always asked for. */
   condition?: string
   /**
-   * The rows lie in several runs, each in the order of the key, distinguished by the column of a filter, which stands in
-   * front of the key of the table. A page of all of them is a merge of one page of each.
+   * The rows are in several runs, each in key order, distinguished by a filter's column, which precedes the key in the
+   * table. A page of all of them merges one page of each.
    */
   runs?: { filter: FilterName; values: readonly string[] }
   /** A table with `first_timestamp` and `last_timestamp` of the rows of a market and a value of a filter. */
@@ -37,7 +37,7 @@ export type Storage = {
   arrivals: 'all rows' | 'block spans'
 }
 
-/** What a resource is called: in answers, streams, exports, the client. */
+/** Name of a resource in answers, streams, exports and the client. */
 export type ResourceName = string
 
 /** As {@link Storage}, with columns of a table by their names alone. */
@@ -46,10 +46,10 @@ type DescribedStorage = Omit<Storage, 'table' | 'columns'> & {
   columns: readonly (string | RowColumn)[]
 }
 
-/** A resource as it is described; {@link defineResource} adds what follows. */
+/** A resource as described; {@link defineResource} adds the derived parts. */
 type Description = {
   name: ResourceName
-  /** What the type of its node is called, in OpenAPI and the client. */
+  /** Name of its node type in OpenAPI and the client. */
   nodeName: string
   /** What its operation does, and what its node is: a line each, for people. */
   summary: string
@@ -57,10 +57,10 @@ type Description = {
   path: string
   /** The method of `datanode.api.v2.TradingDataService` that lists it; none: only Lyra has it. */
   grpcMethod?: string
-  /** What the ids of its streams begin with. Never changed, never used again. */
+  /** Prefix of its stream ids. Never change or reuse it. */
   tag: number
   cursor: CursorCodec
-  /** Identity and order, ascending, and what a cursor holds. */
+  /** Identity and ascending order, and the content of cursors. */
   key: readonly KeyColumn[]
   /** The filter that every request carries, where cursors are bound to its value instead of holding it. */
   scope: 'marketId' | null
@@ -74,7 +74,7 @@ type Description = {
   fields: readonly Field[]
   /** Whether a row stays as it came, until it is pruned: exports that are continued write it once. */
   rowsStay: boolean
-  /** The fields that exports put first, where their columns do not stand in the order of the node. */
+  /** Fields that exports put first, if their columns differ from the node's order. */
   exportFirst?: readonly string[]
   coverage: CoverageForm
 }
@@ -91,8 +91,8 @@ export type CoverageForm =
   | 'blocks by market'
 
 /**
- * One of the resources served: everything that the stages between the database and the client need to know of it.
- * What its rows are made from, and its tables, stand beside its description.
+ * A served resource: everything that the stages between the database and the client need to know. Its source events and
+ * tables are beside its description.
  */
 export type Resource = Omit<Description, 'storage'> & {
   storage: Storage
@@ -133,7 +133,7 @@ function storageOf({ name, storage }: Description): Storage {
   return { ...storage, table: typeof table === 'string' ? table : table.name, columns }
 }
 
-/** What a resource is called in a sentence: `funding period data points`. */
+/** Name of a resource in a sentence: `funding period data points`. */
 export const wordsOf = ({ name }: Resource): string => wordsOfName(name)
 
 /** The same of a name in camel case: that of a resource, or of rows in reports. */

@@ -10,7 +10,6 @@ export type Key = readonly KeyValue[]
 /** A row as read, in the order of its columns. 64-bit integers are decimal text. */
 export type Row = readonly (string | number | null)[]
 
-/** What a request selects from a resource. */
 export type Selection = {
   marketId?: string
   partyId?: string

@@ -11,9 +11,9 @@ export type Cell = bigint | number | string | boolean | null
 export type ColumnType = 'integer' | 'text' | 'digits' | 'boolean'
 
 /**
- * How a column's values are read for the rows of a resource: integers of 64 bits as text (they go beyond what a JavaScript
- * number holds); small ones; digits as text; short texts on one line that are never empty (numbers, ids); hashes, which are
- * never null, and nearly always on one line, but may be any text; JSON that is answered, on one long line; any texts.
+ * How a column's values are read: 64-bit integers as text (they exceed a JavaScript number); small integers; digits as
+ * text; short non-empty texts on one line (numbers, ids); hashes, never null and nearly always on one line, but
+ * possibly any text; JSON on one long line; any texts.
  */
 export type RowType = 'int64' | 'small' | 'digits' | 'line' | 'hash' | 'json' | 'text'
 
@@ -67,7 +67,7 @@ export type Table<Row extends TableRow = TableRow> = {
    * joined with them; or `nowhere`: the first machine alone holds the table.
    */
   spread: 'market' | 'market_id' | 'everywhere' | 'nowhere'
-  /** What is wrong with a row whose values are right one by one. */
+  /** Faults of a row whose values are valid one by one. */
   faultsOf?: (row: TextRow) => string[]
   /** Never there: the type of the rows. */
   row?: Row
@@ -103,7 +103,7 @@ export function defineTable<const Of extends Columns>({
   return { ...others, columns: named, keyLength: key.length }
 }
 
-/** Makes columns of a type; which values are right is to be said for each kind of them. */
+/** Creates columns of a type; each kind defines its valid values. */
 const columnsOf =
   <Value extends Cell>(type: ColumnType, rowType: RowType, isRight: Column['isRight']) =>
   (merge: MergeRule = 'newer'): Column<Value> => ({ type, rowType, merge, isRight })

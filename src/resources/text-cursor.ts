@@ -3,17 +3,12 @@ import type { CursorCodec } from './cursor-codec.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { KeyColumn, KeyType, KeyValue, Row } from './row.ts'
 
-/*
- * A cursor is text that a database can write as well as this program: a letter that names the resource; where cursors
- * are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits,
- * ids stand as they are. A text stands as it is where it is bytes in hex, as hashes are, or else as `-` and its UTF-8
- * in hex.
- */
+/* A cursor is text that a database can also write: a letter for the resource; if cursors are bound to a market, 8 characters of its fingerprint; the key's values, joined by `_`. Integers are decimal digits, ids are unchanged. Texts are unchanged if they are bytes in hex, such as hashes, otherwise `-` and their UTF-8 in hex. */
 
 const MAX_CHARACTERS = 2_304
 const FINGERPRINT_CHARACTERS = 8
 
-/** How a value of each type is written, and what of it may be read. */
+/** Writing and parsing of each type's values. */
 const VALUES: Record<
   Exclude<KeyType, 'source'>,
   { pattern: RegExp; read: (text: string) => KeyValue | null }

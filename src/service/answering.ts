@@ -18,11 +18,11 @@ import type { ServeSettings } from './settings.ts'
 
 /** The part of a service that answers requests. */
 export type Answering = {
-  /** Where it answers, `http://127.0.0.1:3008`. */
+  /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
-  /** Shows in readiness and metrics what the ingestion reports, wherever that runs. */
+  /** Shows the ingestion's reports in readiness and metrics, wherever it runs. */
   show(news: IngestionNews): void
-  /** Answers what is in flight, at most 10 s, and ends. */
+  /** Finishes answers in flight, for at most 10 s, and ends. */
   stop(): Promise<void>
 }
 
@@ -116,8 +116,8 @@ export async function startAnswering(
 const FOLDERS = /(?<![\w.:/-])(?!docs\/)[^\s'"(/]*\/(?:[^\s'"/]*\/)*/g
 
 /**
- * What anyone may be shown of a fault: neither if the database is, who uses it, nor where files lie. Errors of a store
- * begin with its name, and the log has them whole. What a database server says may name both, too.
+ * The public part of a fault: without the database's address, users and file paths. Errors of a store begin with its
+ * name, and the log has them in full. A database server's message may name both, too.
  */
 function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => string | null {
   return (fault) => {
@@ -127,7 +127,7 @@ function hidePaths({ name, isEmbedded }: Store): (fault: string | null) => strin
   }
 }
 
-/** The folders of what a service writes: of a SQLite file, and of the live buffer. */
+/** The folders that a service writes to: of a SQLite file, and of the live buffer. */
 function disksOf({ store, listen, buffer }: ServeSettings): Record<string, string> {
   return {
     ...(findStore(store).isEmbedded ? { store: dirname(store) } : {}),
@@ -142,7 +142,7 @@ async function openReader(settings: ServeSettings, log: Logger): Promise<Reader>
     try {
       return await primary.openReader({ onNotice: (message) => log.warn(message) })
     } catch (error) {
-      // A core must not find nobody because a database is away.
+      // A core must be able to connect even if a database is unreachable.
       if (listen === null || !(error instanceof StoreAwayError)) throw error
     }
   }

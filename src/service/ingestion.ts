@@ -19,7 +19,7 @@ export type Ingestion = {
 /** What an ingestion reports while it works: plain data, which may go to another process. */
 export type IngestionNews = WorkerMessage | { type: 'failed'; message: string }
 
-/** Starts the ingestion of what the settings name, which reports its progress to `notify`. */
+/** Starts the configured ingestion, which reports its progress to `notify`. */
 export function startIngestion(
   settings: ServeSettings,
   log: Logger,

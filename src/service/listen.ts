@@ -40,7 +40,7 @@ function nameOf({ family, address, port }: AddressInfo): string {
   return `${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-/** Answers what is in flight, as long as that may take, and closes. */
+/** Finishes answers in flight, for at most 10 s, and closes. */
 export async function closeServer({ server, close }: App): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
   await close()

@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 /** Larger pieces of memory are given back to the system when they are freed. */
 const PIECE_LIMIT = 'MALLOC_MMAP_THRESHOLD_'
 
-/** What is free at the end of a thread's memory is given back to the system once it is more than this. */
+/** Free memory at the end of a thread's arena is returned to the system above this size. */
 const FREE_LIMIT = 'MALLOC_TRIM_THRESHOLD_'
 
-/** How many pools of memory the threads share; by itself each thread gets its own, and keeps what is free in it. */
+/** Number of memory arenas shared by the threads; by default each thread gets its own, and keeps its free memory. */
 const POOLS = 'MALLOC_ARENA_MAX'
 
 /**
@@ -32,8 +32,8 @@ export function restartWithAllocatorLimit(flags: readonly string[] = []): void {
 }
 
 /**
- * Has the heap collect its garbage at the latest once it has grown by 60 %: by itself V8 lets it grow to several times what
- * was in use where thousands of connections come and go.
+ * Makes the heap collect garbage after a growth of 60 %: by default V8 lets it grow to several times the used size when
+ * thousands of connections open and close.
  */
 export function collectEarly(): void {
   setFlagsFromString('--heap-growing-percent=60')

@@ -11,18 +11,18 @@ import { startWorkers } from './workers.ts'
 
 /** A service that answers. */
 export type RunningService = {
-  /** Where it answers, `http://127.0.0.1:3008`. */
+  /** Address of the service, `http://127.0.0.1:3008`. */
   url: string
   /** Settles once the input named has been ingested, or has failed to be: with whether it was. */
   ingested: Promise<boolean>
-  /** Answers what is in flight, at most 10 s, and ends. */
+  /** Finishes answers in flight, for at most 10 s, and ends. */
   stop(): Promise<void>
 }
 
 /** Starts the service; SIGINT and SIGTERM stop it gracefully. */
 export async function startService(settings: ServeSettings): Promise<RunningService> {
   const log = createLogger(settings.logLevel)
-  /** What is to be stopped, as far as it has been started. */
+  /** Started parts, to be stopped. */
   const parts: { stop(): Promise<void> }[] = []
   let stopping: Promise<void> | null = null
   const stop = () => {

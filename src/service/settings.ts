@@ -27,11 +27,11 @@ export type ServeSettings = {
   listenFrom: string[]
   /** The chain that a core's events must be of; null: that of the store, or of the first whole block. */
   chain: string | null
-  /** Folder of what the core has sent and the store does not hold yet. */
+  /** Folder of received events not yet committed. */
   buffer: string
-  /** Whether what is committed is kept, in the folder `archive` of the buffer. */
+  /** Whether committed events are kept, in the folder `archive` of the buffer. */
   keepBuffer: boolean
-  /** Where to pass on what the core sends; null: nowhere. */
+  /** Receiver of forwarded events; null: none. */
   forward: { host: string; port: number } | null
   /** Disk that events may take that are kept for that receiver, in MiB. */
   forwardMb: number

@@ -9,7 +9,7 @@ import { collectEarly } from './memory.ts'
 import type { ServeSettings } from './settings.ts'
 import type { FromWorker, ToWorker } from './workers.ts'
 
-// A terminal sends these to every process of the service: the first one decides what they mean.
+// A terminal sends these to every process of the service: the first one handles them.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 // Without the first process nothing ingests blocks, and nothing would ever end this one.
@@ -23,7 +23,7 @@ new AggregatorRegistry()
 const post = (message: FromWorker) => process.send!(message)
 
 let answering: Answering | null = null
-/** Tells the threads of this process what the first one has heard. */
+/** Passes the first process's commit announcements to the threads of this process. */
 let commits: ReturnType<typeof commitAnnouncer> | null = null
 let questions = 0
 const waiting = new Map<number, (text: string | null) => void>()

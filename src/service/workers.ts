@@ -28,9 +28,10 @@ export type FromWorker =
 const SHORTEST_LIFE_MS = 1_000
 
 /**
- * Answers with several processes on one port; connections go to them in turns. One that ends unasked is replaced.
+ * Answers with several processes on one port; connections are distributed in turn. A process that ends unexpectedly is
+ * replaced.
  *
- * @throws what the first of them could not be started for.
+ * @throws the error of the first process that could not start.
  */
 export async function startWorkers(settings: ServeSettings, log: Logger): Promise<Answering> {
   cluster.setupPrimary({

@@ -58,7 +58,8 @@ function encodePoint(marketId: string | null, row: Row | Key): string {
 }
 
 /**
- * What follows the fingerprint in a cursor, in SQLite's SQL over the columns `timestamp` and `seq`: terms to be joined.
+ * The part of a cursor after the fingerprint, in SQLite's SQL over the columns `timestamp` and `seq`: terms to be
+ * joined.
  *
  * @param source the source, as a number or the name of its column
  */
@@ -87,7 +88,7 @@ function readPoint(text: string): Key | null {
   const key: KeyValue[] = [timestamp, seq, source]
   if (timestamp > MAX_INT64 || seq > MAX_INT64) return null
   if (check !== checkOf(String(timestamp), digits!, Number(source))) return null
-  // Whatever does not come out the same again (another spelling of the same time) is not a cursor of ours.
+  // Any other spelling of the same time is not a valid cursor.
   const isInSeconds = timestamp % SECOND === 0n && timestamp >= FIRST_IN_SECONDS
   return isInSeconds === (seconds !== undefined) ? key : null
 }

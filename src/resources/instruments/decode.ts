@@ -86,7 +86,7 @@ export function decodeInstrument(reader: WireReader, leaveOut: LeftOutSink): Ins
   return event
 }
 
-/** Enters the reader's message, and calls `visit` at each message that stands in it at the end of a path of fields. */
+/** Enters the reader's message, and calls `visit` at each message at the end of a path of fields. */
 function visitNested(reader: WireReader, path: readonly number[], visit: () => void, depth = 0): void {
   if (depth === path.length) {
     visit()
@@ -194,7 +194,7 @@ function decodeSla(reader: WireReader): SlaParameters {
   return sla
 }
 
-/** The parameters; null if all of them are zero or unset: markets from before SLAs are sent like that. */
+/** The parameters; null if all are zero or unset, as in markets from before SLAs. */
 export function slaOf(sla: SlaParameters): SlaParameters | null {
   const isUnset = (value: bigint | string) => value === 0n || /^[+-]?0*\.?0*$/.test(String(value))
   return Object.values(sla).every(isUnset) ? null : sla

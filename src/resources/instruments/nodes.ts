@@ -10,12 +10,12 @@ import type {
 import { MARKET_STATES, PRODUCTS, TRADING_MODES } from '../../events/market-enums.ts'
 import { assetId, faultOfAsset, faultOfInstrument } from './decode.ts'
 
-/** A file of instruments that is not as it should be; the message names file, node, field, value, and what is allowed. */
+/** A file of instruments is invalid; the message names file, node, field, value, and allowed values. */
 export class InstrumentFileError extends Error {
   override name = 'InstrumentFileError'
 }
 
-/** What a file of instruments says: the markets, and the settlement assets that it describes. */
+/** Content of a file of instruments: markets, and their settlement assets. */
 export type InstrumentNodes = { markets: InstrumentEvent[]; assets: AssetEvent[] }
 
 /**
@@ -136,7 +136,7 @@ class NodeFields {
     return this.refuse(field, value, `a whole number from ${least} to ${MAX_INT64}, as text`)
   }
 
-  /** The number that one of some names stands for. */
+  /** The number of a name in a list. */
   oneOf(field: string, names: readonly string[]): number {
     const value = this.#node[field]
     const number = names.indexOf(value as string)

@@ -28,7 +28,7 @@ export const instrumentTable = defineTable({
   spread: 'everywhere',
 })
 
-/** What the same events say that stores of older versions have not kept. */
+/** Terms from the same events, which stores of older versions do not have. */
 export const instrumentTermTable = defineTable({
   name: 'instrument_terms',
   counted: null,

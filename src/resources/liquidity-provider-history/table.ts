@@ -1,6 +1,6 @@
 import { defineTable, integer, marketId, natural, orNull, partyId, place, text } from '../table.ts'
 
-/** The place is that of the epoch's end, of which there is one: market data before those that were known may come later. */
+/** The position is that of the epoch's only end: earlier market data may still arrive later. */
 export const historyTable = defineTable({
   name: 'liquidity_provider_history',
   counted: 'liquidityProviderHistory',

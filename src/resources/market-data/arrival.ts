@@ -10,7 +10,7 @@ export const marketDataArrival: Arrival<MarketDataEvent> = {
   numbers: [EVENT_KIND.marketData],
   lackedAs: ['liquidityProviders', 'liquidityProviderHistory', 'marketData'],
   decode: ({ bytes, bodyStart, bodyEnd }, leaveOut) => decodeMarketData(bytes, bodyStart, bodyEnd, leaveOut),
-  /** A market's latest data count; what they replace is never looked at. */
+  /** Only a market's latest data are kept. */
   project: (batch, event, place) => {
     const known = batch.liquidityProviderLists.get(event.marketId)
     if (known === undefined || !isBefore(place, known)) {

@@ -101,7 +101,7 @@ class ReceivedMarketData implements MarketDataEvent {
     if (this.#lists === null) {
       this.#lists = { feeShares: [], slas: [] }
       reader.reset(this.#body.bytes, this.#body.start, this.#body.end)
-      // What is left out was reported when it was checked.
+      // Skipped elements were reported by the check.
       decodeLists(this.#lists, () => {})
     }
     return this.#lists

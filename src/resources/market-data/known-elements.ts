@@ -13,7 +13,7 @@ const MAX_BYTES = 512
 export class KnownElements {
   /** Of the element in a slot; 0 if there is none. */
   readonly #lengths = new Uint16Array(SLOTS)
-  /** A slot has {@link MAX_BYTES} of it. In one piece: a copy of its own for each would be most of what is collected. */
+  /** {@link MAX_BYTES} per slot, in one buffer: separate copies would be most of the garbage. */
   readonly #bytes = new Uint8Array(SLOTS * MAX_BYTES)
   readonly #view = new DataView(this.#bytes.buffer)
 
@@ -26,7 +26,7 @@ export class KnownElements {
     )
   }
 
-  /** Remembers `bytes[start..end)`, in the slot of what was there. */
+  /** Remembers `bytes[start..end)`, replacing its slot's content. */
   add(marketId: string, position: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > MAX_BYTES) return
     const slot = slotOf(marketId, position)
