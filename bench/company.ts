@@ -11,12 +11,12 @@ import { measureLoad, percentile } from './load.ts'
 import { type ServerProcess, serveStore } from './processes.ts'
 import { pageTargets, WARM_UP_SECONDS } from './table-of-pages.ts'
 
-/** What readers ask for beside whatever else goes on. */
+/** Load of readers during other work. */
 const READERS_PER_SECOND = 200
 const READERS_SECONDS = 4
 const ROUNDS = 3
 
-/** Shorter than elsewhere: the intake is to last longer than the readers. */
+/** Shorter than elsewhere: ingestion must outlast the readers. */
 const INTAKE_WARM_UP_SECONDS = 1.5
 
 const CLIENT_LOOP = join(import.meta.dirname, 'client-loop.ts')
@@ -110,12 +110,12 @@ const COMPANY: Record<string, (service: ServerProcess, points: number) => Promis
   'a loop of pages of 5,000 rows': ({ base }, points) => clientLoop('pages', base, points),
 }
 
-/** A client in a process of its own: what it receives is not to keep the readers here from being timed. */
+/** A client in its own process: receiving must not disturb the timing here. */
 async function clientLoop(kind: 'pages' | 'exports', base: string, points: number): Promise<Leave> {
   const client = spawn(process.execPath, [CLIENT_LOOP, kind, base, String(points)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // A client is on a machine of its own: what it does with the rows does not take this one's time.
+  // In production the client is on another machine: its work must not take time from this one.
   setPriority(client.pid!, constants.priority.PRIORITY_BELOW_NORMAL)
   await once(client.stdout!, 'data')
   return async () => {
@@ -134,7 +134,7 @@ function requestFor(base: string, target: string): string {
   return `GET ${target} HTTP/1.1\r\nHost: ${new URL(base).host}\r\n\r\n`
 }
 
-/** Readers of a store beside the intake of a file into it, at full speed. */
+/** Measures readers of a store while a file is ingested into it at full speed. */
 export async function measureBesideIntake(
   store: string,
   nextTarget: () => string,

@@ -3,11 +3,11 @@ export type Figure = {
   name: string
   value: number
   unit: string
-  /** What the machine could do at best, or what a peer does, measured in the same run; null for none. */
+  /** The machine's limit, or a peer's value, measured in the same run; null for none. */
   limit: { name: string; value: number } | null
   /** Value to limit. */
   ratio: number | null
-  /** What the ratio, or the value if there is no limit, is to be. */
+  /** Target of the ratio, or of the value if there is no limit. */
   target: { least?: number; most?: number } | null
   note?: string
 }

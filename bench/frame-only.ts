@@ -1,4 +1,4 @@
-// The limit of every intake: opens a file, inflates it as Node does, and cuts it into records, nothing more.
+// The limit of ingestion: opens a file, inflates it as Node does, and splits it into records, nothing more.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** What a run of requests over several connections came to. */
+/** Result of a run of requests over several connections. */
 export type LoadResult = {
   requests: number
   /** Requests answered a second. */

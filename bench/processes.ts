@@ -15,10 +15,10 @@ export async function runForJson<T>(script: string, args: string[]): Promise<T> 
   return JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as T
 }
 
-/** What an intake has come to (`lyra ingest --json`). */
+/** Result of an ingestion (`lyra ingest --json`). */
 export type TakenIn = { records: number; seconds: number; rows: { fundingPeriodDataPoints: number } }
 
-/** The arguments of an intake whose report is read; a path or `-` follows. */
+/** The arguments of an ingestion whose report is read; a path or `-` follows. */
 export function ingestArgs(store: string): string[] {
   return ['ingest', '--json', '--log-level', 'silent', '--store', store]
 }

@@ -1,6 +1,6 @@
 /** Runs of one piece of work, one at a time, for everybody who asks. */
 export type SharedRuns<T> = {
-  /** The result of a run that begins no sooner than now: whoever asks during a run shares the next one. */
+  /** The result of a run that starts from now on: callers during a run share the next one. */
   fresh(): Promise<T>
   /** The result of the run in progress; of a new one if there is none. */
   current(): Promise<T>

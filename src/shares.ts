@@ -5,7 +5,7 @@ export type SharesOptions<Holder> = {
   choose?(holders: ReadonlySet<Holder>): Holder
 }
 
-/** The account of what a service gives to its clients, by their addresses. */
+/** Accounts for the resources that clients use, by address. */
 export type Account = {
   shares<Holder extends object>(options: SharesOptions<Holder>): Shares<Holder>
   /** Notes that one address holds all of something and asks for more. */
@@ -23,9 +23,9 @@ export function createAccount(onAlone: (address: string) => void = () => {}): Ac
 }
 
 /**
- * Places of which there is a limited number, such as connections: the first to come have them, however many. Once
- * all are taken, an address that comes for another one and would still hold fewer than the address that holds most
- * gets one of that one's. So one address alone may hold them all without keeping others out.
+ * A limited number of places, such as connections, given in order of arrival. Once all are taken, an address that asks
+ * for another one takes it from the address with the most, if it would still have fewer. So one address may use all of
+ * them without excluding others.
  */
 export type Shares<Holder> = {
   /**

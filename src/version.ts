@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** The checkout, or the package. */
 const ROOT = join(import.meta.dirname, '..')
 
-/** Where a package keeps the commit that it is built from (scripts/build.ts), beside the compiled program. */
+/** File in a package with the commit that it was built from (scripts/build.ts), beside the compiled program. */
 export const COMMIT_FILE = 'commit.txt'
 
 /** The program's version, from its package. */

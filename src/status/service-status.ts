@@ -54,10 +54,10 @@ export async function statusOfService(address: string): Promise<StatusReport> {
   }
 }
 
-/** What a coverage says of each resource. */
+/** A coverage's lists of resources. */
 type Lists = Record<string, unknown>
 
-/** Asks for the rest of a coverage, if the first answer is not all of it. */
+/** Requests the rest of a coverage, if the first answer is incomplete. */
 export async function wholeCoverage(
   base: string,
   first: CoverageBody['coverage'],

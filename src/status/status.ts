@@ -6,7 +6,7 @@ import { readStore } from '../store/read-store.ts'
 import { readHoldings } from '../store/readings/holdings.ts'
 import { ALL_HOLDINGS, type Store } from '../store/store.ts'
 
-/** How a service stands, beside what it holds. */
+/** State of a service, without its rows. */
 export type ServiceStatus = {
   ready: boolean
   /** Why it is not ready. */
@@ -21,9 +21,9 @@ export type ServiceStatus = {
     /** Connections closed by the service, by reason. */
     connectionFaults: Record<string, number>
   } | null
-  /** How what the core sends is passed on; null if it is not. */
+  /** State of forwarding; null without it. */
   forward: ForwardReport['forward'] | null
-  /** What is wrong with the cluster that the store is spread over. */
+  /** Faults of the cluster that the store is distributed over. */
   cluster: string[]
 }
 

@@ -13,7 +13,7 @@ const CURSOR_INTERVAL_MS = 5_000
 /** How long a feed waits for a replica that lags, or for the first block of a store, milliseconds. */
 const LAG_WAIT_MS = 500
 
-/** What the feed has sent: what it lacks still, and what was held when it last looked. */
+/** The feed's progress: the ranges not sent yet, and the coverage at its last reading. */
 type Level = { lacks: Lacks; coverage: Coverage }
 
 /**
@@ -22,25 +22,28 @@ type Level = { lacks: Lacks; coverage: Coverage }
  */
 export class ArrivalFeed {
   readonly #chunks: ChunkReader
-  /** Those who have had all that the feed has sent. */
+  /** Followers that have received everything sent by the feed. */
   readonly #followers = new Set<Follower>()
   #level: Level | null = null
   /** Looks at the store, one at a time: one that is under way may have begun before the last commit. */
   readonly #pulls = sharedRuns(() => this.#pullAll())
   readonly #laterPulls = sharedRuns(() => sleep(LAG_WAIT_MS).then(this.#pulls.fresh))
-  /** Those who have had more than the store here holds wait for the feed to advance: one look at the store for all. */
+  /** Followers that are ahead of the store here wait for the feed to advance: one reading serves all. */
   readonly #waiting = new Map<Follower, () => void>()
 
   constructor(chunks: ChunkReader) {
     this.#chunks = chunks
   }
 
-  /** Reads what has come and sends it to everyone who has had all before. */
+  /** Reads new rows and sends them to every follower that is up to date. */
   pull(): Promise<void> {
     return this.#pulls.fresh()
   }
 
-  /** Sends what a follower has not had, and from then on what comes. Resolves once it is level with the feed. */
+  /**
+   * Sends a follower the rows that it has not received, and from then on new ones. Resolves once it is up to date with
+   * the feed.
+   */
   async join(follower: Follower, start: Start): Promise<void> {
     await this.#pulls.fresh()
     while (this.#level === null && !follower.isClosed) await this.#laterPulls.current()
@@ -106,7 +109,7 @@ export class ArrivalFeed {
     this.#waiting.clear()
   }
 
-  /** Sends a follower what it lacks until it is level with the feed, or closed. */
+  /** Sends a follower its missing rows until it is up to date with the feed, or closed. */
   async #catchUp(follower: Follower, start: Lacks): Promise<void> {
     let lacks = start
     let pass: Pass | null = null

@@ -16,9 +16,9 @@ export type ReadArrivals = (query: ArrivalQuery, lane: Lane) => Promise<Arrivals
 /** The next events of a stream. */
 export type Chunk = {
   bytes: Buffer
-  /** What the store held when the chunk was read. */
+  /** The coverage when the chunk was read. */
   coverage: Coverage
-  /** What is lacked after it. */
+  /** The ranges missing after it. */
   lacks: Lacks
   /** A reading that is to be continued with the next chunk; null if none is. */
   pass: Pass | null
@@ -26,7 +26,7 @@ export type Chunk = {
   isLast: boolean
 }
 
-/** Reads what is lacked of a stream, as text, in pieces of a bounded length. */
+/** Reads the missing ranges of a stream as text, in pieces of a bounded length. */
 export class ChunkReader {
   readonly #resource: Resource
   readonly #selection: Selection
@@ -44,7 +44,7 @@ export class ChunkReader {
     return encodeStreamCursor(this.#resource, this.#selection, lacks)
   }
 
-  /** What the store holds; null if it holds nothing. */
+  /** The store's coverage; null if it is empty. */
   async coverage(): Promise<Coverage | null> {
     const lacks: Lacks = { first: 0n, gaps: [], tail: BEGINNING }
     const query = { resource: this.#resource, selection: this.#selection, lacks }
@@ -52,7 +52,7 @@ export class ChunkReader {
   }
 
   /**
-   * Reads one chunk of what is lacked; null if it cannot be had.
+   * Reads one chunk of the missing ranges; null if they are not available.
    *
    * @param asOf the coverage to which the pass belongs, if one is continued
    */
@@ -72,7 +72,7 @@ export class ChunkReader {
     }
   }
 
-  /** The text of rows; `cutAfter`: the place of the last of them, if not all make a piece. */
+  /** The text of rows; `cutAfter`: the position of the last of them, if the piece ends early. */
   #textOf(
     rows: readonly ArrivedRow[],
     lacks: Lacks,
@@ -81,8 +81,8 @@ export class ChunkReader {
     const pieces: string[] = []
     let bytes = 0
     for (const [index, { row, place }] of rows.entries()) {
-      // One event may make several rows, the providers of a market's list say: only the last of them says that the
-      // event has been had, and nothing is cut between them.
+      // One event may produce several rows, such as the providers in a market's list: only the last of them completes
+      // the event, and no piece ends between them.
       const [before, next] = [rows[index - 1]?.place, rows[index + 1]?.place]
       const isLast = next === undefined || !isTogether(place, next, coverage)
       const upTo = isLast ? endOf(place, coverage) : { height: place.height, index: place.index - 1 }

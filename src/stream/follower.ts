@@ -17,13 +17,13 @@ export type Follower = {
    * @param sharers how many followers are sent the same bytes, which are in memory once
    */
   send(bytes: Buffer, sharers: number): void
-  /** Resolves once little of what was sent is waiting, or the follower is closed. */
+  /** Resolves once little of the sent data is waiting, or the follower is closed. */
   drained(): Promise<void>
   /** Whether the client is gone. */
   readonly isClosed: boolean
 }
 
-/** Where a follower begins: after what it has had, after a place of the stream, or with what comes from now on. */
+/** Start of a follower: after its missing ranges, after a position in the stream, or with new rows only. */
 export type Start = { lacks: Lacks } | { after: Place } | 'now'
 
 /** An event of a stream: a row, and the cursor to resume after it. */
@@ -31,7 +31,7 @@ export function eventText({ name }: Resource, id: string, node: string): string 
   return `id: ${id}\nevent: ${name}\ndata: ${node}\n\n`
 }
 
-/** A cursor by itself: where to resume, if no row has come. */
+/** A cursor alone: the position to resume from, before any row has arrived. */
 export function idText(id: string): string {
   return `id: ${id}\n\n`
 }
@@ -42,7 +42,7 @@ export function sendToAll(followers: Iterable<Follower>, bytes: Buffer): void {
   for (const follower of all) follower.send(bytes, all.length)
 }
 
-/** Waits until followers have taken what was sent; not for long: one that does not read must not hold up the others. */
+/** Waits until followers have read the sent data, for a limited time: a slow one must not delay the others. */
 export async function allDrained(followers: Iterable<Follower>): Promise<void> {
   const stop = new AbortController()
   const waited = sleep(PIECE_WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})

@@ -15,7 +15,7 @@ const POLL_INTERVAL_MS = 100
 /** How often it is asked where commits are reported; how often feeds look for filled gaps, which move no position. */
 const GAP_INTERVAL_MS = 1_000
 
-/** The store's writer may be another program by now if nothing has been reported for so long. */
+/** Without a report for this long, another program may have become the store's writer. */
 const REPORTS_MS = 10_000
 
 /** How often a stream on which nothing comes says that it is alive. */
@@ -58,14 +58,17 @@ export class Hub {
   #hasUnreadCommit = false
   #lookedForGapsAt = 0
   #keptAliveAt = performance.now()
-  /** What was last reported, while some feed cannot be read. */
+  /** The last error reported, while some feed cannot be read. */
   #fault: string | null = null
 
   constructor(options: HubOptions) {
     this.#options = options
   }
 
-  /** Follows a selection until {@link Hub.leave}. Resolves once the follower has had what it lacked, or later. */
+  /**
+   * Follows a selection until {@link Hub.leave}. Resolves once the follower has received the rows that it was missing,
+   * or later.
+   */
   async follow(resource: Resource, selection: Selection, follower: Follower, start: Start): Promise<void> {
     const key = selectionKey(resource, selection)
     const followed = this.#bySelection.get(key) ?? this.#followFirst(key, resource, selection)
@@ -138,7 +141,7 @@ export class Hub {
     }
   }
 
-  /** No feed waits for another one. What has failed is read again at the next poll. */
+  /** Feeds do not wait for each other. A failed one is read again at the next poll. */
   async #pull(followed: Followed): Promise<void> {
     const position = this.#height
     try {

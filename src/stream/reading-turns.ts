@@ -1,18 +1,18 @@
-/** What reads beside pages: streams (what has just come, what a follower lacks), and exports. */
+/** Reads besides pages: streams (new rows, missing rows), and exports. */
 const LANES = ['live', 'catching up', 'export'] as const
 
 export type Lane = (typeof LANES)[number]
 
-/** Reads of what has just come that go before the others, one after another; then one of these has its turn. */
+/** Reads of new rows in succession before another read has its turn. */
 const LIVE_AT_ONCE = 8
 
 /** Runs `work` once it is its turn. */
 export type ReadingTurns = <T>(lane: Lane, work: () => Promise<T>) => Promise<T>
 
 /**
- * Lets reads take turns, a few at a time: those of a lane in the order in which they were asked for, what has just
- * come before the rest, and followers with old cursors and exports by turns. Everybody asks for one read at a time,
- * so that nobody waits longer than for one of everyone else; how many there are is limited if they are taken on.
+ * Lets reads take turns, a few at a time: within a lane in order of arrival, new rows before the rest, followers with
+ * old cursors and exports alternately. Each reader has one read at a time, so that nobody waits longer than for one of
+ * every other; their number is limited when they are accepted.
  */
 export function createReadingTurns(atOnce: number): ReadingTurns {
   const waiting: Record<Lane, (() => void)[]> = { live: [], 'catching up': [], export: [] }
@@ -49,7 +49,7 @@ export function createReadingTurns(atOnce: number): ReadingTurns {
     try {
       return await work()
     } finally {
-      // What else there is to do, messages say, comes in between.
+      // Other work, such as messages, has its turn in between.
       setImmediate(() => {
         running -= 1
         beginNext()

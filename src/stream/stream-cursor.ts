@@ -4,17 +4,12 @@ import { type LackedRange, type Lacks, MAX_GAPS } from '../domain/lacks.ts'
 import { fingerprintOf } from '../resources/fingerprint.ts'
 import type { Resource, Selection } from '../resources/resource.ts'
 
-/*
- * A stream's cursor is text of the characters of all cursors: the resource's tag; if the resource is bound to a
- * scope, a fingerprint of its id; what the follower has had; a check sum. Its parts are joined by `_`, numbers are
- * of base 36. What has been had is the first height, a place of the stream, and the gaps before it (domain/lacks.ts); a
- * gap of which an import's rows have been had ends with `-1`.
- */
+/* A stream's cursor consists of the characters of all cursors: the resource's tag; if the resource is bound to a scope, a fingerprint of its id; the received ranges; a checksum. Its parts are joined by `_`, numbers are in base 36. The received ranges are the first height, a position in the stream, and the gaps before it (domain/lacks.ts); a gap whose imported rows were received ends with `-1`. */
 
 const RADIX = 36
 const CHECK_CHARACTERS = 4
 
-/** The cursor of one who follows a stream, and lacks some of it. */
+/** The cursor of a follower with these missing ranges. */
 export function encodeStreamCursor(resource: Resource, selection: Selection, lacks: Lacks): string {
   const parts = headOf(resource, selection)
   const { first, tail, gaps } = lacks
@@ -27,8 +22,8 @@ export function encodeStreamCursor(resource: Resource, selection: Selection, lac
 }
 
 /**
- * What the follower lacks who holds a cursor; null for what is not a cursor of such a stream. A check sum is no
- * secret: anybody can make one, so that a cursor is taken only if this service could have written it.
+ * The missing ranges in a cursor; null if it is not a valid cursor of the stream. A checksum is no secret: anyone can
+ * compute it, so a cursor is only accepted if this service could have written it.
  */
 export function decodeStreamCursor(resource: Resource, selection: Selection, text: string): Lacks | null {
   const end = text.length - CHECK_CHARACTERS - 1
@@ -59,8 +54,8 @@ function lacksOf(parts: string[]): Lacks | null {
 }
 
 /**
- * Whether gaps and tail are such as following a stream leads to: no more gaps than are followed, each after the one
- * before and all of them before the tail, every number one that a row can have.
+ * Whether gaps and tail can result from following a stream: no more gaps than are followed, in order and all before the
+ * tail, every number in the range of rows.
  */
 function isSound({ first, gaps, tail }: Lacks): boolean {
   if (gaps.length > MAX_GAPS) return false

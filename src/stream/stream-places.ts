@@ -7,17 +7,16 @@ export type OpenStream = {
   selection: Selection
   /** The address that it counts for. */
   address: string
-  /** Ends it, to make way for another one: its client comes back by itself. */
+  /** Ends it to make room for another one: its client reconnects automatically. */
   end(): void
 }
 
 /** The places of streams, and of the selections that they follow. */
 export type StreamPlaces = {
   /**
-   * Takes another stream on. If there are as many streams or selections as there may be, one of the address that
-   * holds most is ended for it.
+   * Accepts another stream. At the limit of streams or selections, one of the address with the most is ended for it.
    *
-   * @returns what is to be called at its end, or null if there is no place
+   * @returns a function to call at its end, or null if there is no room
    */
   take(stream: OpenStream): (() => void) | null
   /** Streams of each resource. */
@@ -33,7 +32,7 @@ export function createStreamPlaces(
   account: Account,
 ): StreamPlaces {
   const entries = new Map<string, FollowedSelection>()
-  // Of an address that gives way the newest: what it has done least with.
+  // The newest stream of an address is ended: it has received least.
   const streams = account.shares<OpenStream>({
     places: limits.streams,
     choose: (followers) => [...followers].at(-1)!,

@@ -10,5 +10,5 @@ export type UnknownReason =
 
 export type Counts = { agree: number; differ: number; unknown: number }
 
-/** What is verified; null: all. */
+/** Restricts the verification; null: all. */
 export type VerifyFilter = { marketId: string | null; seq: bigint | null }

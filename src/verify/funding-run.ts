@@ -32,9 +32,7 @@ export class FundingRun {
     this.#options = options
   }
 
-  /**
-   * A period has ended. `period` is what was known of it, null if it was not seen from its beginning.
-   */
+  /** A period has ended. `period` is its known state, null if it was not seen from its start. */
   closed(
     event: FundingPeriodEvent,
     place: Place,
@@ -104,7 +102,7 @@ export class FundingRun {
     })
   }
 
-  /** What market data say of the period cannot be decoded, or is not numbers: nothing can be said of it. */
+  /** The period's part of market data cannot be decoded, or has invalid numbers. */
   unreadable(place: Place, blockTime: bigint, period: CurrentPeriod | null): void {
     this.#options.tally.add({
       of: 'estimate',
@@ -128,7 +126,7 @@ export class FundingRun {
 
 type Paid = { fundingPayment: string | null; fundingRate: string | null }
 
-/** What is sent of a period that pays nothing. */
+/** The values sent for a period without payment. */
 const NOTHING: Paid = { fundingPayment: null, fundingRate: null }
 
 /** Payment and rate from the TWAPs that the event carries; null if these are not whole numbers. */

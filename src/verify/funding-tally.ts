@@ -1,7 +1,7 @@
 import type { Place } from '../domain/place.ts'
 import type { Counts, UnknownReason, VerifyFilter } from './counts.ts'
 
-/** What is checked of a market's funding: the payment of a period that has ended, or the core's estimate of one that runs. */
+/** The value checked: the payment of an ended period, or the core's estimate of a current one. */
 export type FundingKind = 'paid period' | 'estimate'
 
 /** Why nothing can be said of a payment or an estimate. */
@@ -29,7 +29,7 @@ export type FundingDifference = {
   further: number
 }
 
-/** What has come out of payments, rates and estimates. */
+/** Results for payments, rates and estimates. */
 export type FundingReport = {
   /** Periods with a payment and a rate: they agree if both do. */
   paidPeriods: Counts

@@ -22,11 +22,10 @@ export type MarketRunOptions = {
   tally: Tally
   /** Whether it is given every market data that the core has sent. */
   knowsMarketData: boolean
-  /** Where the market's funding parameters come from. */
   parametersOf: ParameterSource
 }
 
-/** What is remembered of a source in the current period. */
+/** State of a source in the current period. */
 type SourceState = { firstTime: bigint; lastTime: bigint } | null
 
 const CAUSES = {
@@ -41,8 +40,8 @@ const CAUSES = {
 } as const
 
 /**
- * Judges the TWAPs of one market, whose events it is given in the order of the stream, and counts what comes out.
- * A TWAP is said to differ only if nothing that bears on it can be missing; otherwise it is unknown.
+ * Judges the TWAPs of one market from its events in stream order, and counts the results. A TWAP only counts as
+ * different if nothing that affects it can be missing; otherwise it is unknown.
  */
 export class MarketRun {
   readonly #options: MarketRunOptions
@@ -85,7 +84,7 @@ export class MarketRun {
   ): void {
     const verdict = this.#verifier.take(event)
     this.#period = { seq: event.seq, start: event.start, sources: [null, null] }
-    // What was carried over comes from the period before.
+    // The carried-over point belongs to the previous period.
     this.#doubts = [this.#doubts[0] ?? doubts[0], this.#doubts[1] ?? doubts[1]]
     this.#differs = [false, false]
     // The first period begins without any; later an event shows it, or a mean that is not 0 (see #seeMean).

@@ -9,7 +9,7 @@ export type StandingParameters = {
   mayHaveChanged: boolean
 }
 
-/** Says which parameters of a market stand at a place in the stream; null if they are not known. */
+/** Returns a market's parameters at a position in the stream; null if they are unknown. */
 export type ParameterSource = (marketId: string, place: Place) => StandingParameters | null
 
 /** Parameters given by the user: they apply in every market, instead of those of its events. */
@@ -42,6 +42,6 @@ export class MarketParameters {
     for (const standing of this.#markets.values()) standing.mayHaveChanged = true
   }
 
-  /** What stands after the events taken so far. */
+  /** The parameters after the events so far. */
   readonly source: ParameterSource = (marketId) => this.#markets.get(marketId) ?? null
 }

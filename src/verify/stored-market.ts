@@ -17,7 +17,7 @@ import { MarketRun } from './market-run.ts'
 import type { ParameterSource } from './parameters.ts'
 import type { Tally } from './tally.ts'
 
-/** What a store holds of the stream. */
+/** The stored part of the stream. */
 export type StoredStream = {
   /** The height of the first block. */
   first: bigint
@@ -35,11 +35,10 @@ export type StoredMarketOptions = {
   reader: TableReader
   stream: StoredStream
   marketId: string
-  /** The market's number in the store; null if no point of it was ever held. */
+  /** The market's number in the store; null if it never had a point. */
   number: string | null
   method: TwapMethod
   tally: Tally
-  /** Where the market's funding parameters come from. */
   parametersOf: ParameterSource
   signal: AbortSignal
 }
@@ -170,9 +169,8 @@ export class StoredMarket {
   }
 
   /**
-   * Why points of the external and the internal source may be missing: points that were pruned. They are all
-   * there where the period began after the bound, and the last point from before it, which it took along, is
-   * there too.
+   * Why points of the external and the internal source may be missing: pruned points. None are missing if the period
+   * began after the bound, and the last point before it, which was carried over, is there too.
    */
   #doubts(
     { start }: FundingPeriodEvent,
@@ -209,7 +207,7 @@ export class StoredMarket {
     }
   }
 
-  /** Continues to a height, and forgets what came before missing events; false for a block that is not whole. */
+  /** Continues to a height, and forgets everything before missing events; false for an incomplete block. */
   #reach(height: bigint): boolean {
     const { gaps } = this.#options.stream
     const from = this.#height ?? height

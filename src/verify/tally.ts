@@ -4,7 +4,7 @@ import { StoreError } from '../store/store.ts'
 import type { Counts, UnknownReason, VerifyFilter } from './counts.ts'
 import { type FundingReport, FundingTally } from './funding-tally.ts'
 
-/** What a TWAP is of: a data point, or a period that ends or begins. */
+/** The kind of a TWAP: of a data point, or of a period that ends or begins. */
 export type TwapKind = 'data point' | 'closing TWAP' | 'opening TWAP'
 
 /** The first TWAP that differs, of a market, a period and a source. Numbers of 64 bits are text. */
@@ -19,7 +19,7 @@ export type Difference = {
   eventIndex: number
   sent: string | null
   expected: string | null
-  /** What it can come from. */
+  /** A likely cause, in words. */
   cause: string
   /** TWAPs of the same period and source that agreed before. */
   agreedBefore: number
@@ -42,7 +42,7 @@ export type Judgement = Pick<Difference, 'marketId' | 'of' | 'cause'> & {
   isOfNoLength: boolean
 }
 
-/** What has come out. */
+/** Results of a verification. */
 export type VerifyReport = {
   markets: number
   dataPoints: Counts

@@ -24,7 +24,7 @@ export type VerifyFilesOptions = {
   onProgress?: VerifyProgress
 }
 
-/** What has come out, which files were cut off, and what stopped the reading, where something did. */
+/** The results, the truncated files, and the error that stopped the reading, if any. */
 export type VerifyFilesResult = { report: VerifyReport; cutOff: CutOffNotice[]; failure: Error | null }
 
 /** Reasons for which an event is left out that no TWAP depends on. */
@@ -80,7 +80,7 @@ export async function verifyFiles(options: VerifyFilesOptions): Promise<VerifyFi
     if (lacksParameters) markets.forget()
     lastHeight = height
     takeEvents(block, isIncomplete || isDamaged || lacksParameters)
-    // What the block lacks may stand anywhere in it.
+    // The block's missing events may be anywhere in it.
     if (isIncomplete || isDamaged) forgetAll()
     else if (lacksParameters) markets.forget()
     isDamaged = false

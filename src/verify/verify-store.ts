@@ -25,9 +25,8 @@ export type VerifyStoreOptions = {
 }
 
 /**
- * Recomputes the TWAPs that a store holds, in one snapshot, market by market and period by period. Where
- * something may be missing, a TWAP that is not as expected is unknown: after a gap, after points that were
- * pruned, and where it depends on market data, which are not stored.
+ * Recomputes the TWAPs of a store in one snapshot, market by market and period by period. If data may be missing, an
+ * unexpected TWAP is unknown: after a gap, after pruned points, and if it depends on market data, which are not stored.
  *
  * @throws {StoreError} if there is no store, or it is not of this program's schema.
  */

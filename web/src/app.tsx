@@ -24,7 +24,7 @@ const CONTENTS: Record<View, Lazy<object>> = {
   node: lazy('the node', async () => (await import('./node/node-view.tsx')).NodeView),
 }
 
-/** When the other views are loaded too, so that they are there at once, and while the service is away. */
+/** When to load the other views, so that they are available at once, and while the service is unreachable. */
 const LOAD_OTHERS_MS = 4_000
 
 /** Loads the view that the address names, and the others after it. */
@@ -54,7 +54,7 @@ export function App() {
       <Header />
       <ConnectionBanner />
       <main id="main" ref={main} tabIndex={-1}>
-        {/* The tab above says which view it is; the heading is for those who go from one to the next. */}
+        {/* The tab above names the view; the heading is for navigation by headings. */}
         <h1 class="visually-hidden">{TITLES[shown]}</h1>
         <Content />
       </main>

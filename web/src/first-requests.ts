@@ -8,7 +8,7 @@ import { latestCoverage } from './service/coverage.ts'
 import { askEarly } from './service/early.ts'
 import { MARKET_ID } from './service/markets.ts'
 
-/** Asks for what the first view will show while its code is on the way: on a slow network both take long. */
+/** Requests the first view's data while its code is loading: on a slow network both take long. */
 export function askForFirstView(): void {
   const shown = view.peek()
   const stop = effect(() => {

@@ -1,12 +1,12 @@
 import { effect, signal } from '@preact/signals'
 
-/** What the pages look like: as the system does, or always one way. */
+/** Theme of the pages: the system's, or always one. */
 export type Theme = 'auto' | 'light' | 'dark'
 
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark']
 const KEY = 'lyra-theme'
 
-/** What stands for each on its switch. */
+/** Icons on the switch. */
 export const THEME_ICONS: Record<Theme, string> = { auto: '◐', light: '☀', dark: '☾' }
 
 const systemIsDark = matchMedia('(prefers-color-scheme: dark)')
@@ -33,7 +33,7 @@ effect(() => {
     if (theme.value === 'auto') localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, theme.value)
   } catch {
-    // Where nothing may be stored the choice lasts as long as the page.
+    // Without storage the choice lasts as long as the page.
   }
 })
 

@@ -49,7 +49,7 @@ const AXIS_GAP = 10
 
 export const FONT = '12px system-ui, sans-serif'
 
-/** How times stand at the axis, by the distance between them (seconds): text, and what a new day or year adds. */
+/** Formats of times on the axis, by their distance (seconds): text, and the addition for a new day or year. */
 const TIMES: uPlot.Axis.Values = [
   [3600 * 24 * 365, '{YYYY}', null, null, null, null, null, null, 1],
   [3600 * 24 * 28, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
@@ -74,7 +74,7 @@ export function timeAxis(colours: ChartColours, shown = true): uPlot.Axis {
   }
 }
 
-/** The axis of figures, so many pixels wide; what follows a figure is the same for all. Long ones are shortened. */
+/** The axis of figures, with a width in pixels; all figures have the same suffix. Long ones are shortened. */
 export function figureAxis(colours: ChartColours, size: number, suffix = ''): uPlot.Axis {
   const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 4 })
   // Places on the screen, not figures that are read: those are exact, and in the tables and above the charts.

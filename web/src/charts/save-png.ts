@@ -2,7 +2,7 @@ import type uPlot from 'uplot'
 import { FONT } from './chart-options.ts'
 import { hatch } from './draw.ts'
 
-/** What a colour, a line or a pattern of a chart stands for. */
+/** Meaning of a colour, line or pattern in a chart. */
 export type LegendItem = {
   text: string
   colour: string
@@ -14,7 +14,7 @@ export type LegendItem = {
 
 export type Picture = {
   title: string
-  /** What is drawn, and in which unit: `Cumulative, in %`. */
+  /** The values shown and their unit: `Cumulative, in %`. */
   figures: string
   legend: readonly LegendItem[]
   /** The file's name, without its end. */

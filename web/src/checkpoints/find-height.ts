@@ -3,7 +3,7 @@ import type { LyraClient } from 'lyra-client'
 /** Checkpoints that are read at a time on the way to a height. */
 const PAGE_ROWS = 5_000
 
-/** Where a height is in the list: the cursor of the checkpoint in front of it, newest first; null at the top. */
+/** Position of a height in the list: the cursor of the checkpoint before it, newest first; null at the top. */
 export type HeightPlace = {
   before: string | null
   /** The height of the last checkpoint at or below the one asked for; null if there is none. */

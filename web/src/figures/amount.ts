@@ -65,7 +65,7 @@ export function formatAmountWithUnit(text: string, unit: Unit | null, style: Amo
   return unit === null || unit.symbol === '' ? amount : `${amount} ${unit.symbol}`
 }
 
-/** What the exact number is, for who points at a shown one: `2947093000 × 10⁻⁵ USD`. */
+/** The exact number, shown on hover: `2947093000 × 10⁻⁵ USD`. */
 export function describeExact(text: string, unit: Unit | null): string {
   return unit === null || unit.decimals === 0 ? text : `${text} × 10⁻${raised(unit.decimals)} ${unit.symbol}`
 }

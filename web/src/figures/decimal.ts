@@ -3,7 +3,7 @@ export type Decimal = { digits: bigint; scale: number }
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?$/
 
-/** Reads a decimal number as the API writes them; null for what is none. */
+/** Parses a decimal number in the API's format; null if it is invalid. */
 export function parseDecimal(text: string): Decimal | null {
   const match = DECIMAL.exec(text)
   if (match === null) return null

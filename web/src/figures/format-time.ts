@@ -41,7 +41,7 @@ export function formatSpan(ns: bigint): string {
 /** A time that someone has written: Unix nanoseconds, or why it is not a time. */
 export type ReadTime = { ns: bigint } | { fault: string }
 
-/** What is allowed where a time is written. */
+/** Allowed forms of times. */
 export const TIMES_ALLOWED =
   '2026-01-31, 2026-01-31 12:00:05 (UTC), an age such as 36h, 90d or 2w, or Unix nanoseconds'
 

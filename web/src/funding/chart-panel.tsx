@@ -15,16 +15,15 @@ const KEYS_TEXT =
 export type ChartPanelProps = {
   data: FundingData | null
   bars: readonly Bar[]
-  /** What the bars stand for. */
   barKind: BarKind
   range: Range
   hidden: ReadonlySet<string>
   unit: Unit | null
-  /** What a chart is called in a file. */
+  /** Title of a chart in a file. */
   title: string
   onRange: (range: Range, settled: boolean) => void
   onPoint: (time: bigint | null) => void
-  /** What stands above the first chart and above the second. */
+  /** Elements above the first and the second chart. */
   head: preact.ComponentChildren
   between: preact.ComponentChildren
 }
@@ -208,7 +207,7 @@ function Key({ look, children }: { look: string; children: preact.ComponentChild
   )
 }
 
-/** Where a time is in a range, from 0 to 1; the middle for a time that is not in it. */
+/** Position of a time in a range, from 0 to 1; 0.5 for a time outside it. */
 function placeIn({ from, to }: Range, time: bigint | null): number {
   return time === null || time < from || time >= to ? 0.5 : Number(time - from) / Number(to - from)
 }

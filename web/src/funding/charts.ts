@@ -14,7 +14,7 @@ import { approximate } from '../figures/decimal.ts'
 import type { Period } from '../periods/period.ts'
 import { type Bucket, drawn, type Moment, nanosecondsOf, type Range, secondsOf } from '../series/series.ts'
 
-/** The lines of the price chart, which may be hidden, and what they are called. */
+/** Names of the price chart's lines, which may be hidden. */
 export const LINE_NAMES = {
   'external-price': 'External price',
   'external-twap': 'External TWAP',
@@ -39,7 +39,6 @@ export const CHARTS = ['rates', 'prices', 'premium'] as const
 
 export type ChartName = (typeof CHARTS)[number]
 
-/** What is drawn. */
 export type FundingData = {
   moments: readonly Moment[]
   /** The length of a bucket, nanoseconds. */
@@ -71,7 +70,7 @@ export type Charts = {
   setHidden(hidden: ReadonlySet<string>): void
   /** Points at a time as the mouse would; null points at none. */
   point(time: bigint | null): void
-  /** Saves a chart as a picture, with what it shows and in which unit. */
+  /** Saves a chart as a picture, with title and unit. */
   save(name: ChartName, picture: Pick<Picture, 'title' | 'figures' | 'name'>): Promise<void>
   destroy(): void
 }
@@ -81,7 +80,7 @@ const HEIGHTS = {
   narrow: { rates: 170, prices: 230, premium: 140 },
 } as const
 
-/** What a line of the price chart consists of: the indexes of its series. */
+/** Series indexes of a line in the price chart. */
 const SERIES: Record<Line, number[]> = {
   'external-price': [1, 2, 3],
   'external-twap': [4],
@@ -303,7 +302,7 @@ function priceSeries(colours: ChartColours): uPlot.Series[] {
   ])
 }
 
-/** Where a bucket is drawn: in its middle. */
+/** X positions of buckets: their middles. */
 function placesOf({ moments, bucket }: FundingData): number[] {
   return moments.map(({ start }) => secondsOf(start + bucket / 2n))
 }
@@ -313,7 +312,7 @@ function priceColumns(data: FundingData): uPlot.AlignedData {
   const column = (source: 'external' | 'internal', read: (of: Bucket) => string) =>
     data.moments.map((moment) => {
       const bucket = moment[source]
-      // Only where the source has points itself: between them the line is drawn, not the value repeated.
+      // Only points of the source itself: between them the line is drawn, but the value is not repeated.
       return bucket === null || bucket.start !== moment.start ? null : drawn(read(bucket), data.decimals)
     })
   const of = (source: 'external' | 'internal') => [

@@ -205,7 +205,7 @@ export function FundingMarket({ marketId, held }: FundingMarketProps) {
   )
 }
 
-/** The time of what is shown while nothing is pointed at: the end of the range, or of the data if that is earlier. */
+/** The time shown without a pointer: the end of the range, or of the data if that is earlier. */
 function lastIn(data: FundingData, range: Range): bigint {
   const last = data.moments.at(-1)?.start ?? range.to
   return last < range.to ? last : range.to - 1n
@@ -225,7 +225,7 @@ function describeTimes(times: readonly Range[]): string {
     : `${latest} and ${groupDigits(`${others}`)} earlier ${others === 1 ? 'auction' : 'auctions'}`
 }
 
-/** What the charts show and leave out, in words; tests read the counts. */
+/** Describes what the charts show and omit; tests read the counts. */
 function ChartNotes({ data, range, why }: { data: FundingData; range: Range; why: string | null }) {
   const shades = data.shades.filter(({ from, to }) => from < range.to && to > range.from)
   const gaps = shades.filter(({ kind }) => kind === 'gap')

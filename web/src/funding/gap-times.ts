@@ -13,8 +13,8 @@ const WAIT_MS = 4_000
 const known = new Map<string, Shade>()
 
 /**
- * When the blocks of a gap were: from the market's last point before it to its first one after it. The coverage
- * names heights alone, so the stream is asked for the first row after it. Null where no point followed.
+ * The time span of a gap's blocks: from the market's last point before it to its first one after it. The coverage only
+ * has heights, so the stream is asked for the first row after it. Null if no point followed.
  */
 async function askGapTime(
   client: Pick<LyraClient, 'streamFundingPeriodDataPoints' | 'fundingPeriodDataPointsPage'>,

@@ -2,7 +2,7 @@ import { LINE_NAMES, LINES } from './charts.ts'
 
 export type LegendProps = { hidden: ReadonlySet<string>; onChange: (hidden: ReadonlySet<string>) => void }
 
-/** What the lines are; each can be hidden. */
+/** The legend; each line can be hidden. */
 export function Legend({ hidden, onChange }: LegendProps) {
   return (
     <fieldset class="legend" aria-label="Lines of the chart">

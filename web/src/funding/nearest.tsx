@@ -12,7 +12,7 @@ export type NearestProps = {
   onAll: () => void
 }
 
-/** Says that a range holds no points, where the next ones are, and goes there. */
+/** Shown for a range without points: links to the nearest ones. */
 export function Nearest({ marketId, range, held, onRange, onAll }: NearestProps) {
   const { data } = useQuery(`${marketId} ${range.from} ${range.to}`, async (signal) => {
     const [before, after] = await Promise.all([

@@ -36,7 +36,7 @@ export type NowFiguresProps = {
   children: ComponentChildren
 }
 
-/** How funding runs: what the running period would pay, and what the last one paid. */
+/** The current period's estimated payment, and the last payment. */
 export function NowFigures({ periods, estimate, due, unit, last, children }: NowFiguresProps) {
   const list = periods ?? []
   const running = runningPeriod(list)
@@ -61,7 +61,7 @@ export function NowFigures({ periods, estimate, due, unit, last, children }: Now
   )
 }
 
-/** What the rates of the periods due in a range come to. */
+/** Sum of the rates of the periods due in a range. */
 export function Cumulative({ periods, range }: { periods: readonly Period[] | null; range: Range }) {
   const due = dueWithin(periods ?? [], range)
   return (
@@ -168,7 +168,7 @@ function Payment({ text, unit, name }: { text: string; unit: Unit | null; name: 
   )
 }
 
-/** What the shown periods come to a year: their rates by their time. */
+/** The shown periods' mean rate per year, weighted by length. */
 function Mean({ periods }: { periods: readonly Period[] }) {
   const length = periods.reduce((sum, period) => sum + (lengthOf(period) ?? 0n), 0n)
   return (
@@ -185,7 +185,7 @@ function Mean({ periods }: { periods: readonly Period[] }) {
 type FigureProps = {
   name: string
   main: ComponentChildren
-  /** What is said if there is no figure. */
+  /** Text if there is no figure. */
   none: string
   children?: ComponentChildren
 }

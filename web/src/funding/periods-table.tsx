@@ -118,7 +118,7 @@ export function PeriodsTable({ marketId, periods, shown, range, estimate, unit }
   )
 }
 
-/** What a column's figures are in. */
+/** The unit in a column's header. */
 export function inUnit(unit: Unit | null): string {
   return unit === null || unit.symbol === '' ? '' : `, ${unit.symbol}`
 }

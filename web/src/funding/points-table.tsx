@@ -26,7 +26,7 @@ export type PointsTableProps = {
   marketId: string
   range: Range
   unit: Unit | null
-  /** Changes when points have come that the page may have to show. */
+  /** Changes when there may be new points for the page. */
   version: string
 }
 

@@ -7,7 +7,7 @@ import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import { useRested } from './use-rested.ts'
 
-/** What the API takes as the size of a position. */
+/** A position size that the API accepts. */
 const UNITS = /^-?[0-9]{1,38}(\.[0-9]{1,18})?$/
 
 export type PositionPaymentsProps = {
@@ -18,7 +18,7 @@ export type PositionPaymentsProps = {
   version: string
 }
 
-/** What a position of a chosen size received or paid for the periods that ended in the shown range. */
+/** Payments of a position of a chosen size for the periods that ended in the shown range. */
 export function PositionPayments({ marketId, range, unit, version }: PositionPaymentsProps) {
   const given = param('units') ?? '1'
   const units = UNITS.test(given) ? given : '1'

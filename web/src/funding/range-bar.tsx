@@ -66,7 +66,7 @@ type DatesProps = Pick<RangeBarProps, 'range' | 'last' | 'onRange'> & {
   open: boolean
 }
 
-/** From and to as text: dates of UTC, ages, or nanoseconds. What is wrong with them is said. */
+/** From and to as text: UTC dates, ages, or nanoseconds. Shows an error for invalid ones. */
 function Dates({ range, last, open, onRange }: DatesProps) {
   const [from, setFrom] = useState<string | null>(null)
   const [to, setTo] = useState<string | null>(null)

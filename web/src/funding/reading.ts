@@ -13,7 +13,7 @@ import {
 } from '../periods/period.ts'
 import { lastAtOrBefore, type Moment, type Range } from '../series/series.ts'
 
-/** What the bars of the chart of rates stand for. */
+/** Values of the bars in the chart of rates. */
 export const BAR_KINDS = {
   rate: 'Rate',
   '8h': 'Per 8 hours',
@@ -51,8 +51,8 @@ export function barsOf(
 }
 
 /**
- * What the bar of each period stands for, exact, by seq: its rate, its rate annualised, or the sum of the rates due in
- * the range up to its end. The running period has the estimate's.
+ * Exact bar values by seq: the period's rate, its rate annualised, or the sum of the rates due in the range up to its
+ * end. The current period has the estimate's.
  */
 export function barValues(
   periods: readonly Period[],
@@ -66,7 +66,7 @@ export function barValues(
   let sum: Decimal = { digits: 0n, scale: 0 }
   const inRange = new Set(within(periods, shown))
   for (const period of periods) {
-    // One that ends where the range begins is paid in it, and has no bar there.
+    // A period that ends at the start of the range is paid in it, but has no bar.
     if (!inRange.has(period) && !due.has(period)) continue
     const isEstimate = period === running && estimate?.seq === `${period.seq}`
     const rate = isEstimate ? estimate.fundingRate : period.rate
@@ -103,7 +103,7 @@ export function runningPeriod(periods: readonly Period[]): Period | null {
   return last === undefined || last.end !== null ? null : last
 }
 
-/** What is known of one time. */
+/** Values at one time. */
 export type Reading = {
   time: bigint
   moment: Moment | null

@@ -11,9 +11,9 @@ import type { BarKind, Reading } from './reading.ts'
 export type ReadoutProps = {
   reading: Reading | null
   pointed: boolean
-  /** What the bars stand for, by seq of their period. */
+  /** Bar values by seq of their period. */
   bars: { kind: BarKind; values: ReadonlyMap<bigint, Decimal> }
-  /** What the rates due in the range come to at that time. */
+  /** Sum of the rates due in the range up to that time. */
   cumulative: Decimal | null
   unit: Unit | null
   /** The length of a bucket: `5m`. */
@@ -90,7 +90,7 @@ function atPair({ start, pair }: Moment): string {
 /** The value of a period's bar, if that is not its rate. */
 function BarValue({ bars: { kind, values }, seq }: { bars: ReadoutProps['bars']; seq: bigint }) {
   const value = values.get(seq)
-  // Its rate stands before this, what it comes to behind.
+  // The rate is shown before this, the value after it.
   if (kind === 'rate' || kind === 'cumulative' || value === undefined) return null
   const text = writeDecimal(value)
   return (

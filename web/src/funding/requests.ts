@@ -7,7 +7,10 @@ import { instruments } from '../service/instruments.ts'
 import { knownMarkets } from '../service/markets.ts'
 import { type GivenRange, viewRange } from './view-range.ts'
 
-/** The most buckets of a chart: a third of them is not seen, since a quarter of the range is loaded on either side too. */
+/**
+ * Maximum number of buckets in a chart: a third of them is invisible, since a quarter of the range is loaded on either
+ * side too.
+ */
 const MOST_BUCKETS = 1_500
 
 /** Answers of a few sizes can be shared between readers. */
@@ -48,7 +51,7 @@ export function fundingRequests(coverage: Coverage, marketId: string, given: Giv
   ]
 }
 
-/** Where a market's data are: from its first point or period to its last. */
+/** Time span of a market's data: from its first point or period to its last. */
 export function heldRange(coverage: Coverage, marketId: string): Range | null {
   const found = [coverage.fundingPeriodDataPoints, coverage.fundingPeriods].flatMap(
     (list) => list.find((entry) => entry.marketId === marketId) ?? [],

@@ -17,7 +17,7 @@ const COARSEST = 3n
 /** Periods that are asked for if the range has more than the first ones: as many as a page has. */
 const MOST_PERIODS = 5_000
 
-/** What a chart of funding is drawn from: four requests. */
+/** Data of a funding chart, from four requests. */
 export type Funding = {
   series: Query<Series>
   periods: Query<Periods>

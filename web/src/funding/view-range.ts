@@ -26,13 +26,13 @@ const MARGIN = 50n
 /** Where uPlot and calendars still have places: years 1 to 9999 or so. */
 const LONGEST = 8_000n * 365n * DAY
 
-/** What of a market's points is looked at. */
+/** The shown range of a market's points. */
 export type ViewRange = Range & {
   /** Whether the range follows the latest point. */
   follows: boolean
   /** The name of its span; null where from and to were chosen. */
   span: string | null
-  /** What is wrong with the times that the view's state names; null if nothing is. */
+  /** Fault of the times in the view's state; null if there is none. */
   fault: string | null
 }
 
@@ -65,7 +65,7 @@ export function viewRange(given: GivenRange, held: Range, last: bigint): ViewRan
   return { ...widen(named), follows: false, span: null, fault: null }
 }
 
-/** Both ends of a range as someone wrote them; one that is left out is the end of what is held. */
+/** Parses both ends of a range; an omitted one is the end of the stored data. */
 export function readRange(
   from: string | null,
   to: string | null,
@@ -77,7 +77,7 @@ export function readRange(
   return [read(from, held.from), read(to, held.to + 1n)]
 }
 
-/** What is wrong with the ends of a range, in words; null if nothing is. */
+/** Fault of a range's ends, in words; null if there is none. */
 export function faultOf(from: ReadTime, to: ReadTime): string | null {
   if ('fault' in from) return from.fault
   if ('fault' in to) return to.fault

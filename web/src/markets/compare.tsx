@@ -121,7 +121,7 @@ export function Compare({ marketIds }: { marketIds: readonly string[] }) {
   )
 }
 
-/** What a market's line says at a time, or at its end. */
+/** Describes a market's line at a time, or at its end. */
 function describe(periods: readonly Period[], kind: CompareKind, at: bigint | null): string {
   const index = at === null ? periods.length - 1 : periods.findLastIndex(({ start }) => start <= at)
   const period = periods[index]

@@ -16,7 +16,7 @@ import { lyra } from '../service/lyra.ts'
 import { useQuery } from '../service/use-query.ts'
 import '../styles/heat-map.css'
 
-/** What a column of the map stands for, and how many there are. */
+/** Length of a column, and number of columns. */
 const STEPS = {
   '1d': { title: 'Day', length: 3n * RATE_SPANS['8h'], columns: 30 },
   '8h': { title: '8 hours', length: RATE_SPANS['8h'], columns: 21 },

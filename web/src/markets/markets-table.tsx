@@ -180,7 +180,7 @@ const COLUMNS: readonly Column[] = [
   },
 ]
 
-/** What the rows are named by. */
+/** The column with the row's name. */
 const MARKET = {
   sort: 'market' as const,
   title: 'Market',

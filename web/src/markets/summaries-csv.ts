@@ -26,7 +26,7 @@ const HEAD = [
 ]
 
 /**
- * The table of markets as CSV: exact texts as sent, and what is calculated from them.
+ * The table of markets as CSV: exact texts as sent, and values computed from them.
  *
  * @param last the time of the last block, Unix nanoseconds
  */

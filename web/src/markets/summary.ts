@@ -50,7 +50,7 @@ export function standingOf({
   return { state, tradingMode, hasEnded: ENDED.includes(state), at: marketData?.timestamp ?? null }
 }
 
-/** The rate that counts now: the running period's estimate, or what was paid last. A market that has ended has none. */
+/** The current period's estimated rate, or the last paid one. Null for a market that has ended. */
 export function currentRate(summary: MarketSummary): { text: string; estimate: boolean } | null {
   const { estimate, lastPaidPeriod } = summary
   if (standingOf(summary)?.hasEnded) return null
@@ -123,7 +123,7 @@ export type Sort = (typeof SORTS)[number]
 /** An order of markets; rates are compared on a basis, the next payments are those after the last block. */
 export type Sorting = { sort: Sort; descending: boolean; basis: RateBasis; last: bigint }
 
-/** What a column sorts by: a number, or a text; null goes last. */
+/** A column's sort key: a number or a text; null is last. */
 function keyOf(summary: MarketSummary, { sort, basis, last }: Sorting): Decimal | string | null {
   const rate = currentRate(summary)
   const standing = standingOf(summary)

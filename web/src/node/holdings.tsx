@@ -8,7 +8,7 @@ import { TablePlace } from '../parts/table-place.tsx'
 import { knownMarkets } from '../service/markets.ts'
 import { pointsOf, sumOf } from './rates.ts'
 
-/** What is held of each resource. */
+/** Row counts of each resource. */
 export function Holdings({ coverage }: { coverage: Coverage }) {
   const { checkpoints, fundingPeriodDataPoints, fundingPeriods, instruments } = coverage
   const { liquidityProviders, liquidityProviderHistory } = coverage

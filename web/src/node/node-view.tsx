@@ -13,7 +13,7 @@ import { BlocksBar } from './blocks-bar.tsx'
 import { Holdings } from './holdings.tsx'
 import { perMinute, ratesOf } from './rates.ts'
 
-/** How the service stands: how current it is, what it holds and lacks, how fast it goes. */
+/** The service's state: how current it is, its blocks, rows and gaps, and its speed. */
 export function NodeView() {
   const coverage = latestCoverage()
   const before = beforeCoverage('the state of the service')

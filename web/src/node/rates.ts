@@ -1,7 +1,7 @@
 import type { Coverage } from 'lyra-client'
 import { type CoverageSample, lastHeight } from '../service/coverage.ts'
 
-/** What has come in within a time. */
+/** Blocks and points received within a time. */
 export type Rates = {
   /** The time watched, milliseconds. */
   overMs: number
@@ -12,7 +12,7 @@ export type Rates = {
   networkTime: bigint
 }
 
-/** What came in between the first and the last of some answers; null if there are not two. */
+/** Differences between the first and the last of some answers; null if there are fewer than two. */
 export function ratesOf(samples: readonly CoverageSample[]): Rates | null {
   const [first, last] = [samples[0], samples.at(-1)]
   if (first === undefined || last === undefined || first === last) return null

@@ -10,7 +10,7 @@ export type AmountProps = AmountStyle & {
   name?: string | undefined
 }
 
-/** A number of an asset's smallest parts, as people read it; what was sent is on hover, and in copies. */
+/** An amount of an asset, for people; hover and copies have the exact text. */
 export function Amount({ text, unit, bare = false, name, ...style }: AmountProps) {
   return (
     <data class="amount" value={text} title={describeExact(text, unit)} data-figure={name}>

@@ -1,4 +1,4 @@
-/** Rows as CSV by RFC 4180; what is not there is nothing between the commas. */
+/** Rows as CSV by RFC 4180; missing values are empty. */
 export function csvOf(
   head: readonly string[],
   rows: readonly (readonly (string | null | undefined)[])[],

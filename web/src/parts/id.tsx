@@ -7,7 +7,7 @@ export type IdProps = {
   id: string
   what: string
   link?: { view: View; params: Params }
-  /** Whether it stands in full if there is room. */
+  /** Whether to show it in full if there is room. */
   whole?: boolean
 }
 

@@ -6,7 +6,8 @@ import { Failure, Skeleton } from './states.tsx'
 export type Lazy<Props> = FunctionComponent<Props> & { load: () => void }
 
 /**
- * @param what what is loaded, in words
+ * @param what name of the component for people
+ *
  * @param ask imports the component
  */
 export function lazy<Props extends object>(

@@ -12,11 +12,11 @@ import { CopyLink } from './request.tsx'
 export type MarketBarProps = {
   marketId: string | null
   markets: readonly string[]
-  /** What stands for no market, if none may be chosen. */
+  /** Label for no market, if that is a choice. */
   none?: string
   onPick: (marketId: string | null) => void
   children?: ComponentChildren
-  /** What stands beside the market's name. */
+  /** Elements beside the market's name. */
   beside?: ComponentChildren
 }
 

@@ -10,7 +10,7 @@ export type MarketPickerProps = {
   /** The market chosen; null for none, or for all. */
   marketId: string | null
   markets: readonly string[]
-  /** What stands for no market, if none may be chosen: `All markets`. */
+  /** Label for no market, if that is a choice: `All markets`. */
   none?: string
   onPick: (marketId: string | null) => void
 }

@@ -4,11 +4,11 @@ import { saveText } from './save-text.ts'
 
 export type RequestProps = {
   url: string
-  /** The address of the rows as CSV, or what makes the file of what is shown. */
+  /** The address of the rows as CSV, or a function that creates the file. */
   csv?: string | (() => string) | undefined
 }
 
-/** The request that what is shown comes from, to copy as an address or as a command, and its rows as a CSV file. */
+/** The request behind the shown data, to copy as an address or a command, and its rows as a CSV file. */
 export function Request({ url, csv }: RequestProps) {
   return (
     <div class="request">

@@ -54,7 +54,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry: () => void 
   )
 }
 
-/** What a view shows before the service has said what it holds; null once it has. */
+/** Shown before the service has reported its coverage; null afterwards. */
 export function beforeCoverage(what: string): preact.JSX.Element | null {
   if (latestCoverage() !== null) return null
   if (freshness.value.state === 'empty') return <Greeting />

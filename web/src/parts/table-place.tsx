@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 /**
- * Where a table is scrolled sideways if it does not fit, also by keys; it says so, and shades the edge that hides
- * more. The head stays in sight while the page is scrolled.
+ * A frame in which a wide table scrolls sideways, by keys too; it shades the edge that hides more. The head stays
+ * visible while the page scrolls.
  */
 export function TablePlace({ name, children }: { name: string; children: ComponentChildren }) {
   const place = useRef<HTMLElement>(null)

@@ -21,7 +21,7 @@ export type Period = {
   seq: bigint
   /** Unix nanoseconds. */
   start: bigint
-  /** Null while it runs, or where the blocks of its end are missing. */
+  /** Null while it is in progress, or if the blocks of its end are missing. */
   end: bigint | null
   payment: string | null
   rate: string | null
@@ -41,7 +41,7 @@ export function readPeriod(row: FundingPeriod): Period {
   }
 }
 
-/** What a market's loaded periods say together. */
+/** A market's loaded periods, with derived values. */
 export type Periods = {
   /** In order of time, oldest first. */
   list: readonly Period[]
@@ -49,7 +49,7 @@ export type Periods = {
   more: boolean
 }
 
-/** Reads the last periods that begin before a time, newest `rows` of them. */
+/** Requests the newest `rows` periods that begin before a time. */
 export async function askPeriods(
   lyra: Pick<LyraClient, 'fundingPeriodsPage'>,
   filters: { marketId: string; from?: bigint; to?: bigint },
@@ -75,7 +75,7 @@ export function annualised(rate: string | null, length: bigint | null): Decimal 
   return rateFor(RATE_SPANS.year, rate, length)
 }
 
-/** Paid periods that were due in a range: those whose end lies in it. */
+/** Paid periods whose end is in a range. */
 export function dueWithin(periods: readonly Period[], { from, to }: { from: bigint; to: bigint }): Period[] {
   return periods.filter(({ rate, end }) => rate !== null && end !== null && end >= from && end < to)
 }
@@ -105,7 +105,7 @@ const lastLengths = (periods: readonly Period[]) =>
     .filter((length) => length !== null && length > 0n)
     .slice(-REGULAR)
 
-/** What a period is annualised by while it runs: the length that it will have, or that of the last one paid. */
+/** Length used to annualise a current period: its expected length, or that of the last paid one. */
 export function expectedLength(periods: readonly Period[]): bigint | null {
   const paid = periods.filter(({ rate }) => rate !== null).at(-1)
   return regularLength(periods) ?? (paid === undefined ? null : lengthOf(paid))

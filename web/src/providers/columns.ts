@@ -17,7 +17,7 @@ import type { ProviderRow } from './fees.ts'
 export type Column = {
   name: string
   title: string
-  /** What it means. */
+  /** Description. */
   meaning: string
   /** Whether it is of the SLA, which a provider may have none of. */
   sla?: true
@@ -179,7 +179,7 @@ export const COLUMNS: readonly Column[] = [
   },
 ]
 
-/** Decimal digits of what is shown; the exact text is on hover. */
+/** Decimal digits shown; the exact text is on hover. */
 const PLACES = 2
 
 /** Parts of one need two more if they are small: a penalty of 0.006 is not none. */

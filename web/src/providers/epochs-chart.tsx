@@ -10,7 +10,7 @@ const MOST_FREE = 400
 type Lane = {
   name: string
   read: (row: LiquidityProviderEpoch) => string | null
-  /** What the lane's height stands for, as a part of one; the greatest value if it is not given. */
+  /** Value at the lane's full height, as a fraction; default: the greatest value. */
   full?: number
 }
 
@@ -117,7 +117,7 @@ export function EpochsChart({ rows, least }: EpochsChartProps) {
   )
 }
 
-/** Whether a time on book is less than what is asked for. */
+/** Whether a time on book is below the required minimum. */
 export function isBelow(timeOnBook: string, least: string | null): boolean {
   return least !== null && partOf(timeOnBook) < partOf(least)
 }

@@ -9,10 +9,10 @@ import {
   writeDecimal,
 } from '../figures/decimal.ts'
 
-/** Decimal places of a fee share; what is beyond is cut off. */
+/** Decimal places of a fee share; further digits are cut off. */
 const PLACES = 18
 
-/** What a provider gets of its market's fees, as parts of one; null if that is not known. */
+/** A provider's shares of its market's fees, as fractions; null if unknown. */
 export type Fees = {
   /** Its part of all fees: by its equity-like share and its score, before penalties. */
   share: string | null

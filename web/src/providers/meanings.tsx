@@ -1,6 +1,5 @@
 import { COLUMNS } from './columns.ts'
 
-/** What the figures mean. */
 export function Meanings() {
   return (
     <details class="panel meanings">

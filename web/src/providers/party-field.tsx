@@ -16,7 +16,7 @@ export type PartyFieldProps = {
   onPick: (party: string) => void
 }
 
-/** Where a party's id, or the beginning of one, is put in. */
+/** Input field for a party's id, or a prefix. */
 export function PartyField({ party, parties, onPick }: PartyFieldProps) {
   const id = useId()
   const [text, setText] = useState(party ?? '')

@@ -28,7 +28,7 @@ export function leastTime(marketId: string): string | null {
   return (parseDecimal(text)?.digits ?? 0n) === 0n ? null : text
 }
 
-/** A part of one as a bar, with a mark where the least that is asked for lies. */
+/** A fraction as a bar, with a mark at the required minimum. */
 export function Bar({ part, least }: { part: Decimal; least: string | null }) {
   return (
     <>

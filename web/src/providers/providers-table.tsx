@@ -11,7 +11,7 @@ import type { ProviderRow } from './fees.ts'
 import { FilterControls } from './filters.tsx'
 import { leastTime, ProviderFigure } from './provider-figure.tsx'
 
-/** What a provider really gets of its market's fees. */
+/** A provider's actual share of its market's fees. */
 const DEFAULT: Sorting = { column: 'net', descending: true }
 
 /** Rows of a page. */
@@ -123,7 +123,7 @@ function Row({ provider, names, columns }: RowProps) {
             </td>
           )
         }
-        // Columns of the SLA stand in two groups, and each says so.
+        // Columns of the SLA are in two groups, each with a header.
         const index = columns.indexOf(column)
         if (columns[index - 1]?.sla) return null
         const group = columns.slice(index).findIndex(({ sla }) => !sla)
@@ -166,7 +166,7 @@ function Party({ provider: { partyId } }: Pick<RowProps, 'provider'>) {
   return <Id id={partyId} what="the party id" link={{ view: 'providers', params: { party: partyId } }} />
 }
 
-/** Where the provider's earlier epochs on the market are. */
+/** Link to the provider's earlier epochs on the market. */
 function ToEpochs({ provider: { marketId, partyId } }: Pick<RowProps, 'provider'>) {
   const [market, party] = [param('market'), param('party')]
   if (market === marketId && party === partyId) return null

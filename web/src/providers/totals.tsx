@@ -10,7 +10,7 @@ type Sums = { asset: string; unit: Unit; required: Decimal; stake: Decimal }
 
 const NOTHING: Decimal = { digits: 0n, scale: 0 }
 
-/** What the providers of markets whose asset is known come to together, by that asset. */
+/** Totals of providers by asset, for markets whose asset is known. */
 export function sumsOf(providers: readonly LiquidityProvider[]): Sums[] {
   const sums = new Map<string, Sums>()
   for (const { marketId, sla, feeShare } of providers) {

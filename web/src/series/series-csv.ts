@@ -3,7 +3,7 @@ import type { Bucket, Moment, Range } from './series.ts'
 
 const STATISTICS = ['first', 'last', 'minimum', 'maximum'] as const
 
-/** The buckets of a range as CSV: exact texts as sent, nothing where a source has no point. */
+/** The buckets of a range as CSV: exact texts as sent, empty if a source has no point. */
 export function seriesCsv(moments: readonly Moment[], bucket: bigint, { from, to }: Range): string {
   const columns = (source: string) => [
     `${source}Seq`,

@@ -4,7 +4,7 @@ import { approximate, type Decimal, parseDecimal, ratio, subtract } from '../fig
 /** A range of times, Unix nanoseconds: `from` inclusive, `to` exclusive. */
 export type Range = { from: bigint; to: bigint }
 
-/** What the points of one source come to within one bucket. */
+/** Summary of one source's points in a bucket. */
 export type Bucket = {
   /** Unix nanoseconds. */
   start: bigint
@@ -15,9 +15,9 @@ export type Bucket = {
   twap: SeriesSummary
 }
 
-/** A market's points in buckets: what a chart is drawn from. */
+/** A market's points in buckets, for a chart. */
 export type Series = Range & {
-  /** `5m`; empty where there are no points. */
+  /** `5m`; empty if there are no points. */
   interval: string
   /** The length of a bucket, nanoseconds. */
   bucket: bigint
@@ -66,7 +66,7 @@ export type Moment = {
 /** Decimal places of a premium. */
 const PREMIUM_PLACES = 12
 
-/** Every bucket of either source, in order, with what the other one said last. */
+/** Every bucket of either source, in order, with the last known one of the other. */
 export function momentsOf({ external, internal }: Series): Moment[] {
   const moments: Moment[] = []
   let [e, i] = [0, 0]
@@ -122,7 +122,7 @@ export function nanosecondsOf(seconds: number): bigint {
   return BigInt(Math.round(seconds * 1e6)) * 1_000n
 }
 
-/** A number's place on the screen, in whole units; null for what is not a number. */
+/** A number as drawn, in whole units; null if it is not a number. */
 export function drawn(text: string | undefined, decimals: number): number | null {
   const number = text === undefined ? null : parseDecimal(text)
   return number === null ? null : approximate({ digits: number.digits, scale: number.scale + decimals })

@@ -12,7 +12,7 @@ export const connection = signal<ConnectionState>({ state: 'unknown' })
 /** When the service is tried again, milliseconds; null while it answers. */
 export const nextTry = signal<number | null>(null)
 
-/** How often the service has come back: what was asked before must be asked again. */
+/** Number of reconnections: earlier requests must be repeated after each. */
 export const recoveries = signal(0)
 
 /** `fetch`, which also notes whether the service answers at all. */

@@ -1,4 +1,4 @@
-/** What separates cells and lines of what is copied. */
+/** Separators of copied cells and lines. */
 const ENDS: Record<string, string> = { TD: '\t', TH: '\t', TR: '\n', LI: '\n', DIV: '\n', P: '\n', DD: '\n' }
 
 /** A copy of a selection has the exact number of each figure that is shown rounded or with decimals. */

@@ -8,7 +8,7 @@ const POLL_MS = 3_000
 /** Answers that are kept to compute rates: ten minutes. */
 const KEPT_SAMPLES = 200
 
-/** What the service holds, and when it said so (milliseconds). */
+/** A coverage, and when it was received (milliseconds). */
 export type CoverageSample = { coverage: Coverage; at: number }
 
 /** The latest answers, oldest first. */
@@ -20,7 +20,7 @@ export const coverageError = signal<Error | null>(null)
 /** Whether the service serves current data, as it last said; null before it has. */
 export const readiness = signal<Readiness | null>(null)
 
-/** What the service holds, as it last said; null before it has. */
+/** The last reported coverage; null before the first. */
 export function latestCoverage(): Coverage | null {
   return coverageSamples.value.at(-1)?.coverage ?? null
 }

@@ -4,8 +4,8 @@ const KEPT_MS = 30_000
 const asked = new Map<string, Promise<Response>>()
 
 /**
- * Asks for what a view will ask for, before its code is there. The view's own request for the same address takes
- * this answer, once; see `watchedFetch`.
+ * Sends a view's request before its code is loaded. The view's own request for the same address takes this answer,
+ * once; see `watchedFetch`.
  *
  * @param target path and query, or the address
  */
@@ -13,7 +13,7 @@ export function askEarly(target: string): void {
   const { href } = new URL(target, location.origin)
   if (asked.has(href)) return
   const answer = fetch(href)
-  // Whoever takes it hears of the failure.
+  // The request that takes it gets the failure.
   answer.catch(() => {})
   asked.set(href, answer)
   setTimeout(() => asked.delete(href), KEPT_MS)

@@ -15,7 +15,7 @@ const MAX_PAGES = 4
 /** What markets are called and how their integers are read, by id; null before that is known. */
 export const instruments = signal<ReadonlyMap<string, Instrument> | null>(null)
 
-/** What is known of a market; null if no event named it, or none has been read yet. */
+/** A market's instrument; null if no event named it, or it is not loaded yet. */
 export function instrumentOf(marketId: string): Instrument | null {
   return instruments.value?.get(marketId) ?? null
 }
@@ -25,7 +25,7 @@ export function marketUnit(marketId: string): Unit | null {
   return unitOf(instrumentOf(marketId))
 }
 
-/** What a market is called: its code, or its name, or the ends of its id. */
+/** A market's label: its code, its name, or the ends of its id. */
 export function marketLabel(marketId: string): string {
   const instrument = instrumentOf(marketId)
   return instrument?.code || instrument?.name || shortId(marketId)

@@ -25,7 +25,7 @@ export function knownMarkets(kind: MarketKind = 'all'): string[] {
   })
 }
 
-/** Whether every word of what is looked for is in the market's code, name or id. */
+/** Whether the market's code, name or id contains every word searched for. */
 export function marketMatches(marketId: string, wanted: string): boolean {
   const instrument = instrumentOf(marketId)
   const text = `${instrument?.code ?? ''} ${instrument?.name ?? ''} ${marketId}`.toLowerCase()

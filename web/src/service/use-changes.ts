@@ -6,7 +6,7 @@ import { followStream } from './follow-stream.ts'
 /** Rows come one by one, many at a time: they are shown together, so often at most. */
 const SHOW_MS = 1_500
 
-/** What has changed on the service since a view was opened. */
+/** Changes on the service since a view was opened. */
 export type Changes = {
   /** Changes whenever there may be something new to ask for. */
   version: string
@@ -15,8 +15,7 @@ export type Changes = {
 }
 
 /**
- * Counts what a stream brings, for a view that asks again then. If the service has no stream for it, each new block
- * counts.
+ * Counts a stream's events, so that a view can reload. If the service has no such stream, each new block counts.
  *
  * @param key names the stream; null follows none
  */

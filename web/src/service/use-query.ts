@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { recoveries } from './connection.ts'
 
-/** What has become of a question to the service. What was known of the same key stays while it is asked again. */
+/** State of a request. Earlier data of the same key remain during a reload. */
 export type Query<T> = { data: T | null; error: Error | null; loading: boolean; reload: () => void }
 
 /**
- * Asks the service, again whenever the key changes or the service has come back. Null for a key asks nothing.
+ * Requests data, again whenever the key changes or the service is back. A null key requests nothing.
  *
- * @param key names what is asked
- * @param keep whether what was known of the key before stays until the new one's answer is there
+ * @param key identifies the request
+ *
+ * @param keep whether data of the previous key remain until the new answer arrives
  */
 export function useQuery<T>(
   key: string | null,

@@ -1,7 +1,7 @@
 import { now } from '../parts/clock.ts'
 import { connection, nextTry, tryNow } from '../service/connection.ts'
 
-/** Says that the service is away, since when, and when it is asked again. */
+/** Shown while the service is unreachable: since when, and the time of the next attempt. */
 export function ConnectionBanner() {
   const { value } = connection
   return (

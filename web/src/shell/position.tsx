@@ -3,7 +3,7 @@ import { groupDigits } from '../figures/format-figure.ts'
 import { FreshnessText } from '../parts/freshness-text.tsx'
 import { lastHeight, latestCoverage } from '../service/coverage.ts'
 
-/** Where the service stands: how current it is, the chain and its last block. */
+/** The service's position: how current it is, the chain and its last block. */
 export function Position() {
   const coverage = latestCoverage()
   return (
