@@ -296,7 +296,12 @@ describe('paths of event files', () => {
   const unusable: [what: string, path: string, make: (folder: string) => void, message: RegExp][] = [
     ['a path that is not there', 'gone.evts', () => {}, /gone\.evts: no such file or directory$/],
     ['a path below a file', 'a/b', (folder) => writeFileSync(join(folder, 'a'), ''), /a\/b: no such file/],
-    ['an empty directory', 'none', (folder) => mkdirSync(join(folder, 'none')), /none: holds no event file/],
+    [
+      'an empty directory',
+      'none',
+      (folder) => mkdirSync(join(folder, 'none')),
+      /none: contains no event file/,
+    ],
     [
       'a directory of other files',
       '.',

@@ -485,7 +485,7 @@ describe("the explorer's funding", () => {
     assert.equal(await figure(page, 'difference'), '+1')
     assert.match(
       await page.locator('.notes').innerText(),
-      /Prices are whole numbers as sent: no event with the name and the asset of this market is held/,
+      /Prices are shown as sent, as whole numbers: .* with the name and the asset of this market is held/,
     )
     // 10 seconds in 365 days.
     assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')

@@ -548,7 +548,7 @@ describe("the explorer's providers", () => {
     await page.keyboard.press('ArrowRight')
     const text = await said.innerText()
     assert.match(text, new RegExp(`^Epoch ${rows[8]!.epoch}: `))
-    assert.equal(text.includes('less than the SLA asks for'), isShort(rows[8]!))
+    assert.equal(text.includes('less than the SLA requires'), isShort(rows[8]!))
 
     await page.getByRole('button', { name: 'Last 50' }).click()
     await showsTable(rows.slice(0, 20))

@@ -399,9 +399,9 @@ describe('an export into a folder', () => {
     const { store } = await filled(t, kind, [10])
     for (const [args, message] of [
       [[], /all: --out DIR is required/],
-      [['--out', 'x', '--market', A], /--market is for the export of one resource/],
-      [['--out', 'x', '--format', 'csv'], /--format csv is not for all/],
-      [['--out', 'x', '--times', 'iso'], /--times is for the export of one resource/],
+      [['--out', 'x', '--market', A], /--market applies to one resource only/],
+      [['--out', 'x', '--format', 'csv'], /--format csv/],
+      [['--out', 'x', '--times', 'iso'], /--times applies to one resource only/],
     ] as [string[], RegExp][]) {
       await assertFails(t, ['export', 'all', '--store', store, ...args], message, 2)
     }

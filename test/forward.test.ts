@@ -324,7 +324,7 @@ describe('a receiver that events are forwarded to', () => {
     const first = await startSender(t, { folder, port })
     await first.core.send(blocks.slice(0, 200))
     await until(() => first.forward.lagBlocks >= 199 && first.live.bufferedBytes >= 0, 'its lag')
-    await until(() => /away/.test(first.forward.failure ?? ''), 'its fault')
+    await until(() => /unreachable|away/.test(first.forward.failure ?? ''), 'its fault')
     await first.stop()
     const second = await startSender(t, { folder, port })
     await second.core.send(blocks.slice(200, 300))
@@ -403,7 +403,7 @@ describe('a receiver that events are forwarded to', () => {
       const sender = await startSender(t, { folder, port: receiver.port })
       await sender.core.send(blocks.slice(0, 20))
       await until(async () => (await heightIn(join(folder, 'lyra.db'))) === 20, 'the store')
-      await until(() => /away/.test(sender.forward.failure ?? ''), 'its fault')
+      await until(() => /unreachable|away/.test(sender.forward.failure ?? ''), 'its fault')
       await until(() => receiver.dialled > 1, 'another try')
     })
   }

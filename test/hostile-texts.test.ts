@@ -124,7 +124,7 @@ test('a view in a SQLite file that is not the store’s own is found by check', 
   await runSql(store, 'create view mine as select 1; create index own on checkpoints (hash)')
   const { code, stdout } = await runLyra(t, ['check', '--store', store])
   assert.equal(code, 1)
-  assert.match(stdout, /the schema: view mine is not one/)
+  assert.match(stdout, /the schema: view mine does not belong to Lyra/)
   assert.match(stdout, /1 problem found/)
 })
 

@@ -55,7 +55,7 @@ const REFUSED: [
   [
     'an empty database',
     async () => server!.url,
-    /not a database of the reference's data node: it has no table chain/,
+    /not the database of a Vega data node: it has no table chain/,
   ],
   ['no blocks', ['drop table blocks'], /it has no table blocks/],
   ['no block', ['delete from blocks'], /contains no blocks/],

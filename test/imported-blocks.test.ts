@@ -531,7 +531,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(report.funding.unknownReasons.imported! > 10)
       assert.match(
         describeVerification(report, 'running-sum'),
-        /unknown: [\d,]+, cannot be proven: .*imported/,
+        /unknown: [\d,]+, cannot be checked: .*imported/,
       )
     })
 
@@ -571,7 +571,7 @@ for (const kind of STORE_KINDS) {
       [
         'spans that are too short',
         'update funding_period_imported_spans set first_timestamp = last_timestamp',
-        /funding_period_imported_spans .*: it says/,
+        /funding_period_imported_spans .*: it covers/,
       ],
       [
         'a row of block 0 with an index',
@@ -592,7 +592,7 @@ for (const kind of STORE_KINDS) {
       [
         'another price',
         "update funding_period_data_points set price = '1' where height = 300",
-        /price is "1", and in the files/,
+        /price is "1" in the store and/,
       ],
       [
         'a time that no cut explains',
@@ -602,7 +602,7 @@ for (const kind of STORE_KINDS) {
       [
         'another status',
         'update liquidity_provisions set status = 3 where height <= 450',
-        /status is "3", and in the files/,
+        /status is "3" in the store and/,
       ],
     ]
     for (const [what, sql, found] of changes) {

@@ -83,8 +83,8 @@ for (const kind of STORE_KINDS) {
       )
       assert.match(first!, /,BTC\/PERP,Bitcoin perpetual,.*,USD,US dollar \(test\),5,0\.1,-?/)
       for (const [args, message] of [
-        [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be restricted by seq/],
-        [['instruments', '--party', MARKET], /cannot be restricted by party .*allowed: --market/],
+        [['funding-periods', '--market', MARKET, '--seq', '1'], /cannot be filtered by seq/],
+        [['instruments', '--party', MARKET], /cannot be filtered by party .*allowed: --market/],
         [['instruments', '--market', 'xyz'], /is not 64 hex digits/],
       ] as [string[], RegExp][]) {
         await assertFails(t, ['export', ...args, '--store', store], message, 2)

@@ -24,7 +24,7 @@ describe('input without a single event', () => {
       const path = join(folder, 'some.evts')
       const store = join(folder, 'a.db')
       writeFileSync(path, bytes)
-      const message = /some\.evts: the input holds no whole event; name event files/
+      const message = /some\.evts: the input contains no complete event; name event files/
       for (const args of [
         ['ingest', '--store', store, path],
         ['verify', path],
@@ -61,7 +61,7 @@ describe('input without a single event', () => {
     const path = join(folder, 'some.evts')
     writeFileSync(path, '')
     const service = startLyra(t, ['serve', '--port', '0', '--store', join(folder, 'a.db'), path])
-    await service.printed(/ingestion stopped: .*some\.evts: the input holds no whole event/)
+    await service.printed(/ingestion stopped: .*some\.evts: the input contains no complete event/)
   })
 })
 

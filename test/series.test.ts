@@ -429,7 +429,7 @@ describe('a request for a series', () => {
       [path(MARKET, 'source=3'), /parsing field "source"/],
       [
         path(MARKET, 'interval=1s&dateRange.startTimestamp=0'),
-        /interval is "1s", allowed is one of which the range touches at most 2001: 14d or longer/,
+        /interval is "1s", too short for this range: at most 2001 buckets are allowed; use 14d or longer/,
       ],
       [path('', 'buckets=5'), /InvalidArgument error/, 10003],
       [path('xyz', 'buckets=5'), /InvalidArgument error/, 10000],

@@ -246,7 +246,7 @@ for (const kind of ANY_STORE_KIND) {
       second.socket.resume()
       assert.ok(await closedSoon(second.socket))
       assert.ok(
-        lines.some((line) => line.includes('an export to 10.0.0.1 was cut off: its client holds the most')),
+        lines.some((line) => line.includes('an export to 10.0.0.1 was cut off: its client has the most')),
         lines.join(''),
       )
       // One each: nobody holds more than the other.

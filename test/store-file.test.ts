@@ -358,7 +358,7 @@ describe('a store file that changes under a service', options, () => {
     run.child.stdin!.end(stream.subarray(stream.length / 2))
     const { code, stderr } = await run.outcome
     assert.equal(code, 1)
-    assert.match(stderr, /^lyra: [^\n]*lyra\.db: the store has been removed or replaced meanwhile[^\n]*\n$/)
+    assert.match(stderr, /^lyra: [^\n]*lyra\.db: the store was deleted or replaced while in use[^\n]*\n$/)
     assert.ok(!existsSync(path('lyra.db')))
   })
 })
@@ -402,7 +402,7 @@ describe('a log that is left beside a store', options, () => {
       writeFileSync(path('later.evts'), blocks(10, 11))
       await leaveLog(t, path('lyra.db'), path('later.evts'))
       replace(path)
-      await assertUnusable(path('lyra.db'), /lyra\.db: the log beside it .*-wal.* is another file's/)
+      await assertUnusable(path('lyra.db'), /-wal belongs to a different database/)
       for (const end of ['-wal', '-shm']) rmSync(path(`lyra.db${end}`))
       assert.equal(await heightOf(path('lyra.db')), height)
     })
