@@ -188,7 +188,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(failure instanceof ChainError)
       assert.match(
         failure.message,
-        /some\.evts, record 1, offset 0: .*"other".*the store holds.*"test-chain"/,
+        /some\.evts, record 1, offset 0: .*"other".*the store contains.*"test-chain"/,
       )
       assert.equal(report.blocks, 0)
       assertSameDump(await dumpStore(store), before, 'after another chain')

@@ -43,7 +43,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.ok(check.stdout.includes(ESCAPED), check.stdout)
       const ingest = await runLyra(t, ['ingest', '--store', store, SAMPLE])
       assert.equal(ingest.code, 1)
-      assert.match(ingest.stderr, /is of chain/)
+      assert.match(ingest.stderr, /but the store contains chain/)
       for (const { stdout, stderr } of [status, check, ingest]) {
         assert.doesNotMatch(stdout, RAW)
         assert.doesNotMatch(stderr, RAW)

@@ -235,8 +235,11 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       worker.searchParams.set('schema', schema)
       await runSql(store, `create schema ${schema}; create table ${schema}.markets (market integer)`)
       t.after(() => runSql(store, `drop schema ${schema} cascade`))
-      await assert.rejects(openStore(worker.toString()).openReader(), /is a worker of a cluster.*coordinator/)
-      await assert.rejects(openStore(worker.toString()).inspect(), /is a worker of a cluster/)
+      await assert.rejects(
+        openStore(worker.toString()).openReader(),
+        /is a Citus worker; give the address of the coordinator/,
+      )
+      await assert.rejects(openStore(worker.toString()).inspect(), /is a Citus worker/)
       await openStore(store).migrate()
       const notices: string[] = []
       const reader = await openReplicaReader({
@@ -244,7 +247,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
         onNotice: (notice) => notices.push(notice),
       })
       await reader.close()
-      assert.match(notices.join(), /: not in use, .*is a worker of a cluster/)
+      assert.match(notices.join(), /: not in use, .*is a Citus worker/)
     })
   }
 

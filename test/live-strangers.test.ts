@@ -152,7 +152,7 @@ for (const kind of ANY_STORE_KIND) {
       const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
       const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
       assert.equal(code, 1)
-      assert.match(stderr, /--chain is "other", and .* holds chain "core-scenarios"/)
+      assert.match(stderr, /--chain is "other", but .* is of chain "core-scenarios"/)
     })
 
     test('a block without an end is dropped at the limit, on disk too', async (t) => {

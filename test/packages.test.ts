@@ -152,11 +152,11 @@ describe('what npm run packages makes', () => {
     assert.match(execFileSync('runuser', args).toString(), /^905 blocks ingested/)
     assert.match(
       readFileSync('/usr/lib/systemd/system/lyra.service', 'utf8'),
-      /file:\/\/\/usr\/share\/doc\/lyra\/docs\/operating\.md/,
+      /file:\/\/\/usr\/share\/doc\/lyra\/docs\/install\.md/,
     )
     assert.match(
       execFileSync('dpkg-deb', ['-c', file]).toString(),
-      /\.\/usr\/share\/doc\/lyra\/docs\/operating\.md/,
+      /\.\/usr\/share\/doc\/lyra\/docs\/install\.md/,
     )
     configuresAsUnderSystemd(t, store)
     apt('purge', 'lyra')

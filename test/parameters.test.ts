@@ -486,7 +486,7 @@ for (const kind of STORE_KINDS) {
             const answer = await get(path, [[name, cursor]])
             assertRefusal(answer, invalid(10028), `${path} ${name}=${cursor}`)
             const { details } = JSON.parse(answer.body) as { details: { inner: string }[] }
-            assert.ok(details[0]!.inner.startsWith(`${name} ${inner}, allowed is `), details[0]!.inner)
+            assert.ok(details[0]!.inner.startsWith(`${name} ${inner}, use `), details[0]!.inner)
           }
         }
         // What reads as a key is a cursor: rows are public, and a hash may be any text.

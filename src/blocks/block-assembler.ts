@@ -185,9 +185,9 @@ export class BlockAssembler {
       )
     }
     if (this.#chainId !== null) {
-      const known = this.#options.coverage === null ? 'the input began with' : 'the store holds'
+      const other = this.#options.coverage === null ? 'the input began with' : 'the store contains'
       throw new ChainError(
-        `an event of chain ${JSON.stringify(chainId)}, where ${known} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
+        `an event of chain ${JSON.stringify(chainId)}, but ${other} chain ${JSON.stringify(this.#chainId)}: use one store for each chain`,
         position,
       )
     }

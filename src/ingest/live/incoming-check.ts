@@ -109,9 +109,9 @@ export class IncomingCheck {
     const chainId = message.toString('utf8', envelope.chainIdStart, end)
     const expected = this.pinned?.id ?? this.#connectionChain ?? chainId
     if (envelope.version === 1 && chainId !== expected) {
-      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with'
+      const pinnedBy = this.pinned?.pinnedBy ?? 'the connection began with chain'
       throw new RefusedMessageError(
-        `an event of chain ${JSON.stringify(chainId.slice(0, 80))}; ${pinnedBy} ${JSON.stringify(expected)}`,
+        `an event of chain ${JSON.stringify(chainId.slice(0, 80))}, but ${pinnedBy} ${JSON.stringify(expected)}`,
       )
     }
     return chainId
@@ -124,7 +124,7 @@ export class IncomingCheck {
         // Incomplete blocks may never be committed.
         if (assembler.coverage!.gaps.length > 0) return
         const chainId = this.#chain!
-        this.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of' }
+        this.pinned ??= { id: chainId, pinnedBy: 'an earlier block is of chain' }
         this.#onWholeBlock({ height, chainId })
       },
       onLeftOut: () => {},

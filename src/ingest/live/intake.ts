@@ -63,7 +63,7 @@ export class Intake {
 
   /** The store holds blocks: events must be of their chain. */
   pinChain(id: string): void {
-    this.#check.pinned ??= { id, pinnedBy: 'the store holds' }
+    this.#check.pinned ??= { id, pinnedBy: 'the store contains chain' }
   }
 
   committed({ chainId, height }: Coverage): void {

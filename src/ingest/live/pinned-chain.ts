@@ -15,19 +15,19 @@ export async function findPinnedChain(
   chain: string | null,
   paths: readonly string[],
 ): Promise<PinnedChain | null> {
-  if (chain !== null) return { id: chain, pinnedBy: '--chain names' }
+  if (chain !== null) return { id: chain, pinnedBy: '--chain is' }
   const coverage = await readStore(store, readCoverage).catch((error: unknown) => {
     if (error instanceof StoreAwayError) return null
     throw error
   })
-  if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store holds' }
+  if (coverage !== null) return { id: coverage.chainId, pinnedBy: 'the store contains chain' }
   const check = new IncomingCheck(null)
   for (const path of paths) {
     const framer = new RecordFramer(path, (bytes, start, end) => check.check(bytes.subarray(start, end)))
     try {
       for await (const chunk of createReadStream(path)) {
         framer.push(chunk as Buffer)
-        if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer holds' }
+        if (check.pinned !== null) return { id: check.pinned.id, pinnedBy: 'the buffer contains chain' }
       }
     } catch (error) {
       // Faults of the buffer are reported when it is read for the store.
