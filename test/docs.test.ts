@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { Command } from 'commander'
 import { Client } from 'pg'
 import { CONFIGURATION_PAGE, configurationPage } from '../scripts/build-docs.ts'
+import { PICTURE_FOLDER, PICTURES } from '../scripts/build-pictures.ts'
 import { loadCommands } from '../src/cli/program.ts'
 import { serveCommand } from '../src/cli/serve.ts'
 import {
@@ -269,6 +278,18 @@ describe('The documentation', () => {
 
   test('has a page of all settings that is what the program says of them (npm run build:docs)', async () => {
     assert.equal(readFileSync(CONFIGURATION_PAGE, 'utf8'), await configurationPage())
+  })
+
+  test('has the figures that their script draws, each on a page (npm run build:pictures)', () => {
+    const files = readdirSync(PICTURE_FOLDER).filter((name) => name.endsWith('.svg'))
+    assert.deepEqual(files.sort(), Object.keys(PICTURES).sort())
+    for (const [name, picture] of Object.entries(PICTURES)) {
+      assert.equal(readFileSync(join(PICTURE_FOLDER, name), 'utf8'), picture, name)
+      assert.ok(
+        PAGES.some(({ text }) => text.includes(`](images/${name})`)),
+        `no page shows ${name}`,
+      )
+    }
   })
 
   test('has settings in deploy/ that the program has', () => {
