@@ -29,7 +29,7 @@ export function pruneCommand(): Command {
     .addOption(
       new Option(
         '--before <when>',
-        'delete what is older: a date, a time (RFC 3339, Unix nanoseconds), a height, or an age before the last block (90d)',
+        'delete rows older than this: a date, a time (RFC 3339, Unix nanoseconds), a height, or an age before the last block (90d)',
       )
         .env('LYRA_BEFORE')
         .argParser(parseBound)
