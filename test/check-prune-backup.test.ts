@@ -288,13 +288,13 @@ for (const kind of STORE_KINDS) {
         'a run of blocks whose span begins after its first point',
         'update funding_period_block_spans set first_timestamp = first_timestamp + 1 where blocks = 5',
         /^funding_period_block_spans \(1, 5\)$/,
-        /it says \d+ to \d+, but there are points from \d+ to \d+/,
+        /it covers \d+ to \d+, but there are points from \d+ to \d+/,
       ],
       [
         'a run of blocks whose span ends before its last point',
         'update funding_period_block_spans set last_timestamp = last_timestamp - 1 where blocks = 5',
         /^funding_period_block_spans \(1, 5\)$/,
-        /it says \d+ to \d+, but there are points from \d+ to \d+/,
+        /it covers \d+ to \d+, but there are points from \d+ to \d+/,
       ],
       [
         'a row from beyond the position',

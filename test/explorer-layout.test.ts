@@ -266,7 +266,7 @@ describe('the charts of the explorer', () => {
     const drawn = await watchDrawing(page)
     await page.goto(`/?view=funding&market=${LIVE_MARKET}&from=${timeOf(0)}&to=${timeOf(last)}`)
     await settled(page)
-    await page.getByText(`and ${auctions - 1} times before`).waitFor()
+    await page.getByText(`and ${auctions - 1} earlier auctions`).waitFor()
     const colours = await page
       .locator('.chart')
       .first()

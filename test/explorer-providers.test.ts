@@ -289,7 +289,7 @@ describe("the explorer's providers", () => {
     assert.equal(await exactFigure(page, 'stake'), `${great}.0000000000000001`)
     assert.ok(row.includes('1,234,567,890,123,456,789,012,345,678'), row)
     await page
-      .getByText('whole numbers as sent, and in no total: no event with the name and the asset')
+      .getByText('shown as sent, as whole numbers, and excluded from totals: the store has no market event')
       .waitFor()
     assert.equal(await page.locator('[data-figure="total-stake"]').count(), 0)
     await page.setViewportSize({ width: 375, height: 812 })
@@ -392,7 +392,9 @@ describe("the explorer's providers", () => {
     assert.equal(totals.length, 3, totals.join(' | '))
     assert.match(totals[1]!, /Required liquidity\s+246\.90 EUR\s+Virtual stake\s+2,000\.00 EUR/)
     assert.match(totals[2]!, /Required liquidity\s+493\.80 USD\s+Virtual stake\s+4,000\.00 USD/)
-    await page.getByText('Amounts of 1 market are whole numbers as sent, and in no total').waitFor()
+    await page
+      .getByText('Amounts of 1 market are shown as sent, as whole numbers, and excluded from totals')
+      .waitFor()
     assert.doesNotMatch(await page.locator('main').innerText(), /\.1{3}/)
   })
 

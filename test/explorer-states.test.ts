@@ -187,7 +187,7 @@ describe('the explorer says how current the data are', () => {
     const word = `'it'\\''s.db'`
     for (const [path] of Object.values(VIEWS)) {
       await page.goto(path)
-      await page.getByText("its store it's.db is empty yet").waitFor()
+      await page.getByText("its store it's.db has no blocks yet").waitFor()
       assert.deepEqual(await page.locator('.command code').allInnerTexts(), [
         `lyra ingest --store ${word} events.evts.gz`,
         `lyra serve --store ${word} --listen 127.0.0.1:3005`,

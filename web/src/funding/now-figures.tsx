@@ -66,7 +66,7 @@ export function Cumulative({ periods, range }: { periods: readonly Period[] | nu
   const due = dueWithin(periods ?? [], range)
   return (
     <Figure
-      name={`Cumulative (${due.length} periods due in this range)`}
+      name={`Cumulative (${due.length} ${due.length === 1 ? 'period' : 'periods'} due)`}
       main={due.length === 0 ? null : <Rate text={writeDecimal(cumulative(due))} name="cumulative" />}
       none={periods === null ? '' : 'No payment was due in this range'}
     >
@@ -85,7 +85,7 @@ function Running({ periods, running, estimate, due, unit, last }: RunningProps) 
   const regular = regularLength(periods)
   return (
     <Figure
-      name={running === null ? 'Current period' : `Current period #${running.seq} (estimate)`}
+      name={running === null ? 'Current period' : `Period #${running.seq}, estimate`}
       main={fits ? <Rate text={estimate.fundingRate} name="estimate-rate" /> : null}
       none={
         running === null
