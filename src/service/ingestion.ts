@@ -25,79 +25,81 @@ export function startIngestion(
   log: Logger,
   notify: (news: IngestionNews) => void,
 ): Ingestion {
-  const { listen: live, paths, keep } = settings
-  const ingested = Promise.withResolvers<boolean>()
-  const listening = Promise.withResolvers<void>()
-  const refused = Promise.withResolvers<string>()
-  if (paths.length === 0) ingested.resolve(true)
-  if (live === null) listening.resolve()
-  if (paths.length === 0 && live === null && keep === null) {
-    const stop = async () => {}
-    return { ingested: ingested.promise, listening: listening.promise, refused: refused.promise, stop }
+  const { store, listen, paths, keep, allowGap, strict, logLevel } = settings
+  const progress = new Progress(settings, log, notify)
+  const { promises } = progress
+  if (paths.length === 0 && listen === null && keep === null) return { ...promises, stop: async () => {} }
+  const live = listen === null ? null : { ...listen, ...liveTaskOf(settings) }
+  const { stop } = startIngestionWorker({ store, paths, live, keep, allowGap, strict, logLevel }, progress)
+  return { ...promises, stop }
+}
+
+function liveTaskOf({ listenFrom, chain, buffer, keepBuffer, forward, forwardMb }: ServeSettings) {
+  return {
+    from: listenFrom,
+    chain,
+    buffer,
+    archive: keepBuffer ? join(buffer, 'archive') : null,
+    forward: forward === null ? null : { ...forward, limitBytes: forwardMb * 1024 * 1024 },
   }
-  const fail = (message: string) => {
-    notify({ type: 'failed', message })
-    log.error(`ingestion stopped: ${message}`)
-    ingested.resolve(false)
+}
+
+/** Tells of what the thread of an ingestion reports, and settles what others wait for. */
+class Progress {
+  readonly #log: Logger
+  readonly #notify: (news: IngestionNews) => void
+  readonly #listen: ServeSettings['listen']
+  readonly #ingested = Promise.withResolvers<boolean>()
+  readonly #listening = Promise.withResolvers<void>()
+  readonly #refused = Promise.withResolvers<string>()
+  /** Until a core may connect, a failure is one of the whole start. */
+  #isStarted: boolean
+
+  constructor({ paths, listen }: ServeSettings, log: Logger, notify: (news: IngestionNews) => void) {
+    this.#log = log
+    this.#notify = notify
+    this.#listen = listen
+    this.#isStarted = listen === null
+    if (paths.length === 0) this.#ingested.resolve(true)
+    if (listen === null) this.#listening.resolve()
   }
-  const onMessage = (message: WorkerMessage) => {
-    notify(message)
+
+  get promises(): Omit<Ingestion, 'stop'> {
+    const [ingested, listening, refused] = [this.#ingested, this.#listening, this.#refused]
+    return { ingested: ingested.promise, listening: listening.promise, refused: refused.promise }
+  }
+
+  readonly onMessage = (message: WorkerMessage): void => {
+    this.#notify(message)
     if (message.type === 'listening') {
-      log.info(`waiting for a core on ${live!.host}:${message.port}`)
-      listening.resolve()
+      this.#log.info(`waiting for a core on ${this.#listen!.host}:${message.port}`)
+      this.#isStarted = true
+      this.#listening.resolve()
     } else if (message.type === 'refused') {
-      if (started) refused.resolve(message.message)
-      else listening.reject(new StoreError(message.message))
+      if (this.#isStarted) this.#refused.resolve(message.message)
+      else this.#listening.reject(new StoreError(message.message))
+    } else if (message.type === 'ended' && message.failure !== null) {
+      this.#fail(message.failure)
     } else if (message.type === 'ended') {
-      const { report, failure } = message
-      if (failure !== null) return fail(failure)
-      log.info(
+      const { report } = message
+      this.#log.info(
         `ingestion ended: ${report.blocks} blocks ingested, ${report.heldBlocks} skipped, up to block ${report.height ?? 'none'}`,
       )
-      ingested.resolve(true)
+      this.#ingested.resolve(true)
     }
   }
-  let started = live === null
-  void listening.promise.then(
-    () => {
-      started = true
-    },
-    () => {},
-  )
-  const onFailed = (error: Error) => {
-    // Before a core may dial in, the whole start has failed.
-    if (started) fail(error.message)
-    else listening.reject(explainListenError(error, live!.host, live!.port, '--listen'))
+
+  readonly onFailed = (error: Error): void => {
+    if (this.#isStarted) this.#fail(error.message)
+    else {
+      const { host, port } = this.#listen!
+      this.#listening.reject(explainListenError(error, host, port, '--listen'))
+    }
   }
-  const worker = startIngestionWorker(
-    {
-      store: settings.store,
-      paths,
-      live:
-        live === null
-          ? null
-          : {
-              ...live,
-              from: settings.listenFrom,
-              chain: settings.chain,
-              buffer: settings.buffer,
-              archive: settings.keepBuffer ? join(settings.buffer, 'archive') : null,
-              forward:
-                settings.forward === null
-                  ? null
-                  : { ...settings.forward, limitBytes: settings.forwardMb * 1024 * 1024 },
-            },
-      keep,
-      allowGap: settings.allowGap,
-      strict: settings.strict,
-      logLevel: settings.logLevel,
-    },
-    { onMessage, onFailed },
-  )
-  return {
-    ingested: ingested.promise,
-    listening: listening.promise,
-    refused: refused.promise,
-    stop: worker.stop,
+
+  #fail(message: string): void {
+    this.#notify({ type: 'failed', message })
+    this.#log.error(`ingestion stopped: ${message}`)
+    this.#ingested.resolve(false)
   }
 }

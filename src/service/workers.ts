@@ -34,90 +34,101 @@ const SHORTEST_LIFE_MS = 1_000
  * @throws the error of the first process that could not start.
  */
 export async function startWorkers(settings: ServeSettings, log: Logger): Promise<Answering> {
-  cluster.setupPrimary({
-    exec: fileURLToPath(moduleBeside(import.meta.url, 'worker')),
-    args: [],
-    serialization: 'advanced',
-  })
-  const metrics = new AggregatorRegistry()
-  /** The last news of each kind that says how ingestion stands: for processes that start later. */
-  const latest = new Map<IngestionNews['type'], IngestionNews>()
-  const workers = new Set<Worker>()
-  let isStopping = false
+  const workers = new Workers(settings, log)
+  try {
+    const url = await workers.startOne()
+    await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.startOne()))
+    return { url, show: (news) => workers.show(news), stop: () => workers.stop() }
+  } catch (error) {
+    await workers.stop()
+    throw error
+  }
+}
 
-  const send = (worker: Worker, message: ToWorker) => {
-    // One that ends just now cannot be told: without a callback that would end this process.
-    if (worker.isConnected()) worker.send(message, () => {})
+class Workers {
+  readonly #settings: ServeSettings
+  readonly #log: Logger
+  readonly #metrics = new AggregatorRegistry()
+  /** The last news of each kind that describes the ingestion: for processes that start later. */
+  readonly #latest = new Map<IngestionNews['type'], IngestionNews>()
+  readonly #running = new Set<Worker>()
+  readonly #stopListening: () => void
+  #isStopping = false
+
+  constructor(settings: ServeSettings, log: Logger) {
+    this.#settings = settings
+    this.#log = log
+    cluster.setupPrimary({
+      exec: fileURLToPath(moduleBeside(import.meta.url, 'worker')),
+      args: [],
+      serialization: 'advanced',
+    })
+    this.#stopListening = listenForCommits(settings.store, () => this.#sendAll({ type: 'committed' }))
   }
 
-  async function startOne(): Promise<string> {
+  /** Starts a process; resolves with the URL once it answers. */
+  startOne(): Promise<string> {
     const startedAt = performance.now()
     const worker = cluster.fork()
-    workers.add(worker)
-    worker.once('exit', (code, signal) => {
-      workers.delete(worker)
-      if (isStopping) return
-      log.error(`worker ${worker.process.pid} ended (${signal ?? code})`)
-      const wait = performance.now() - startedAt < SHORTEST_LIFE_MS ? SHORTEST_LIFE_MS : 0
-      setTimeout(() => {
-        if (!isStopping) void startOne().catch((error: Error) => log.error(`no new worker: ${error.message}`))
-      }, wait)
-    })
+    this.#running.add(worker)
     // Port 0 is the same free port to all of them.
-    send(worker, { type: 'start', settings })
+    send(worker, { type: 'start', settings: this.#settings })
     return new Promise((resolve, reject) => {
-      worker.once('exit', () => reject(new Error('a worker ended at its start')))
+      worker.once('exit', (code, signal) => {
+        this.#running.delete(worker)
+        reject(new Error('a worker ended at its start'))
+        if (this.#isStopping) return
+        this.#log.error(`worker ${worker.process.pid} ended (${signal ?? code})`)
+        setTimeout(
+          () => this.#replace(),
+          performance.now() - startedAt < SHORTEST_LIFE_MS ? SHORTEST_LIFE_MS : 0,
+        )
+      })
       worker.on('message', (message: FromWorker) => {
-        switch (message.type) {
-          case 'answering':
-            for (const news of latest.values()) send(worker, { type: 'news', news })
-            resolve(message.url)
-            break
-          case 'failed':
-            reject(message.isListening ? new ListenError(message.message) : new Error(message.message))
-            // It has nothing to answer with: another one is started in its place.
-            send(worker, { type: 'stop' })
-            break
-          case 'metrics?':
-            void metrics.clusterMetrics().then(
-              (text) => send(worker, { type: 'metrics', id: message.id, text }),
-              (error: Error) => {
-                log.error(`no metrics: ${error.message}`)
-                send(worker, { type: 'metrics', id: message.id, text: null })
-              },
-            )
-            break
-          default:
+        if (message.type === 'metrics?') return void this.#sendMetrics(worker, message.id)
+        if (message.type === 'answering') {
+          for (const news of this.#latest.values()) send(worker, { type: 'news', news })
+          return resolve(message.url)
         }
+        reject(message.isListening ? new ListenError(message.message) : new Error(message.message))
+        // It has nothing to answer with: another one is started in its place.
+        send(worker, { type: 'stop' })
       })
     })
   }
 
-  const stopListening = listenForCommits(settings.store, () => {
-    for (const worker of workers) send(worker, { type: 'committed' })
-  })
+  show(news: IngestionNews): void {
+    if (news.type !== 'read') this.#latest.set(news.type, news)
+    this.#sendAll({ type: 'news', news })
+  }
 
-  async function stop(): Promise<void> {
-    isStopping = true
-    stopListening()
-    const gone = [...workers].map((worker) => once(worker, 'exit'))
-    for (const worker of workers) send(worker, { type: 'stop' })
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#stopListening()
+    const gone = [...this.#running].map((worker) => once(worker, 'exit'))
+    this.#sendAll({ type: 'stop' })
     await Promise.all(gone)
   }
 
-  try {
-    const url = await startOne()
-    await Promise.all(Array.from({ length: settings.workers - 1 }, startOne))
-    return {
-      url,
-      show: (news) => {
-        if (news.type !== 'read') latest.set(news.type, news)
-        for (const worker of workers) send(worker, { type: 'news', news })
-      },
-      stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
+  #replace(): void {
+    if (this.#isStopping) return
+    this.startOne().catch((error: Error) => this.#log.error(`no new worker: ${error.message}`))
   }
+
+  async #sendMetrics(worker: Worker, id: number): Promise<void> {
+    const text = await this.#metrics.clusterMetrics().catch((error: Error) => {
+      this.#log.error(`no metrics: ${error.message}`)
+      return null
+    })
+    send(worker, { type: 'metrics', id, text })
+  }
+
+  #sendAll(message: ToWorker): void {
+    for (const worker of this.#running) send(worker, message)
+  }
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  // One that ends just now cannot be told: without a callback that would end this process.
+  if (worker.isConnected()) worker.send(message, () => {})
 }
