@@ -3,6 +3,7 @@ import type { Context } from './context.ts'
 import { EVENT_TYPES, type EventType } from './event-types.ts'
 import type { Asset, Instrument } from './instruments.ts'
 import { type Market, tradingOf } from './market.ts'
+import { SLA_TERMS } from './provisions.ts'
 
 /** Writes an `Asset` event. */
 export function writeAsset({ out }: Context, { id, symbol, name, decimals }: Asset): void {
@@ -52,9 +53,9 @@ export function writeMarket({ out }: Context, market: Market, event: EventType):
   body.uint(11, 2)
   const sla = body.open(18)
   body.text(1, '0.05')
-  body.text(2, '0.6')
+  body.text(2, String(SLA_TERMS.minTimeFraction))
   body.uint(4, 1)
-  body.text(5, '0.5')
+  body.text(5, String(SLA_TERMS.competitionFactor))
   body.close(sla)
   out.end()
 }

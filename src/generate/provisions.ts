@@ -11,6 +11,9 @@ const REJECTED = 4
 const UNDEPLOYED = 5
 const PENDING = 6
 
+/** What every generated market asks of its providers. */
+export const SLA_TERMS = { minTimeFraction: 0.6, competitionFactor: 0.5 }
+
 /** A party's commitment to a market; it gets a new id each time that the party comes back. */
 export type Provision = {
   id: Uint8Array
@@ -81,12 +84,17 @@ export function changeProvision(context: Context, provision: Provision): void {
   writeProvision(context, provision)
 }
 
-/** Says how the provider did in the epoch that ends: three in four times well enough to pay no penalty. */
+/**
+ * Says how the provider did in the epoch that ends: three in four times it was on the book for long enough. Its fee penalty
+ * follows from the time as in the core, with a hysteresis of one epoch.
+ */
 export function endEpoch(provision: Provision, random: Random): void {
   const isEnough = !random.onceIn(4)
+  const timeOnBook = `0.${isEnough ? random.between(6, 9) : random.below(6)}${random.digits(8)}`
+  const unused = (1 - Number(timeOnBook)) / (1 - SLA_TERMS.minTimeFraction)
   provision.lastEpoch = {
-    timeOnBook: `0.${isEnough ? random.between(6, 9) : random.below(6)}${random.digits(8)}`,
-    feePenalty: isEnough ? '0' : random.fraction(),
+    timeOnBook,
+    feePenalty: isEnough ? (unused * SLA_TERMS.competitionFactor).toFixed(9) : '1',
     bondPenalty: isEnough ? '0' : `0.0${random.digits(8)}`,
   }
 }
