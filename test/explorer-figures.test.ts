@@ -130,7 +130,7 @@ describe("the explorer's figures", () => {
     assert.equal(describeExact('2947093000', null), '2947093000')
   })
 
-  test('have a unit, or a word why not', () => {
+  test('have a unit, or the reason why not', () => {
     const asset = { id: 'c0de', symbol: 'USD', name: 'US dollar', decimals: '5' }
     const instrument = (settlementAsset: Instrument['settlementAsset']) =>
       ({ settlementAsset }) as unknown as Instrument
@@ -197,7 +197,7 @@ describe("the explorer's times", () => {
     }
   })
 
-  test('of a span are in the units of people', () => {
+  test('of a span are in days, hours, minutes and seconds', () => {
     const spans: [ns: bigint, text: string][] = [
       [0n, '0 s'],
       [1_500_000_000n, '1 s'],
@@ -232,7 +232,7 @@ describe("the explorer's ranges", () => {
     assert.deepEqual(near, { from: HOUR, to: 5n * HOUR })
   })
 
-  test('that cannot be read say why, and show a span', () => {
+  test('that cannot be read say why, and still show a span', () => {
     const held = { from: 0n, to: 1_000n * HOUR }
     for (const [from, to, words] of [
       ['x', '1970-01-02', /"x" is not a time/],
@@ -261,7 +261,7 @@ describe("the explorer's funding periods", () => {
     ...fields,
   })
 
-  test('are regular where the last ten of some length are equally long', () => {
+  test('are regular if the last ten with a duration are equally long', () => {
     const eight = 8n * HOUR
     const row = (count: number, length: bigint) =>
       Array.from({ length: count }, (_, index) =>
@@ -269,7 +269,7 @@ describe("the explorer's funding periods", () => {
       )
     assert.equal(regularLength(row(9, eight)), eight)
     assert.equal(regularLength(row(3, eight)), eight)
-    // Two do not tell: the periods are not said to be irregular either.
+    // Two are too few to tell; they are not reported as irregular either.
     assert.equal(regularLength(row(2, eight)), null)
     const odd = period(3, 3n * eight, 3n * eight + 1n)
     assert.deepEqual([row(2, eight), [...row(1, eight), odd], [...row(2, eight), odd]].map(areIrregular), [
@@ -280,14 +280,14 @@ describe("the explorer's funding periods", () => {
     assert.equal(regularLength(row(10, eight)), eight)
     assert.equal(regularLength([period(0, 0n, 1n), ...row(10, eight)]), eight)
     assert.equal(regularLength([...row(10, eight), period(11, 10n * eight, 11n * eight - 1n)]), null)
-    // One of no length, and the running one, do not count.
+    // The running period and those of zero length do not count.
     assert.equal(
       regularLength([...row(10, eight), period(11, 10n * eight, 10n * eight), period(12, 10n * eight, null)]),
       eight,
     )
   })
 
-  test('are due in a range that their end lies in, if they were paid', () => {
+  test('are due in the range that contains their end, if they were paid', () => {
     const paid = { rate: '0.1' }
     const all = [
       ...[
@@ -317,7 +317,7 @@ describe("the explorer's funding periods", () => {
     )
   })
 
-  test('say who pays whom, and why some paid nothing', () => {
+  test('say who pays whom, and why a period paid nothing', () => {
     assert.deepEqual(['5', '-5', '0', null].map(whoPays), [
       'longs pay shorts',
       'shorts pay longs',

@@ -6,10 +6,10 @@ import { type Answer, send, statusOf } from './fixtures/http.ts'
 import { serve } from './fixtures/service.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-/** All scripts of the explorer together, gzipped. */
+/** The limit for all scripts of the explorer together, gzipped. */
 const MAX_SCRIPT_BYTES = 100_000
 
-/** Paths of what a page loads. */
+/** The paths of the files that a page loads. */
 function assetsOf(page: Answer): string[] {
   return [...page.text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
 }
@@ -48,7 +48,7 @@ describe('the pages that the service serves', () => {
     assert.ok(bytes <= MAX_SCRIPT_BYTES, `${bytes} bytes`)
   })
 
-  test('come compressed as the client takes it, and are asked for once only', async (t) => {
+  test('are compressed as the client accepts, and requested only once', async (t) => {
     const base = await serve(t, STORE_KINDS[0]!.create(t))
     const [script] = assetsOf(await send(base, '/')).filter((path) => path.endsWith('.js'))
     const plain = await send(base, script!)
@@ -81,7 +81,7 @@ describe('the pages that the service serves', () => {
     }
   })
 
-  test('may run and ask nothing but what is their own', async (t) => {
+  test("may run and request only the service's own files", async (t) => {
     const base = await serve(t, STORE_KINDS[0]!.create(t))
     for (const path of ['/', '/?view=node', '/docs']) {
       const { status, headers } = await send(base, path)
@@ -95,7 +95,7 @@ describe('the pages that the service serves', () => {
     }
   })
 
-  test('are refused as everything else is: other methods, unknown names', async (t) => {
+  test('refuse other methods and unknown names like the API', async (t) => {
     const base = await serve(t, STORE_KINDS[0]!.create(t))
     const [asset] = assetsOf(await send(base, '/'))
     for (const path of ['/', '/docs', asset!]) {
@@ -125,7 +125,7 @@ describe('the pages that the service serves', () => {
     for (let asked = 0; asked < 12; asked++) assert.equal(await statusOf(base, '/'), 200)
   })
 
-  test('that are not built are none', (t) => {
+  test('do not exist if they are not built', (t) => {
     assert.equal(readStaticFiles(`${temporaryFolder(t)}/nothing`).size, 0)
   })
 })

@@ -33,13 +33,13 @@ const SERIES = `/api/v2/series/funding-period-data-points/${BTC}`
 
 const percent = (text: string, places = 4) => formatRate(parseDecimal(text)!, places)
 
-/** All periods of a market, oldest first. */
+/** Reads all periods of a market, oldest first. */
 async function periodsOf(base: string, path = PERIODS): Promise<FundingPeriod[]> {
   const { edges } = await getPage(base, path, 'pagination.first=5000&pagination.newestFirst=false')
   return edges.map(({ node }) => node as unknown as FundingPeriod)
 }
 
-/** Whether some pixel of a chart has a colour, given as the style sheet's variable. */
+/** Whether a pixel of a chart has a colour, given as a variable of the style sheet. */
 function isDrawn(page: Page, chart: string, colour: string): Promise<boolean> {
   return page.evaluate<boolean>(`(() => {
     const chart = document.querySelector('[data-chart="${chart}"] canvas')
@@ -111,14 +111,14 @@ describe("the explorer's funding", () => {
         await exactFigure(page, 'estimate-payment'),
         fundingEstimate.fundingPayment.replace('-', ''),
       )
-      // The data do not move: a date is said, once the page has watched for long enough.
+      // The data are static: after watching for a while the page shows dates instead of ages.
       await page
         .getByText(`began ${formatTime(periods.at(-1)!.start)} UTC; periods are not regular`)
         .waitFor()
       for (const colour of ['longs', 'shorts']) assert.ok(await isDrawn(page, 'rates', colour), colour)
     })
 
-    await t.test('what a position of any size received or paid in the range, in money', async () => {
+    await t.test('the amount that a position of any size received or paid in the range', async () => {
       const sum = paid.reduce((total, { fundingPayment }) => total - BigInt(fundingPayment!), 0n)
       const shown = (total: bigint) => formatAmountWithUnit(`${total}`, USD, { signed: true })
       assert.equal(await exactFigure(page, 'position-total'), `${sum}`)
@@ -226,7 +226,7 @@ describe("the explorer's funding", () => {
         const [first] = (await getPage(base, POINTS, 'pagination.first=1')).edges
         assert.deepEqual(copied.slice(-2), [first!.node.price, first!.node.twap])
 
-        // What the keys point at is shown in full: what the series says of its bucket.
+        // The chosen bucket is shown with all figures of the series.
         await page.getByRole('application').focus()
         await page.keyboard.press('Home')
         for (let step = 0; step < 40; step++) await page.keyboard.press('ArrowRight')
@@ -356,7 +356,7 @@ describe("the explorer's funding", () => {
       await page.waitForURL((url) => !url.searchParams.has('from'))
     })
 
-    await t.test('goes home: a link, CSV of each table, PNG of each chart', async () => {
+    await t.test('offers a link, each table as CSV and each chart as PNG', async () => {
       await page.goto(FUNDING)
       await settled(page)
       await page.getByRole('button', { name: /a link to this view$/ }).click()
@@ -389,7 +389,7 @@ describe("the explorer's funding", () => {
     })
   })
 
-  test('does not draw a difference in auction, shades it, and says why a period paid nothing', async ({
+  test('does not draw a difference in auction, shades it, and explains why a period paid nothing', async ({
     openRecording,
   }) => {
     const { page, base } = await openRecording('perps-long-named')
@@ -428,7 +428,7 @@ describe("the explorer's funding", () => {
       ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--chart-auction').trim()
       return ctx.fillStyle
     })()`)
-    // An auction within a period, and one that a period begins in, are shaded alike: as wide as they are long.
+    // An auction within a period, and one that a period begins in, are shaded over their whole length.
     const shaded = await eventually(
       () => page.evaluate<[string, number, number][]>('window.shaded'),
       (rects) => rects.some(([style]) => style === colour),
@@ -449,7 +449,7 @@ describe("the explorer's funding", () => {
     assert.match(await figure(page, 'basis-points'), /in auction since the start of the period/)
   })
 
-  test('says when a regular period ends, and shows integers with a word why where no asset is known', async ({
+  test('shows when a regular period ends, and integers with the reason if no asset is known', async ({
     t,
     open,
   }) => {
@@ -489,7 +489,7 @@ describe("the explorer's funding", () => {
       await page.locator('.notes').innerText(),
       /Prices are shown as sent, as whole numbers: the store has no market event for this market/,
     )
-    // 10 seconds in 365 days.
+    // The number of 10-second periods in 365 days.
     assert.equal(await figure(page, 'last-annualised'), '+31,536.00 %')
   })
 })

@@ -19,13 +19,13 @@ const RECORDING = 'perps-long-named'
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
-/** What a page draws on its canvases, from the first on: texts and filled boxes, in device pixels. */
+/** The texts and filled boxes that a page draws on its canvases, in device pixels. */
 type Drawn = {
   texts: { text: string; left: number; right: number }[]
   boxes: { style: string; area: number }[]
 }
 
-/** Notes what is drawn on canvases from now on, and forgets what was. */
+/** Records drawing on canvases from now on, and forgets earlier records. */
 async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
   await page.addInitScript(() => {
     const drawn = { texts: [] as unknown[], boxes: [] as unknown[] }
@@ -49,7 +49,7 @@ async function watchDrawing(page: Page): Promise<() => Promise<Drawn>> {
   return () => page.evaluate<Drawn>('drawn')
 }
 
-/** An auction begins at a height, and ends a block later. */
+/** Events of an auction that starts at a height and ends a block later. */
 const auctionEvent = (began: number, leave: boolean): MarketEvent => ({
   ...{ kind: 'auction', marketId: LIVE_MARKET, openingAuction: false, leave },
   ...{ start: timeOf(began), end: leave ? timeOf(began + 1) : 0n },
@@ -62,7 +62,7 @@ const background = (page: Page, selector: string) =>
   })
 
 describe('the layout of the explorer', () => {
-  test('uses the width of the window, without a table that scrolls beside empty space', async ({
+  test('uses the width of the window, without a table that scrolls next to empty space', async ({
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING, { viewport: { width: 1800, height: 900 } })
@@ -83,9 +83,7 @@ describe('the layout of the explorer', () => {
     await eventuallyIs(() => page.locator('.scroll-hint').count(), 0)
   })
 
-  test('keeps the heads of tables in sight, also of those that are scrolled sideways', async ({
-    openRecording,
-  }) => {
+  test('keeps the heads of tables in sight, also of tables scrolled sideways', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING, { viewport: { width: 1440, height: 700 } })
     for (const [width, table] of [
       [1440, 'periods'],
@@ -111,7 +109,7 @@ describe('the layout of the explorer', () => {
     }
   })
 
-  test('shows a row that is pointed at from its first cell to its last', async ({ openRecording }) => {
+  test('highlights the row under the pointer from its first cell to its last', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     for (const [path, table] of [
       ['/', 'markets'],
@@ -128,7 +126,7 @@ describe('the layout of the explorer', () => {
     }
   })
 
-  test('holds names of any length without pushing figures off the page', async ({ t, open }) => {
+  test('shows names of any length without pushing figures off the page', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const long = 'The perpetual future of a coin with an exceedingly long name, which says much'
     const named = { ...perpetualMarket(LIVE_MARKET), code: `${long}/PERP`, name: long } as MarketEvent
@@ -184,7 +182,7 @@ describe('the layout of the explorer', () => {
     }
     assert.equal(await page.locator('.scroll-hint').count(), 0)
     assert.equal(await overflow(page), 0)
-    // Nothing that holds a first cell in a wide table covers the edge of the panel.
+    // The shadow of a fixed first cell, which wide tables need, must not cover the panel's edge.
     assert.equal(
       await row.locator('th').evaluate((cell) => {
         // biome-ignore lint/suspicious/noExplicitAny: a browser's function, which this program does not know.
@@ -218,7 +216,7 @@ describe('the charts of the explorer', () => {
     const drawn = await watchDrawing(page)
     const { edges } = await getPage(base, `/api/v2/funding-periods/${BTC}`, 'pagination.first=1000')
     const { start } = edges.find(({ node }) => node.seq === '20')!.node as { start: string }
-    // A range that ends just after a period has begun.
+    // A range that ends just after the start of a period.
     const ending = `/?view=funding&market=${BTC}&from=${BigInt(start) - 300_000_000_000n}&to=${BigInt(start) + 4_000_000_000n}`
     for (const [width, path] of [
       [1440, FUNDING],
@@ -282,12 +280,12 @@ describe('the charts of the explorer', () => {
     const { width, height } = (await page.locator('[data-chart="prices"] .u-over').boundingBox())!
     const { boxes } = await drawn()
     const tinted = boxes.filter(({ style, area }) => colours.includes(style) && area <= width * height)
-    assert.ok(tinted.length > 0, 'auctions are seen')
+    assert.ok(tinted.length > 0, 'auctions are visible')
     const perDrawing = tinted.reduce((sum, { area }) => sum + area, 0) / (tinted.length / auctions)
     assert.ok(perDrawing < 0.1 * width * height, `${perDrawing} of ${width * height}`)
   })
 
-  test('say what bands and patterns are, and distinguish who pays without colours', async ({
+  test('explain bands and patterns, and show who pays without relying on colours', async ({
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING)
@@ -304,7 +302,7 @@ describe('the charts of the explorer', () => {
     assert.match(image, /gradient/, 'shorts are hatched')
   })
 
-  test('are saved with what is drawn, its unit and its mode', async ({ openRecording }) => {
+  test('are saved with their legend, unit and mode', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     const drawn = await watchDrawing(page)
     await page.goto(`${FUNDING}&bars=cumulative&hide=internal-price`)
@@ -343,7 +341,7 @@ describe('the charts of the explorer', () => {
     )
   })
 
-  test('keep the chosen point while keys zoom', async ({ openRecording }) => {
+  test('keep the chosen point while zooming by keyboard', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     await settled(page)
@@ -356,12 +354,12 @@ describe('the charts of the explorer', () => {
     const chosen = secondsOf(await shown())
     for (const key of ['+', '+', '-', '+']) {
       await page.keyboard.press(key)
-      // A hand that rests asks for the new range; the chosen point stays while its answer arrives.
+      // After a pause the page requests the new range; the chosen point stays until the answer arrives.
       await page.waitForTimeout(400)
       await settled(page)
       assert.equal(await page.locator('.figures .figure-name').first().innerText(), 'At')
       const seconds = secondsOf(await shown())
-      // Steps of 5 s become shorter ones: the last of those that the chosen step consists of.
+      // The 5 s buckets become shorter: the last one within the chosen bucket is selected.
       assert.ok(seconds >= chosen && seconds < chosen + 5, `${key}: ${seconds - chosen} s`)
     }
     const step = await shown()

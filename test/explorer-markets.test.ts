@@ -47,7 +47,7 @@ async function generate(t: Parameters<typeof temporaryFolder>[0], args: string[]
 }
 
 describe("the explorer's markets", () => {
-  test('are a table of the rates, premiums and prices that the API has, sorted by any column', async ({
+  test("are a table of the API's rates, premiums and prices, sorted by any column", async ({
     openRecording,
   }) => {
     const { page, base } = await openRecording(RECORDING)
@@ -90,7 +90,7 @@ describe("the explorer's markets", () => {
     asked.length = 0
     await page.reload()
     await eventuallyIs(() => page.locator('.sparkline svg').count(), 3)
-    // One request for the table, one for the map, one for each line that is seen.
+    // One request for the table, one for the map, one for each visible line.
     assert.equal(asked.filter((path) => path === '/api/v2/market-summaries').length, 1)
     assert.equal(asked.filter((path) => path.includes('/series/')).length, 3)
     assert.equal(asked.filter((path) => path === '/api/v2/funding-rates').length, 1)
@@ -128,7 +128,7 @@ describe("the explorer's markets", () => {
     await page.waitForURL(new RegExp(`view=funding&market=${SOL}`))
   })
 
-  test('are compared by their rates in one chart, which the address names', async ({ openRecording }) => {
+  test('are compared by their rates in one chart, which the URL names', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     await page.goto('/')
     await page.getByLabel('Compare BTC/PERP').check()
@@ -170,10 +170,7 @@ describe("the explorer's markets", () => {
     await page.waitForURL(new RegExp(`compare=${SOL}$`))
   })
 
-  test('are forty, with 20 requests a second: every view answers, nothing is refused for good', async ({
-    t,
-    browser,
-  }) => {
+  test('are all shown if there are forty and the limit is 20 requests a second', async ({ t, browser }) => {
     const store = await storeOf(
       t,
       STORE_KINDS[0]!,
@@ -198,7 +195,7 @@ describe("the explorer's markets", () => {
     await page.waitForSelector('.holdings')
     assert.equal((await cellsOf(page, 'holdings')).length, 40)
     assert.equal(await page.locator('.failure').count(), 0)
-    // Browsers report a request that is asked again later.
+    // Browsers report refused requests, which the page repeats later.
     assert.deepEqual(
       faults.filter((fault) => !fault.includes('429')),
       [],
@@ -206,12 +203,12 @@ describe("the explorer's markets", () => {
   })
 })
 
-/** Points of one market, and the blocks that bring them. */
+/** Points of one market, and their blocks. */
 const POINTS = scaled(100_000, 1_000_000)
 const BLOCKS = scaled(100, 1_000)
 
 describe("the explorer's requests", () => {
-  test('of a chart are at most four, and none again for what is there, whatever it holds', async ({
+  test('of a chart are at most four, and never repeated for loaded data, even if empty', async ({
     t,
     open,
   }) => {
@@ -261,13 +258,13 @@ describe("the explorer's requests", () => {
       [external, internal],
       [POINTS / 4, (POINTS * 3) / 4].map((each) => groupDigits(`${each}`)),
     )
-    // Moved a little, all is there.
+    // After a small move all data are loaded.
     await page.getByRole('application').focus()
     await page.keyboard.press('Shift+ArrowLeft')
     await page.waitForURL(/from=/)
     await page.waitForTimeout(500)
     assert.deepEqual(await drawn(), [])
-    // Closer, the finer series alone is asked for.
+    // Zoomed in, only the finer series is requested.
     for (let step = 0; step < 3; step++) await page.keyboard.press('+')
     await page.waitForTimeout(500)
     const closer = await drawn()
@@ -280,11 +277,11 @@ describe("the explorer's requests", () => {
     await page.getByText('No funding of this market').waitFor()
   })
 
-  test('that have ended look closed, say since when, and have no rate', async ({ t, open }) => {
+  test('are shown as closed if they ended, with the time of their end and no rate', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
     await live.commit(1, [
-      // The instrument is as old as the market, and says that it is active.
+      // The instrument event dates from the market's start, so its state is still active.
       perpetualMarket(LIVE_MARKET),
       ...[pointAt(1), pointAt(1, { source: 1 })],
       {
@@ -313,7 +310,7 @@ describe("the explorer's requests", () => {
     await page.getByText(since).waitFor()
   })
 
-  test('of more funding periods than a page has are four, and what is left out is said', async ({
+  test('of more funding periods than fit on a page are four, and the page says what is left out', async ({
     t,
     open,
   }) => {
@@ -349,7 +346,7 @@ describe("the explorer's requests", () => {
         .split(/\r?\n/).length,
       count + 1,
     )
-    // In the past, a short range has all of its own.
+    // A short range in the past is complete.
     await page.goto(`/?view=funding&from=${timeOf(3_600 * 10)}&to=${timeOf(3_600 * 20)}`)
     await page.getByText('Cumulative (10 periods due)').waitFor()
     assert.equal(await page.locator('data[data-figure="cumulative"]').getAttribute('value'), '0.0010')

@@ -30,7 +30,7 @@ const isPenalised = ({ sla }: LiquidityProvider) =>
     (text) => Number(text) !== 0,
   )
 
-/** A decimal number as so many of its 36th decimal place. */
+/** A decimal number in units of 10^-36. */
 function exact(text: string): bigint {
   const [whole, fraction = ''] = text.split('.')
   return BigInt(whole! + fraction.padEnd(36, '0'))
@@ -38,7 +38,7 @@ function exact(text: string): bigint {
 
 const UNIT = 10n ** 36n
 
-/** Fee share, what is kept after the penalty, and their product, of all providers of whole markets: in 10^-18, cut off. */
+/** Fee share, kept share, and their product, of all providers of whole markets: in 10^-18, truncated. */
 function feesOf(providers: LiquidityProvider[]) {
   const weight = ({ feeShare }: LiquidityProvider, byScore: boolean) =>
     exact(feeShare.equityLikeShare) * (byScore ? exact(feeShare.averageScore) : UNIT)
@@ -70,7 +70,7 @@ async function rowsOf(page: Page): Promise<string[]> {
 }
 
 describe("the explorer's providers", () => {
-  test('are those of all markets at once, of one, or of a party, with filters and totals', async ({
+  test('are listed for all markets, one market or one party, with filters and totals', async ({
     t,
     openRecording,
   }) => {
@@ -78,7 +78,7 @@ describe("the explorer's providers", () => {
     const all = (
       await Promise.all([BTC, ETH, SOL].map((marketId) => providersOf(base, [['marketId', marketId]])))
     ).flat()
-    // By the product of fee share and what is kept; those without an SLA last, equal ones by their ids.
+    // By fee share after the penalty; rows without an SLA last, equal ones by their ids.
     const fees = feesOf(all)
     const names = (list: LiquidityProvider[]) =>
       list
@@ -109,7 +109,7 @@ describe("the explorer's providers", () => {
         assert.equal(await figure(page, 'total-required'), formatAmountWithUnit(sum(all), USD, { places: 2 }))
         const [first] = await cellsOf(page, 'providers')
         assert.ok(Object.values(NAMES).includes(first![0]!.trim()), first![0]!)
-        // What is needed is on the first screen, without a scroll bar.
+        // The main columns are on the first screen, without a scroll bar.
         const titles = await page.locator('table.providers thead th').allInnerTexts()
         assert.deepEqual(
           titles.map((title) => title.replace(/[↓↑\s]+/g, ' ').trim()),
@@ -127,7 +127,7 @@ describe("the explorer's providers", () => {
         )
         assert.equal(await page.locator('.scroll-hint').count(), 0)
 
-        // Figures of each row, by their exact texts: 18 places of a share, all of what is kept.
+        // The exact texts of each row: 18 decimal places of a share, all digits of the rest.
         const shown = await page.locator('table.providers tbody tr').evaluateAll((rows) =>
           rows.map((row) => ({
             id: [...row.querySelectorAll('[title]')]
@@ -151,7 +151,7 @@ describe("the explorer's providers", () => {
       },
     )
 
-    await t.test('filters: the penalised ones, those below a share, both in the address', async () => {
+    await t.test('filters by penalty and by share, both in the URL', async () => {
       await page.getByLabel('Penalised only').check()
       await page.getByLabel('Equity-like share below, %').fill('20')
       const expected = all.filter(
@@ -215,7 +215,7 @@ describe("the explorer's providers", () => {
       },
     )
 
-    await t.test("a party's page across markets, by its address alone, and its rows as CSV", async () => {
+    await t.test("a party's page across markets, opened by its URL, and its rows as CSV", async () => {
       const { partyId } = all[0]!
       await page.getByPlaceholder('hex digits, or network').fill(partyId)
       await page.getByRole('button', { name: 'Show', exact: true }).click()
@@ -245,7 +245,7 @@ describe("the explorer's providers", () => {
       assert.equal(lines.length - 1, all.length)
     })
 
-    await t.test('a wrong id gets words, an unknown party too', async () => {
+    await t.test('a message for an invalid id, and for an unknown party', async () => {
       await page.goto('/?view=providers&party=bob')
       await page.getByText("bob is not a party's id or its beginning: it has 64 hex digits").waitFor()
       await page.goto('/?view=providers&market=12')
@@ -256,7 +256,7 @@ describe("the explorer's providers", () => {
     })
   })
 
-  test('may have no SLA, and amounts without an asset are whole numbers as sent, with a word why', async ({
+  test('may have no SLA, and amounts without an asset are whole numbers as sent, with the reason', async ({
     t,
     open,
   }) => {
@@ -297,14 +297,11 @@ describe("the explorer's providers", () => {
     assert.match(await page.locator('.card').innerText(), /No SLA figures/)
   })
 
-  test('has a mark on the time on book where the market asks for a least, and each asset its own total', async ({
-    t,
-    open,
-  }) => {
+  test('have a mark at the required time on book, and a total for each asset', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const markets = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
     const parties = ['a', 'b'].map((digit) => digit.repeat(64))
-    // Two of USD, one of EUR, and one that no event names.
+    // Two markets in USD, one in EUR, and one without an asset event.
     const assets = ['usd', 'usd', 'eur']
     await live.commit(1, [
       ...['usd', 'eur'].map(
@@ -348,7 +345,7 @@ describe("the explorer's providers", () => {
           ...{ kind: 'market-data' as const, figures: null, marketId },
           feeShares: parties.map((party, index) => ({
             ...{ party, equityLikeShare: index === 0 ? '0.25' : '0.75', averageEntryValuation: '1' },
-            // Where nobody has a score the shares alone count.
+            // If nobody has a score, only the shares count.
             ...{ averageScore: marketId === markets[1] ? '0' : index === 0 ? '0.9' : '0.1' },
             virtualStake: `100000.${'1'.repeat(16)}`,
           })),
@@ -458,7 +455,7 @@ describe("the explorer's providers", () => {
     await page.getByText("No provider's id begins with abcdef0").waitFor()
   })
 
-  test('have their past epochs one click away: a chart, a table and the request, by keys and without colours', async ({
+  test('show past epochs on a click: chart, table and request, by keyboard and without colours', async ({
     t,
     open,
   }) => {
@@ -505,7 +502,7 @@ describe("the explorer's providers", () => {
     }
     await showsTable(rows.slice(0, 10))
 
-    // The bars stand for the same figures; what is below the SLA's least is hatched, and said.
+    // The bars show the same figures; those below the SLA's minimum are hatched and described.
     const least = Number(
       (await getPage(base, '/api/v2/instruments')).edges
         .map(({ node }) => node as unknown as Instrument)

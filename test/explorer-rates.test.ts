@@ -9,7 +9,7 @@ import { createLiveStore, periodEvent, perpetualMarket, pointAt, timeOf } from '
 const HOUR = 3_600
 const DAYS = 40
 
-/** A market that pays a rate at the end of each period, in 10^-6, by a schedule. */
+/** A market whose periods pay rates by a schedule, in 10^-6. */
 type Made = { marketId: string; code: string; hours: number; rateOf: (seq: number) => number }
 
 const MARKETS: readonly Made[] = [
@@ -53,7 +53,7 @@ async function storeOf(t: TestContext): Promise<string> {
   return store
 }
 
-/** The rates of the last so many hours of a market, in 10^-6. */
+/** The rates of a market in its last `hours` hours, in 10^-6. */
 const ratesOfLast = (made: Made, hours: number) => {
   const count = periodCount(made)
   return Array.from({ length: hours / made.hours }, (_, index) => made.rateOf(count - index))
@@ -68,7 +68,7 @@ const percent = (millionths: number, places = 4) => {
 }
 
 describe("the explorer's funding rates", () => {
-  test('are shown for a period, 8 hours and a year, averaged over three windows, and sorted so', async ({
+  test('are shown for a period, 8 hours and a year, averaged over three windows, and sorted by them', async ({
     t,
     open,
   }) => {
@@ -177,7 +177,7 @@ describe("the explorer's funding rates", () => {
     await eventually(reading, (text) => /^A\/PERP, 8 hours from \S+ \d\d:00 UTC: /.test(text))
   })
 
-  test('are added up to any time of the chart', async ({ t, open }) => {
+  test('are cumulated up to any time of the chart', async ({ t, open }) => {
     const { page } = await open(await storeOf(t))
     const [made] = MARKETS as [Made]
     const [from, to] = [timeOf(10 * 24 * HOUR), timeOf(20 * 24 * HOUR)]

@@ -26,7 +26,7 @@ const seriesOf = (external: Buckets, internal: Buckets) =>
   })
 
 describe("the explorer's series", () => {
-  test('say at each bucket what both sources said last, exactly', () => {
+  test('have the exact last value of both sources at each bucket', () => {
     const great = '123456789012345678901234567890'
     const series = seriesOf(
       [bucket(0, great, great), bucket(30, '5', '4')],
@@ -77,13 +77,13 @@ describe("the explorer's series", () => {
         [60, null],
         [70, null],
         [80, '1'],
-        // An external point alone changes nothing: the premium is that of the last internal bucket.
+        // An external point alone changes nothing: the premium stays that of the last internal bucket.
         [90, '1'],
       ],
     )
   })
 
-  test('go home as CSV of the range, texts as sent', () => {
+  test('are saved as CSV of the range, with numbers as sent', () => {
     const series = seriesOf([bucket(0, '10', '9')], [bucket(0, '12', '11', 3), bucket(50, '1', '1')])
     const csv = seriesCsv(momentsOf(series), series.bucket, { from: 5n, to: 50n })
     const [head, ...lines] = csv.trim().split('\r\n')
@@ -91,7 +91,7 @@ describe("the explorer's series", () => {
     assert.deepEqual(lines, ['0,10,1,1,10,10,10,10,9,9,9,9,1,3,12,12,12,12,11,11,11,11'])
   })
 
-  test('have places on the screen in whole units', () => {
+  test('are drawn in whole units of the asset', () => {
     assert.equal(drawn('2947093000', 5), 29_470.93)
     assert.equal(drawn('x', 5), null)
     assert.equal(drawn(undefined, 0), null)

@@ -30,7 +30,7 @@ import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const RECORDING = 'perps-calm-named'
 
-/** Where the recording is cut for what comes while a page is open, and the blocks left out before. */
+/** The last block of the first part, and the blocks missing in it. The rest arrives while a page is open. */
 const FIRST_PART = 600
 const GAP = [301, 310] as const
 
@@ -46,10 +46,10 @@ const VIEWS = {
   node: ['/?view=node', '.holdings'],
 } as const
 
-/** Widths at which every view is whole. */
+/** Window widths at which every view must fit. */
 const WIDTHS = [320, 375, 768, 820, 1024, 1440]
 
-/** The first part of the recording, with a gap, as an event file. */
+/** Writes the first part of the recording, with a gap, as an event file. */
 function writeFirstPart(t: TestContext): string {
   const records = recordsOf(readRecording(recorded(RECORDING))).filter(
     ({ height }) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]),
@@ -59,7 +59,7 @@ function writeFirstPart(t: TestContext): string {
   return path
 }
 
-/** Makes a page believe that it is not seen, as one in another tab is. */
+/** Makes a page believe that it is hidden, like one in a background tab. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate(
     `Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} })
@@ -67,7 +67,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   )
 }
 
-/** What the page says of how current the data are, wherever it says so. */
+/** The texts of a page about how current the data are. */
 async function freshnessOf(page: Page): Promise<{ state: string | null; text: string }[]> {
   return page.locator('[data-freshness]').evaluateAll((found) =>
     found.map((element) => ({
@@ -77,7 +77,7 @@ async function freshnessOf(page: Page): Promise<{ state: string | null; text: st
   )
 }
 
-/** Waits until header, button and Node page say the same of a state, and returns it. */
+/** Waits until header, button and Node page show the same state, and returns its text. */
 async function oneTruth(page: Page, state: string, places: number, ms = 15_000): Promise<string> {
   const found = await eventually(
     () => freshnessOf(page),
@@ -88,12 +88,12 @@ async function oneTruth(page: Page, state: string, places: number, ms = 15_000):
   return found[0]!.text
 }
 
-/** Faults but for the 503 with which the service says that it is not ready: browsers report each. */
+/** Faults without the 503 of `/ready`, which browsers report each time. */
 function besideNotReady(faults: readonly string[]): string[] {
   return faults.filter((fault) => !/503 .*\/(ready|api\/v2\/coverage)$/.test(fault))
 }
 
-describe('the explorer says how current the data are', () => {
+describe('the explorer shows how current the data are', () => {
   test('static as of a date, in the header, on the button and on the Node page alike', async ({
     openRecording,
   }) => {
@@ -117,7 +117,7 @@ describe('the explorer says how current the data are', () => {
     const { page, faults } = await openPage(browser, base)
     await page.goto('/?view=node')
     assert.match(await oneTruth(page, 'static', 2), /^static as of \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
-    // A block arrives that is old: the service catches up.
+    // An old block arrives: the service catches up.
     await live.commit(live.height + 1, [pointAt(live.height + 1)])
     assert.match(await oneTruth(page, 'receiving', 2), /^receiving · \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
     await oneTruth(page, 'static', 2, 40_000)
@@ -134,7 +134,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('receiving while a core sends old blocks, whose periods and points come up by themselves', async ({
+  test('receiving while a core sends old blocks, whose periods and points appear without a reload', async ({
     t,
     browser,
   }) => {
@@ -161,7 +161,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('live while blocks come in, and by which point', async ({ t, open }) => {
+  test('live while blocks arrive, with the time of the latest point', async ({ t, open }) => {
     const { store, live } = await createLiveStore(t)
     const now = () => Math.floor(Date.now() / 1000) - 1_700_000_000
     await live.commit(now() - 2, [pointAt(now() - 2)])
@@ -177,7 +177,7 @@ describe('the explorer says how current the data are', () => {
     )
   })
 
-  test('not ready: an empty store greets with the two commands that fill it, and fills without a reload', async ({
+  test('not ready: an empty store shows the two commands that fill it, then its data without a reload', async ({
     t,
     browser,
   }) => {
@@ -205,7 +205,7 @@ describe('the explorer says how current the data are', () => {
     assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('a gap: why, when it was on the chart, and that it is filled', async ({ t, browser }) => {
+  test('a gap: the reason, its time on the chart, and its end once filled', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
     await ingest(store, writeFirstPart(t), { allowGap: true })
     const base = await serve(t, store)
@@ -222,7 +222,7 @@ describe('the explorer says how current the data are', () => {
     await checkpoints.page.waitForSelector('table.checkpoints')
     await node.page.getByText(`blocks ${GAP[0]} to ${GAP[1]}`).first().waitFor()
     assert.match(await node.page.locator('.readiness').innerText(), /not ready: gap[\s\S]*301 to 310 missing/)
-    // The shaded time: from the last point before the gap to the first after it, as the recording has them.
+    // The shaded time: from the last point before the gap in the recording to the first after it.
     const said = await eventually(
       () => funding.page.locator('.notes').innerText(),
       (text) => text.includes('Blocks are missing between'),
@@ -238,7 +238,7 @@ describe('the explorer says how current the data are', () => {
     const last = times.slice(0, after).findLast(({ timestamp }) => timestamp !== times[after]!.timestamp)
     assert.equal(from, formatTime(last!.timestamp!).slice(0, 19))
 
-    // A page that is not seen follows nothing, and catches up when it is seen.
+    // A hidden page follows nothing, and catches up when it is shown.
     await setHidden(checkpoints.page, true)
     await ingestWhole(store, recorded(RECORDING))
     const { edges } = await getPage(base, POINTS, 'source=SOURCE_INTERNAL&pagination.first=1')
@@ -259,12 +259,12 @@ describe('the explorer says how current the data are', () => {
       (rows) => rows[0]?.[0] === newest,
     )
     await node.page.getByText('Every block from 1 to 905').waitFor()
-    // Blocks came in: it is static once none have for a while.
+    // After the new blocks it becomes static only after a while without any.
     await oneTruth(node.page, 'static', 2, 60_000)
     for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
   })
 
-  test('down: keeps what it has, and continues when the service is back', async ({ t, browser }) => {
+  test('down: keeps its data, and continues when the service is back', async ({ t, browser }) => {
     const store = STORE_KINDS[0]!.create(t)
     await ingest(store, writeFirstPart(t), { allowGap: true })
     const start = async (port: string) => {
@@ -298,8 +298,8 @@ describe('the explorer says how current the data are', () => {
   })
 })
 
-describe('the explorer is right in each state', () => {
-  test('an empty range says where the data are and goes there; a wrong date or id gets words', async ({
+describe('the explorer in each state', () => {
+  test('an empty range says where data are and links there; an invalid date or id is explained', async ({
     openRecording,
   }) => {
     const { page, base } = await openRecording(RECORDING)
@@ -344,7 +344,7 @@ describe('the explorer is right in each state', () => {
     await page.getByText('No funding of this market').waitFor()
   })
 
-  test('a market is picked by code, name or id, by keys alone', async ({ openRecording }) => {
+  test('a market is picked by code, name or id, by keyboard alone', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto(FUNDING)
     const picker = page.getByRole('combobox', { name: 'Market' })
@@ -372,7 +372,7 @@ describe('the explorer is right in each state', () => {
     await page.getByText('No market has that code, name or id.').waitFor()
   })
 
-  test('shows skeletons, not "no point", while an answer is on its way', async ({ openRecording }) => {
+  test('shows skeletons, not "no point", while an answer is pending', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
@@ -395,7 +395,7 @@ describe('the explorer is right in each state', () => {
     await eventuallyIs(() => page.locator('.skeleton').count(), 0)
   })
 
-  test('says nothing of funding periods while they are on their way', async ({ openRecording }) => {
+  test('does not mention funding periods while they are loading', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     await page.route(/\/funding-periods\/[0-9a-f]{64}/, async (route) => {
@@ -424,9 +424,7 @@ describe('the explorer is right in each state', () => {
     )
   })
 
-  test('is whole at every width, in both themes, and nothing is held against it by axe-core', async ({
-    openRecording,
-  }) => {
+  test('fits every width in both themes, and axe-core finds no violations', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     for (const [index, [name, [path, ready]]] of Object.entries(VIEWS).entries()) {
       await page.setViewportSize({ width: 1440, height: 900 })
@@ -435,7 +433,7 @@ describe('the explorer is right in each state', () => {
       if (name === 'funding') await settled(page)
       for (const [place, width] of WIDTHS.entries()) {
         await page.setViewportSize({ width, height: 812 })
-        // Of the next view the other one.
+        // The next view starts with the other theme.
         for (const colorScheme of inTurns(index + place, ['dark', 'light'] as const)) {
           await page.emulateMedia({ colorScheme })
           await page.waitForSelector(`html[data-theme="${colorScheme}"]`)
@@ -452,7 +450,7 @@ describe('the explorer is right in each state', () => {
     }
   })
 
-  test('every view has a link to itself, and its rows as CSV', async ({ openRecording }) => {
+  test('every view offers a link to itself and its rows as CSV', async ({ openRecording }) => {
     const { page, base } = await openRecording(RECORDING)
     for (const [name, [path, ready]] of Object.entries(VIEWS)) {
       await page.goto(path)
@@ -472,7 +470,7 @@ describe('the explorer is right in each state', () => {
     }
   })
 
-  test('a phone has the chart in the upper half of its first screen, says gestures, and scrolls wide tables', async ({
+  test('a phone shows the chart in its upper half, explains gestures, and scrolls wide tables', async ({
     openRecording,
   }) => {
     const { page } = await openRecording(RECORDING, {
@@ -493,7 +491,7 @@ describe('the explorer is right in each state', () => {
     await page.getByText('Tap for values').waitFor()
   })
 
-  test('is reached and read by keys alone', async ({ openRecording }) => {
+  test('is usable by keyboard alone', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto('/')
     await page.waitForSelector('table.markets')
@@ -522,7 +520,7 @@ describe('the explorer is right in each state', () => {
     }
     await page.keyboard.press('+')
     await page.waitForURL(/from=\d+/)
-    // What the voice says is as of the key: the periods of the range may still be on their way.
+    // The announcement is written when a key is pressed; the range's periods may still be loading.
     await eventually(
       async () => {
         await page.keyboard.press('End')

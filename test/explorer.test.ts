@@ -34,7 +34,7 @@ describe('the explorer', () => {
     assert.deepEqual(await page.locator('tr.marked td:first-child').allInnerTexts(), [groupDigits(wanted)])
   })
 
-  test('shows the position of the node, and the rows and blocks that it holds', async ({ openRecording }) => {
+  test('shows the position of the node, and its rows and blocks', async ({ openRecording }) => {
     const { page } = await openRecording(RECORDING)
     await page.goto('/?view=node')
     await page.waitForSelector('.holdings')
@@ -83,14 +83,14 @@ describe('the explorer', () => {
       assert.ok(asked.length <= 14, asked.join('\n'))
       assert.ok(bytes < 200_000, `${path}: ${bytes} bytes`)
       assert.ok(scriptBytes > 10_000 && scriptBytes <= 75_000, `${path}: ${scriptBytes} bytes of scripts`)
-      // Below half a second on a machine that does nothing else; here several tests run at once.
+      // Below half a second on an idle machine; here several tests run at once.
       assert.ok(paint < 2_000, `${path}: ${paint} ms`)
       assert.deepEqual(faults, [])
       await close()
     }
   })
 
-  test('asks for what the first view shows before the code of the view is there', async ({
+  test('requests the data of the first view before its code is loaded', async ({
     browser,
     openRecording,
   }) => {
@@ -105,7 +105,7 @@ describe('the explorer', () => {
     for (const [path, needs, shown] of cases) {
       const { page, close, faults } = await openPage(browser, base)
       const asked = watchRequests(page)
-      // On a slow network the code takes long: here until the data have been asked for.
+      // As on a slow network: the code arrives only after the data have been requested.
       const wanted = page.waitForRequest((request) => new URL(request.url()).pathname.startsWith(needs))
       await page.route(/\/assets\/(charts|\w+-view)-.*\.js/, async (route) => {
         await wanted
@@ -114,20 +114,20 @@ describe('the explorer', () => {
       await page.goto(path)
       await page.waitForSelector(shown)
       const before = asked.filter((name) => name.startsWith(needs))
-      assert.equal(new Set(before).size, before.length, `asked for twice: ${before}`)
+      assert.equal(new Set(before).size, before.length, `requested twice: ${before}`)
       assert.deepEqual(faults, [])
       await close()
     }
   })
 
-  test('says so if the code of a view cannot be loaded, and loads the page again', async ({
+  test('says so if the code of a view cannot be loaded, and reloads the page', async ({
     browser,
     openRecording,
   }) => {
     const { base } = await openRecording(RECORDING)
     const { page } = await openPage(browser, base)
     const views = /\/assets\/\w+-view-.*\.js/
-    // As after an upgrade, when the files have other names.
+    // As after an upgrade, which renames the files.
     await page.route(views, (route) => route.fulfill({ status: 404 }))
     await page.goto('/')
     const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })

@@ -33,7 +33,7 @@ const hasDuckDb = () => spawnSync(PYTHON, ['-c', 'import duckdb']).status === 0
 const POINTS = 'funding-period-data-points'
 const [A, B] = [idOf('a'), idOf('b')]
 
-/** Exports a store as it stands; files hold a thousand rows. */
+/** Exports the current rows of a store; files contain a thousand rows. */
 async function exportTo(
   store: string,
   folder: string,
@@ -52,13 +52,13 @@ async function exportTo(
   }
 }
 
-/** The files of an export by their paths in the folder, without what it notes for itself. */
+/** The files of an export by path, without the export's own notes. */
 function filesOf(folder: string): Map<string, Buffer> {
   const names = globSync('**/*.parquet*', { cwd: folder }).sort()
   return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))
 }
 
-/** Compares an export with one that is made at once: the same files, byte by byte. */
+/** Compares an export with a single new one: the same files, byte by byte. */
 async function assertAsAtOnce(
   t: TestContext,
   store: string,
@@ -72,7 +72,7 @@ async function assertAsAtOnce(
   for (const [name, bytes] of expected) assert.ok(bytes.equals(found.get(name)!), name)
 }
 
-/** Points of a block, one nanosecond after another; `late` is how many blocks before theirs they are of. */
+/** Points of a block, one nanosecond apart; their times are `late` blocks earlier than it. */
 function pointsOf(height: number, count: number, marketId = A, late = 0): MarketEvent[] {
   return Array.from({ length: count }, (_, index) => ({
     ...{ kind: 'funding-period-data-point' as const, marketId, seq: 1n, source: 2 as const },
@@ -80,7 +80,7 @@ function pointsOf(height: number, count: number, marketId = A, late = 0): Market
   }))
 }
 
-/** Rows of a part of an export, by DuckDB. */
+/** Reads rows of a part of an export with DuckDB. */
 function rowsIn(pattern: string): { types: Record<string, string>; rows: Record<string, string | null>[] } {
   const read = spawnSync(PYTHON, [READ_PARQUET, pattern], { encoding: 'utf8', maxBuffer: 1 << 28 })
   assert.equal(read.status, 0, read.stderr)
@@ -98,9 +98,9 @@ const partsOf = (folder: string, marketId = A) =>
 
 for (const kind of STORE_KINDS) {
   describe(`an export into a folder (${kind.name})`, () => {
-    test('holds every row of every resource, by market, as DuckDB reads it', async (t) => {
+    test('contains every row of every resource, by market, in DuckDB too', async (t) => {
       if (!hasDuckDb())
-        return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+        return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
       const bytes = Buffer.concat([...generateRecords({ blocks: 700, events: 0 })])
       const store = await storeOfBytes(t, kind, bytes)
       const folder = join(temporaryFolder(t), 'all')
@@ -115,7 +115,7 @@ for (const kind of STORE_KINDS) {
           join(folder, resource.kebabName, byMarket ? '*/*.parquet' : '*.parquet'),
         )
         assert.equal(rows.length, lines.length)
-        // What the name of the folder says stands in no file.
+        // The column in the folder's name is not repeated in its files.
         const files = globSync('**/*.parquet', { cwd: join(folder, resource.kebabName) })
         if (byMarket) {
           const file = readFileSync(join(folder, resource.kebabName, files[0]!))
@@ -138,7 +138,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('adds what is new when it is run again, and leaves full files as they are', async (t) => {
+    test('adds new rows when it is repeated, and leaves full files unchanged', async (t) => {
       const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
       const first = await exportTo(store, folder)
       assert.deepEqual(partsOf(folder), ['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet'])
@@ -147,21 +147,21 @@ for (const kind of STORE_KINDS) {
       const before = stamp()
       const again = await exportTo(store, folder)
       assert.deepEqual([again.rows, again.written, again.unchanged], [0, 0, 3])
-      // Of blocks far on: the spans by which what is new is found are of 64.
+      // Blocks far above the first ones: new rows are found by spans of 64 blocks.
       for (const height of [301, 302])
         await live.commit(height, [...pointsOf(height, 500), ...pointsOf(height, 3, B)])
       const added = await exportTo(store, folder)
       assert.deepEqual([added.unchanged, partsOf(folder).length, partsOf(folder, B).length], [2, 4, 1])
       assert.equal(stamp(), before)
       await assertAsAtOnce(t, store, folder)
-      // A point that comes late, of a time in the second file.
+      // A late point, whose time falls into the second file.
       await live.commit(500, pointsOf(500, 1, A, 397))
       await exportTo(store, folder)
       assert.equal(stamp(), before)
       await assertAsAtOnce(t, store, folder)
     })
 
-    test('holds what a gap filled later brings', async (t) => {
+    test('contains the rows of a gap that is filled later', async (t) => {
       const { store, live, folder } = await filled(t, kind, [10, 11, 14, 15, 16])
       await exportTo(store, folder)
       await live.commit(12, pointsOf(12, 500))
@@ -173,7 +173,7 @@ for (const kind of STORE_KINDS) {
       await assertAsAtOnce(t, store, folder)
     })
 
-    test('holds what is added to a block that stays incomplete', async (t) => {
+    test('contains rows added to a block that stays incomplete', async (t) => {
       const store = kind.create(t)
       const writer = await openStore(store).openWriter()
       t.after(() => writer.close())
@@ -197,9 +197,9 @@ for (const kind of STORE_KINDS) {
       await assertAsAtOnce(t, store, folder)
     })
 
-    test('is the same as one made at once, whatever has come in between, however runs have ended', async () => {
+    test('equals a single export, whatever arrives between runs, and however runs end', async () => {
       const events = fc.oneof(...RESOURCE_CASES.map((one) => one.events))
-      // Of numbers of every kind.
+      // Random numbers do not all fit the decimal types.
       const asText = { asText: true }
       const step = fc.record({
         events: fc.array(events, { maxLength: 12 }),
@@ -241,7 +241,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('goes on after it was killed', async (t) => {
+    test('continues after it was killed', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 40; height++) {
         await live.commit(height, pointsOf(height, 200, idOf((height % 16).toString(16))))
@@ -255,7 +255,7 @@ for (const kind of STORE_KINDS) {
         void run.outcome.then(() => {
           hasEnded = true
         })
-        // As soon as it writes the folder of so many markets.
+        // Killed once it has written the folders of that many markets.
         const begun = () => (existsSync(join(folder, POINTS)) ? readdirSync(join(folder, POINTS)).length : 0)
         while (!hasEnded && begun() < markets) await new Promise((resolve) => setTimeout(resolve, 2))
         run.child.kill('SIGKILL')
@@ -267,7 +267,7 @@ for (const kind of STORE_KINDS) {
       await assertAsAtOnce(t, store, folder)
     })
 
-    test('keeps what was pruned since, and goes on after it', async (t) => {
+    test('keeps rows that are pruned later, and continues after them', async (t) => {
       const { store, live, folder } = await filled(t, kind, [100, 101, 102, 103, 104])
       await exportTo(store, folder)
       const before = filesOf(folder)
@@ -285,7 +285,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(rows.length, 3_200)
     })
 
-    test('has numbers as decimals, and names the row of one that does not fit, and --text', async (t) => {
+    test('has numbers as decimals; the error for one that does not fit names its row and --text', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const [point] = pointsOf(1, 1) as [Extract<MarketEvent, { kind: 'funding-period-data-point' }>]
       const most = '9'.repeat(38)
@@ -340,7 +340,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('keeps the types that it was begun with', async (t) => {
+    test('keeps the types of its first run', async (t) => {
       const { store, live, folder } = await filled(t, kind, [10])
       await runWell(t, ['export', 'all', '--store', store, '--text', '--out', folder])
       await live.commit(11, [{ ...pointsOf(11, 1)[0]!, price: '0.5' } as MarketEvent])
@@ -355,7 +355,7 @@ for (const kind of STORE_KINDS) {
 describe('an export into a folder', () => {
   const kind = STORE_KINDS[0]!
 
-  test('is refused where the folder holds something else, and says what to do', async (t) => {
+  test('is refused if the folder contains anything else, and says what to do', async (t) => {
     const { store, folder } = await filled(t, kind, [10, 11])
     await exportTo(store, folder)
     await assert.rejects(exportTo(store, folder, { asText: true }), {
@@ -376,7 +376,7 @@ describe('an export into a folder', () => {
     await assert.rejects(exportTo(store, full), {
       message: /is not empty \(letter\.txt\) and contains no export to continue/,
     })
-    // One that is spread over a cluster has its tables from the beginning.
+    // An empty store on a cluster already has its tables.
     const name = kind.name === 'citus' ? 'ExportError' : /Store(Unavailable)?Error/
     await assert.rejects(exportTo(kind.create(t), folder), { name })
     const notes = join(folder, POINTS, `marketId=${A}`, '_lyra.json')
@@ -388,14 +388,14 @@ describe('an export into a folder', () => {
     rmSync(notes)
     await assert.rejects(exportTo(store, folder), { message: /_lyra\.json, .* is missing or damaged/ })
     writeFileSync(notes, written)
-    // A process that runs holds the folder; one that is gone does not.
+    // A running process locks the folder, one that has ended does not.
     writeFileSync(join(folder, '_lyra.lock'), String(process.ppid))
     await assert.rejects(exportTo(store, folder), { message: /process \d+ is exporting to it/ })
     writeFileSync(join(folder, '_lyra.lock'), '999999999')
     await exportTo(store, folder)
   })
 
-  test('takes the options that are of all alone', async (t) => {
+  test('accepts only the options that apply to all resources', async (t) => {
     const { store } = await filled(t, kind, [10])
     for (const [args, message] of [
       [[], /all: --out DIR is required/],

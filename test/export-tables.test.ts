@@ -32,7 +32,7 @@ const csvOf = (value: string | null) => {
 }
 
 describe('the table of a resource', () => {
-  test('is tried here for every resource', () => {
+  test('is tested here for every resource', () => {
     assert.deepEqual(
       RESOURCE_ROWS.map(({ resource }) => resource.name),
       RESOURCES.map(({ name }) => name),
@@ -55,7 +55,7 @@ describe('the table of a resource', () => {
       }
     })
 
-    test(`${resource.name}: is CSV with nothing between the commas where a value is not there`, async () => {
+    test(`${resource.name}: is CSV with nothing between the commas for a missing value`, async () => {
       const lines = [
         [...Object.keys(table[0]!), 'cursor'],
         ...table.map((values, index) => [...Object.values(values).map(csvOf), `c${index}`]),
@@ -76,10 +76,10 @@ describe('the table of a resource', () => {
     })
 
     for (const asText of [false, true]) {
-      test(`${resource.name}: is Parquet with exact types and null where a value is not there${asText ? ', numbers as text' : ''}`, async (t) => {
+      test(`${resource.name}: is Parquet with exact types and null for a missing value${asText ? ', numbers as text' : ''}`, async (t) => {
         const python = process.env.LYRA_PYTHON ?? 'python3'
         if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
-          return skip(t, 'DuckDB for Python is not there; LYRA_PYTHON may name a Python that has it')
+          return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')
         }
         const parts: Uint8Array[] = []
         for await (const part of parquetOf(chunkOf(rows, selection), resource, { asText })) parts.push(part)
@@ -129,7 +129,7 @@ describe('the table of a resource', () => {
     }
   }
 
-  test('an empty one is a file of its columns alone', async () => {
+  test('is a file of its columns alone if it is empty', async () => {
     assert.equal(asText('ndjson', fundingPeriods, [], {}), '')
     assert.equal(
       asText('csv', fundingPeriods, [], {}),
@@ -137,7 +137,7 @@ describe('the table of a resource', () => {
     )
   })
 
-  test('has times in CSV as dates in UTC where that is asked for, to the nanosecond', () => {
+  test('has times in CSV as UTC dates if requested, to the nanosecond', () => {
     const { rows, selection } = RESOURCE_ROWS.find(({ resource }) => resource === fundingPeriods)!
     const { line } = TEXT_FORMATS.csv.writerOf(fundingPeriods, 'iso')
     const [ended, running] = rows.map((row) => line({ row, cursor: 'c', selection }).split(','))
@@ -147,7 +147,7 @@ describe('the table of a resource', () => {
     assert.equal(before.split(',')[2], '1969-12-31T23:59:59.999999999Z')
   })
 
-  test('is refused where two columns would have the same name', () => {
+  test('is refused if two columns would have the same name', () => {
     const [field] = checkpoints.fields
     const twice = { ...checkpoints, fields: [...checkpoints.fields, { ...field!, name: 'cursor' }] }
     assert.throws(() => exportTableOf(twice), /checkpoints: two columns of its export have the same name/)

@@ -19,10 +19,10 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
-/** What the program takes by itself is half of it. */
+/** The program alone takes half of it. */
 const MAX_MEMORY_BYTES = 400_000_000
 
-/** What selects rows over HTTP, and the same for the program. */
+/** Selections as parameters over HTTP, and as arguments of the program. */
 const SELECTIONS: { params: [string, string][]; args: string[] }[] = [
   {
     params: [
@@ -37,7 +37,7 @@ const SELECTIONS: { params: [string, string][]; args: string[] }[] = [
     ],
   },
   {
-    // The last block is of 10:15:04.
+    // The last block is at 10:15:04.
     params: [
       ['dateRange.startTimestamp', '1696497304000000000'],
       ['dateRange.endTimestamp', '1696550400000000000'],
@@ -73,7 +73,7 @@ function ndjsonRows(text: string): Exported[] {
 
 for (const kind of STORE_KINDS) {
   describe(`exports (${kind.name})`, () => {
-    test('over HTTP and by the program hold the rows that pages hold, in their order', async (t) => {
+    test('over HTTP and by the program contain the rows of all pages, in the same order', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const exported = (format: string, params: [string, string][], headers = {}) =>
@@ -112,7 +112,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('have times as dates where CSV asks for them, over HTTP and from the program', async (t) => {
+    test('have times as dates if requested for CSV, over HTTP and by the program', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const rows = (text: string) =>
@@ -202,7 +202,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** Data points of one market, a second apart, committed many at a time. */
+/** Data points of one market, a second apart, committed in large batches. */
 async function writePoints(store: string, count: number): Promise<void> {
   const writer = await openStore(store).openWriter()
   const point = pointAt(1)
@@ -225,7 +225,7 @@ async function assertEqualsPages(base: string, market: string, file: string, cou
   let page = await getPage(base, path, 'pagination.first=5000')
   let at = 0
   let compared = 0
-  // Behind the first wait: lines that nobody awaits are lost.
+  // Created after the await above: lines emitted before the loop listens would be lost.
   const lines = createInterface({ input: createReadStream(file) })
   for await (const line of lines) {
     if (at === page.edges.length) {
@@ -249,7 +249,7 @@ describe('an export', () => {
     return serve(t, store)
   }
 
-  test('is refused where the request is wrong, by the table of errors', async (t) => {
+  test('is refused if the request is invalid, by the table of errors', async (t) => {
     const base = await served(t)
     for (const [target, detail] of [
       [`${CHECKPOINTS}?format=json`],
@@ -275,7 +275,7 @@ describe('an export', () => {
     assert.match(head.headers['content-disposition']!, /filename="checkpoints\.csv"/)
   })
 
-  test('waits for a client that reads slowly, and takes no more than a few at a time', async (t) => {
+  test('waits for a slow client, and only a few run at a time', async (t) => {
     const store = kind.create(t)
     await writePoints(store, 60_000)
     const base = await serve(t, store)
@@ -298,12 +298,12 @@ describe('an export', () => {
     for await (const chunk of slow[0]!.setEncoding('utf8')) text += chunk
     assert.equal(ndjsonRows(text).length, 60_000)
     for (let tried = 0; (await statusOf(base, `${target}&source=1`)) !== 200; tried++) {
-      assert.ok(tried < 100, 'those that are gone make room')
+      assert.ok(tried < 100, 'exports that ended make room')
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   })
 
-  test('that fails in the middle breaks the connection: no client takes a part for the whole', async (t) => {
+  test('that fails breaks the connection, so that no client takes a part for the whole', async (t) => {
     const store = kind.create(t)
     await writePoints(store, 60_000)
     const reader = await openReader(t, store)
@@ -332,7 +332,7 @@ describe('an export', () => {
     await assert.rejects(send(base, target), { code: 'ECONNRESET' })
   })
 
-  test('of the program is of the market or party whose id begins so', async (t) => {
+  test('by the program selects a market or party by the start of its id', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const written = async (...args: string[]) =>
       runLyra(t, ['export', 'liquidity-providers', '--store', store, ...args])
@@ -363,7 +363,7 @@ describe('an export', () => {
     assert.match(several.stderr, /--market a is ambiguous: it matches ab0+ and ac0+; give more digits\n$/)
   })
 
-  test('of the program gets its name once it is whole, and replaces nothing unasked', async (t) => {
+  test('by the program gets its name only when complete, and replaces a file only on request', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const folder = temporaryFolder(t)
     const out = join(folder, 'checkpoints.csv')
