@@ -19,10 +19,10 @@ const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
 type Document = { paths: Record<string, { get: { operationId: string; responses: Record<string, object> } }> }
 
-/** What an operation that is opened may take of the page: some windows, not ten. */
+/** The height limit of an open operation in pixels: a few windows, not ten. */
 const MAX_HEIGHT = 1_900
 
-/** Starts a service on a recording with names, and a browser on its reference. */
+/** Starts a service on a recording with names, and a browser on its API reference. */
 async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'light') {
   const browser = await openBrowser(t)
   if (browser === null) return null
@@ -35,7 +35,7 @@ async function openReference(t: TestContext, colorScheme: 'light' | 'dark' = 'li
 }
 
 describe('the API reference', () => {
-  test('lists every operation, tries requests, gives them as code, shows every error', async (t) => {
+  test('lists every operation, tries requests, shows them as code, lists every error', async (t) => {
     const opened = await openReference(t)
     if (opened === null) return
     const { page, faults, base, document } = opened
@@ -64,7 +64,7 @@ describe('the API reference', () => {
     await operation.getByRole('button', { name: 'Python' }).click()
     assert.match(await sample.innerText(), /urllib\.request\.urlopen\('.*pagination\.first=2'/)
     await operation.getByRole('button', { name: 'TypeScript' }).click()
-    // Yes or no is chosen, and what is not chosen is not sent.
+    // A boolean is chosen from a list; if none is chosen, it is not sent.
     const order = operation.locator('[data-parameter="pagination.newestFirst"]')
     assert.deepEqual(await order.locator('option').allInnerTexts(), ['not sent', 'true', 'false'])
     await order.selectOption('false')
@@ -83,7 +83,7 @@ describe('the API reference', () => {
     await operation.getByText('Response headers').click()
     assert.match(await operation.locator('.headers').innerText(), /x-block-height/)
 
-    // Answers are folded, and hold what the document says once they are not.
+    // Responses are folded; opened, they show the document's description.
     const folded = operation.locator('.response')
     assert.deepEqual(
       (await folded.evaluateAll((all) => all.map((one) => one.getAttribute('data-code')))).sort(),
@@ -112,7 +112,7 @@ describe('the API reference', () => {
     assert.deepEqual(faults, [])
   })
 
-  test('shows rows of a market that is held at the first Execute, and takes little of the page', async (t) => {
+  test('shows rows of an existing market on the first Execute, in little space', async (t) => {
     const opened = await openReference(t, 'dark')
     if (opened === null) return
     const { page, faults, document } = opened
@@ -145,7 +145,7 @@ describe('the API reference', () => {
     assert.deepEqual(faults, [])
   })
 
-  test('opens the operation that the address names, and says what is wrong where there is no answer', async (t) => {
+  test('opens the operation named in the URL, and explains failed requests', async (t) => {
     const opened = await openReference(t)
     if (opened === null) return
     const { page, document } = opened
@@ -170,7 +170,7 @@ describe('the API reference', () => {
     )
   })
 
-  test('is there for a store that holds nothing', async (t) => {
+  test('is available on an empty store', async (t) => {
     const browser = await openBrowser(t)
     if (browser === null) return
     const base = await serve(t, STORE_KINDS[0]!.create(t))
@@ -180,7 +180,7 @@ describe('the API reference', () => {
     assert.equal(await page.locator('#listFundingPeriods [data-parameter="marketId"]').inputValue(), '')
   })
 
-  test('needs no package that runs a script when it is installed, or reports to anyone', () => {
+  test('needs no package with install scripts or telemetry', () => {
     const { packages } = JSON.parse(
       readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8'),
     ) as {
@@ -192,9 +192,9 @@ describe('the API reference', () => {
     )
   })
 
-  test('writes requests as Python takes them, without a library', async (t) => {
+  test('writes requests as Python that runs without a library', async (t) => {
     const python = process.env.LYRA_PYTHON ?? 'python3'
-    if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'Python is not there')
+    if (spawnSync(python, ['--version']).status !== 0) return skip(t, 'Python is not installed')
     const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
     const run = (path: string, given: [place: string, name: string, value: string][]) => {
       const parameters = given.map(([place, name, value]) => ({ in: place, name, value }))
@@ -219,7 +219,7 @@ describe('the API reference', () => {
     assert.match(refused.stderr, /HTTP Error 400/)
   })
 
-  test('writes requests as a shell and TypeScript take them', () => {
+  test('writes requests as valid shell and TypeScript', () => {
     const base = 'http://127.0.0.1:3008'
     const asked = { base, path: CHECKPOINTS, given: [] }
     assert.equal(curlSample(asked), `curl '${base}${CHECKPOINTS}'`)

@@ -29,7 +29,7 @@ describe('the command line', () => {
     }
   })
 
-  test('a reader that stops early ends help and errors without a word', async (t) => {
+  test('help and errors end silently when their reader stops early', async (t) => {
     for (const [args, closed, code] of [
       [['serve', '--help'], 'stdout', 0],
       [['fly'], 'stderr', 2],
@@ -52,17 +52,17 @@ describe('the command line', () => {
     ['an unknown command', ['fly'], /unknown command 'fly'/, 2],
     ['an unknown flag', ['ingest', '--fast', 'x'], /unknown option '--fast'/, 2],
     ['a missing argument', ['ingest'], /missing required argument 'path'/, 2],
-    ['a port that is none', ['serve', '--port', '70000'], /--port.*70000.*0 to 65535/, 2],
+    ['an invalid port', ['serve', '--port', '70000'], /--port.*70000.*0 to 65535/, 2],
     ['a port in the environment', ['serve'], /LYRA_PORT/, 2, { LYRA_PORT: 'x' }],
     ['a flag in the environment', ['serve'], /LYRA_STRICT is "maybe"/, 2, { LYRA_STRICT: 'maybe' }],
     ['a rate limit of 0', ['serve', '--rate-limit', '0'], /--rate-limit/, 2],
-    ['an origin that is none', ['serve', '--cors-origin', 'example.org'], /is not an origin/, 2],
+    ['an invalid origin', ['serve', '--cors-origin', 'example.org'], /is not an origin/, 2],
     ['an unknown log level', ['serve', '--log-level', 'loud'], /--log-level.*loud/, 2],
     ['a missing file', ['ingest', 'no-such.evts'], /no-such\.evts: no such file/, 1],
     ['a missing file to serve', ['serve', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['a store in no folder', ['serve', '--store', 'a/b/c.db'], /a\/b\/c\.db: .*cannot be opened/, 1],
-    ['a generator without blocks', ['generate'], /--blocks/, 2],
-    ['a generator out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
+    ['a store in a missing folder', ['serve', '--store', 'a/b/c.db'], /a\/b\/c\.db: .*cannot be opened/, 1],
+    ['generate without --blocks', ['generate'], /--blocks/, 2],
+    ['generate with a value out of range', ['generate', '--blocks', '0'], /--blocks must be from 1/, 2],
     [
       'status of a store and a service',
       ['status', '--store', 'a.db', '--url', 'http://127.0.0.1:1'],
@@ -70,24 +70,24 @@ describe('the command line', () => {
       2,
     ],
     [
-      'status of an address that is none',
+      'status of an invalid address',
       ['status', '--url', '127.0.0.1:3008'],
       /--url.*http:\/\/127\.0\.0\.1:3008/,
       2,
     ],
-    ['status of no service', ['status', '--url', 'http://127.0.0.1:9'], /:9: unreachable/, 1],
-    ['status of no store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    ['status of an unreachable service', ['status', '--url', 'http://127.0.0.1:9'], /:9: unreachable/, 1],
+    ['status of a missing store', ['status', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
     [
       'verify of files and a store',
       ['verify', 'a.evts', '--store', 'b.db'],
       /give either event files or --store, not both/,
       2,
     ],
-    ['verify of a market that is none', ['verify', '--market', 'xyz'], /--market.*64 hex digits/, 2],
-    ['verify of a period that is none', ['verify', '--seq', '-1'], /--seq.*whole number/, 2],
+    ['verify of an invalid market', ['verify', '--market', 'xyz'], /--market.*64 hex digits/, 2],
+    ['verify of an invalid period', ['verify', '--seq', '-1'], /--seq.*whole number/, 2],
     ['verify by an unknown method', ['verify', '--method', 'guess'], /--method.*running-sum/, 2],
     ['verify of a missing file', ['verify', 'no-such.evts'], /no-such\.evts: no such file/, 1],
-    ['verify of no store', ['verify', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    ['verify of a missing store', ['verify', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
     ...[
       ['--interest-rate', 'ten'],
       ['--clamp-lower-bound', ''],
@@ -103,7 +103,7 @@ describe('the command line', () => {
         2,
       ],
     ),
-    ['check of no store', ['check', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
+    ['check of a missing store', ['check', '--store', 'no-such.db'], /no-such\.db: no such file/, 1],
     ['check of a missing file', ['check', 'no-such.evts'], /no-such\.evts: no such file/, 1],
     ['--forward without a core', ['serve', '--forward', '127.0.0.1:3015'], /it needs --listen/, 2],
     [
@@ -141,7 +141,7 @@ describe('the command line', () => {
     assert.match(outcome.stderr, new RegExp(`^lyra: 127\\.0\\.0\\.1:${port}: the port is in use.*\n$`))
   })
 
-  test('ingest reports what it did, for people and as JSON', async (t) => {
+  test('ingest prints a report, as text and as JSON', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
     const people = await runWell(t, ['ingest', '--store', store, SAMPLE])
     assert.match(people.stdout, /^905 blocks ingested, 7,881 records seen/)
@@ -155,7 +155,7 @@ describe('the command line', () => {
     assert.equal(report.error, null)
   })
 
-  test('serve takes files in while it serves, and a signal stops it', async (t) => {
+  test('serve ingests files while it answers requests, and a signal stops it', async (t) => {
     const store = join(temporaryFolder(t), 'a.db')
     const { service, base } = await startService(t, ['--store', store, SAMPLE])
     await service.printed(/ingestion ended/)
@@ -167,8 +167,8 @@ describe('the command line', () => {
     assert.deepEqual([outcome.code, outcome.signal], [0, null])
   })
 
-  test('serve gives memory back to the system, as the process that was started', async (t) => {
-    if (process.platform !== 'linux') return t.skip('it is a setting of Linux')
+  test('serve returns memory to the system, and keeps its process id', async (t) => {
+    if (process.platform !== 'linux') return t.skip('the setting exists on Linux only')
     const limitOf = async (env: Record<string, string>) => {
       const store = join(temporaryFolder(t), 'a.db')
       const service = startLyra(t, ['serve', '--port', '0', '--store', store], { env })

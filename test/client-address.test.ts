@@ -7,7 +7,7 @@ import { serve, storeOf } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-test('An address is counted without its port, IPv6 by its network of 64 bits, mapped IPv4 as IPv4', () => {
+test('An address counts without its port, IPv6 by its /64 network, mapped IPv4 as IPv4', () => {
   for (const [text, expected] of [
     ['1.2.3.4', '1.2.3.4'],
     ['1.2.3.4:567', '1.2.3.4'],
@@ -36,7 +36,7 @@ test('An address is counted without its port, IPv6 by its network of 64 bits, ma
   }
 })
 
-test('The rate of requests is that of an address without its port', async (t) => {
+test('The request rate is limited per address, whatever the port', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const base = await serve(t, store, { rateLimit: 1, trustProxy: true, cacheBytes: 0 })
   const statusOf = async (address: string) =>

@@ -5,7 +5,7 @@ import { RESOURCES } from '../src/resources/resources.ts'
 
 const MARKET = 'a9'.repeat(32)
 
-/** Counts what is asked: a wrong call must not reach the service. */
+/** Counts requests: an invalid call must not reach the service. */
 let asked = 0
 const lyra = createLyraClient({
   url: 'http://127.0.0.1:9',
@@ -19,7 +19,7 @@ const lyra = createLyraClient({
 const marketId = MARKET
 const signal = new AbortController().signal
 
-/** Calls that are errors for the compiler too, each with the error that it throws. */
+/** Calls that the compiler also rejects, each with the error that it throws. */
 const WRONG: [error: string, call: () => unknown][] = [
   // An option among the filters.
   [
@@ -94,7 +94,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     // @ts-expect-error
     () => lyra.url('checkpoints', {}, { signal }),
   ],
-  // A name that is misspelled.
+  // A misspelled name.
   [
     "marketSummaries(filters, options): unknown option 'pagesize'; allowed: pageSize, newestFirst, after, signal",
     // @ts-expect-error
@@ -120,7 +120,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     // @ts-expect-error
     () => createLyraClient({ url: 'http://127.0.0.1:9', timeout: 5 }),
   ],
-  // An id in place of an object, an object in place of an id, and other things out of place.
+  // An id in place of an object, an object in place of an id, and similar mistakes.
   [
     'fundingPeriods(filters, options): filters must be an object, not string; allowed: marketId, from, to',
     // @ts-expect-error
@@ -171,7 +171,7 @@ const WRONG: [error: string, call: () => unknown][] = [
     // @ts-expect-error
     () => lyra.coverage({ marketId }, { signal }),
   ],
-  // What must be given.
+  // Required arguments.
   [
     'fundingPeriodDataPointsPage(filters, options): filters lack marketId',
     // @ts-expect-error
@@ -191,7 +191,7 @@ const WRONG: [error: string, call: () => unknown][] = [
 
 async function errorOf(call: () => unknown): Promise<unknown> {
   try {
-    // Not by assert.rejects: a list is walked, and a stream followed, only once its first row is asked for.
+    // assert.rejects does not fit: a list or stream starts only when its first row is requested.
     await call()
   } catch (error) {
     return error
@@ -199,7 +199,7 @@ async function errorOf(call: () => unknown): Promise<unknown> {
   return undefined
 }
 
-describe('A wrong call of the client', () => {
+describe('An invalid call of the client', () => {
   for (const [message, call] of WRONG) {
     test(`is an error: ${message}`, async () => {
       const before = asked
@@ -210,7 +210,7 @@ describe('A wrong call of the client', () => {
     })
   }
 
-  test('is an error even if its object comes in a variable, which the compiler accepts', async () => {
+  test('is an error even if its object is in a variable, which the compiler accepts', async () => {
     const options = { marketId, pageSize: 10 }
     assert.throws(() => lyra.fundingPeriods(options), /'pageSize' belongs in options/)
     const page = { first: 10, source: 'SOURCE_EXTERNAL' }
@@ -229,7 +229,7 @@ describe('A wrong call of the client', () => {
     await assert.rejects(promise, TypeError)
   })
 
-  test('is not one whose properties are undefined, or whose object is an instance of a class or has no prototype', () => {
+  test('does not include undefined properties, instances of a class or objects without a prototype', () => {
     class Choice {
       marketId = MARKET
     }

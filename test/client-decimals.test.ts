@@ -14,7 +14,7 @@ import {
 } from '../client/src/decimals.ts'
 import { runsOf } from './fixtures/sampling.ts'
 
-/** A number as a fraction over 10^60, read by nothing of the client's. */
+/** A number as a fraction over 10^60, parsed without the client's code. */
 function fractionOf(text: string): bigint {
   const negative = text.startsWith('-')
   const [whole, fraction = ''] = text.replace('-', '').split('.')
@@ -52,7 +52,7 @@ describe('the decimals of the client', () => {
       fc.property(number, number, (a, b) => {
         const [x, y] = [fractionOf(a), fractionOf(b)]
         if (y === 0n) return assert.throws(() => divideDecimals(a, b), RangeError)
-        // Twice what is left over is at most the divisor: nothing nearer has 16 digits.
+        // Twice the remainder is at most the divisor, so no number with 16 digits is nearer.
         const rest = x * 10n ** 16n * ONE - fractionOf(divideDecimals(a, b)) * 10n ** 16n * y
         const [left, divisor] = [rest < 0n ? -rest : rest, (y < 0n ? -y : y) * ONE]
         assert.ok(2n * left <= divisor)
@@ -71,7 +71,7 @@ describe('the decimals of the client', () => {
       assert.equal(divideDecimals(a, b, places), expected, `${a} / ${b}`)
   })
 
-  test('say what a rate of a period is over other times', () => {
+  test('convert the rate of a period to other lengths of time', () => {
     const hour = { start: '1696500000000000000', end: '1696503600000000000' }
     assert.equal(annualised('0.0001', hour), '0.876')
     assert.equal(rateOver('-0.00012', hour, 8), '-0.00096')

@@ -6,19 +6,19 @@ import { describe, test } from 'node:test'
 import { documentedPages, ROOT } from './fixtures/documentation.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
-/** As an application compiles; optional properties there may be undefined, as they may be here. */
+/** The usual options of an application; optional properties may be undefined, as in this project. */
 const OPTIONS = [
   ...['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'],
   ...['--lib', 'es2024,dom,dom.iterable,dom.asynciterable', '--skipLibCheck', '--customConditions', 'source'],
   ...['--allowImportingTsExtensions', '--ignoreConfig'],
 ]
 
-/** Compiles when the page's types of the client are the client's own, method by method. */
+/** Compiles only if the client's types on the page equal the real ones, method by method. */
 const COMPARISON = `
 import type * as client from 'lyra-client'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Objects with their properties listed, however they were put together. */
+/** Expands objects to their properties, so that intersections compare equal. */
 type Flat<T> = T extends AbortSignal | Date | ((...given: never) => unknown)
   ? T
   : T extends object

@@ -10,7 +10,7 @@ import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 const MARKET = 'a9'.repeat(32)
 
-/** A server that has the rows made by hand of every resource on one page, and sends each as it comes. */
+/** A server with handmade rows of every resource on one page, which it also streams. */
 async function serveRows(t: TestContext): Promise<{ lyra: LyraClient; targets: string[] }> {
   const targets: string[] = []
   const server = createServer((request, response) => {
@@ -44,7 +44,7 @@ async function serveRows(t: TestContext): Promise<{ lyra: LyraClient; targets: s
   return { lyra: createLyraClient({ url, retries: 0 }), targets }
 }
 
-/** A resource's methods, by what they give. */
+/** The method of a resource for a list, a page, a stream or a URL. */
 function methodsOf(lyra: LyraClient, name: ResourceName) {
   const methods = lyra as unknown as Record<string, (filters: object, options?: object) => unknown>
   return {
@@ -58,7 +58,7 @@ function methodsOf(lyra: LyraClient, name: ResourceName) {
 }
 
 describe('The types and paths of the client', () => {
-  test('are what the descriptions of the resources say', () => {
+  test('match the descriptions of the resources', () => {
     assert.equal(
       readFileSync(CLIENT_TYPES, 'utf8'),
       clientTypes(),
@@ -102,11 +102,11 @@ describe('The client', () => {
     })
   }
 
-  test('takes the filters that each resource has, and types the rows', async (t) => {
+  test('accepts the filters of each resource, and types the rows', async (t) => {
     const { lyra, targets } = await serveRows(t)
     const from = new Date('2023-10-05T10:01:40Z')
     const periods = await lyra.fundingPeriodsPage({ marketId: MARKET, from, to: 1696500700000000000n })
-    // What is left out of a node is not there.
+    // A column that a node omits is undefined.
     const ends: (string | undefined)[] = periods.rows.map(({ node }) => node.end)
     assert.deepEqual(ends, ['1696500903000000001', undefined])
     const { rows } = await lyra.instrumentsPage()

@@ -14,7 +14,7 @@ import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const CLIENTS = join(import.meta.dirname, 'clients')
 
-/** What is used of the network's published client (CommonJS, generated from the reference's own description). */
+/** The used part of the network's published client (CommonJS, generated from the reference's description). */
 type Operation = (...args: (string | number | boolean | undefined)[]) => Promise<Record<string, PageAnswer>>
 type RestClients = {
   TradingData: {
@@ -26,7 +26,7 @@ type RestClients = {
   }
 }
 
-/** Each operation by the arguments that stand before those of paging. */
+/** Each operation with the arguments that precede those for paging. */
 type List = { path: string; params: [string, string][]; operation: Operation; args: (string | undefined)[] }
 
 test('@vegaprotocol/rest-clients reads all three operations, unchanged and with its defaults', async (t) => {
@@ -99,8 +99,8 @@ test('@vegaprotocol/rest-clients reads all three operations, unchanged and with 
   })
 })
 
-test('Python scripts that paste cursors into addresses walk every page of every list', async (t) => {
-  if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not there')
+test('Python scripts that paste cursors into URLs walk every page of every list', async (t) => {
+  if (spawnSync('python3', ['--version']).status !== 0) return skip(t, 'python3 is not installed')
   const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
   for (const [path, query] of [
     [CHECKPOINTS, ''],
@@ -143,10 +143,10 @@ for (const [index, { needs, prints }] of [
     prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+INVALID_ARGUMENT InvalidArgument error\n$/,
   },
 ].entries()) {
-  test(`the recipe of docs/api.md for ${needs} runs as it stands there`, async (t) => {
+  test(`the recipe of docs/api.md for ${needs} runs as printed`, async (t) => {
     const python = process.env.LYRA_PYTHON ?? 'python3'
     if (spawnSync(python, ['-c', `import ${needs}`]).status !== 0)
-      return skip(t, `${needs} for Python is not there; LYRA_PYTHON may name a Python that has it`)
+      return skip(t, `${needs} for Python is not installed; LYRA_PYTHON may name a Python that has it`)
     const { base, grpc } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
     const { text, place } = RECIPES[index]!
     const program = text.replaceAll('http://127.0.0.1:3008', base).replaceAll('127.0.0.1:3007', grpc)
@@ -158,10 +158,10 @@ for (const [index, { needs, prints }] of [
   })
 }
 
-test('schemathesis finds nothing but what is written down', async (t) => {
+test('schemathesis finds only documented deviations', async (t) => {
   const command = process.env.LYRA_SCHEMATHESIS ?? 'schemathesis'
   if (spawnSync(command, ['--version']).status !== 0) {
-    return skip(t, 'schemathesis is not there; LYRA_SCHEMATHESIS may name it')
+    return skip(t, 'schemathesis is not installed; LYRA_SCHEMATHESIS may name it')
   }
   const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
   const examples = String(scaled(10, 2_000))

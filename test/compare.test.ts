@@ -21,11 +21,11 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const records = recordsOf(readRecording(NAMED_SAMPLE))
 
-/** The sample's events of some blocks. */
+/** The sample's events of selected blocks. */
 const eventsOf = (isIn: (height: number) => boolean) =>
   joinRecords(records.filter(({ height }) => isIn(height)))
 
-/** Compares two, each a store or an address. */
+/** Compares two sides, each a store or the URL of a service. */
 async function compare(...names: [string, string]): Promise<Comparison> {
   const signal = new AbortController().signal
   const open = (name: string): Promise<Side> =>
@@ -39,7 +39,7 @@ async function compare(...names: [string, string]): Promise<Comparison> {
   }
 }
 
-/** What a comparison has come to, in short: rows that are the same, `differs`, or why it was not compared. */
+/** The result in short for each resource: the number of equal rows, `differs`, or why it was not compared. */
 const outcomes = ({ resources }: Comparison) =>
   Object.fromEntries(
     resources.map(({ resource, same, difference, notCompared }) => [
@@ -58,7 +58,7 @@ const ALL = {
   liquidityProviders: 9,
 }
 
-/** A change of a table, the resource that shows it, and what the comparison says of it. */
+/** A change of a table, the resource that shows it, and the key and columns reported. */
 const CHANGES = [
   ["update checkpoints set hash = 'ff' where at_block = 300", 'checkpoints', { at_block: '300' }, []],
   [
@@ -91,8 +91,8 @@ const CHANGES = [
 ] as const
 
 for (const kind of STORE_KINDS) {
-  describe(`two stores that are compared (${kind.name})`, () => {
-    test('are the same in every resource, or the first row of it that differs is named', async (t) => {
+  describe(`two compared stores (${kind.name})`, () => {
+    test('are equal in every resource, or the first row that differs is named', async (t) => {
       const [a, b] = [kind.create(t), kind.create(t)]
       await ingestWhole(a, NAMED_SAMPLE)
       await ingestWhole(b, NAMED_SAMPLE)
@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
         const { difference } = result.resources.find((part) => part.resource === resource)!
         assert.deepEqual({ ...difference!.key, ...key }, difference!.key, sql)
         assert.deepEqual(difference!.fields, fields, sql)
-        // The other way round it is the same difference.
+        // With the sides swapped the difference is the same.
         const reversed = (await compare(b, a)).resources.find((part) => part.resource === resource)!
         assert.deepEqual(
           [reversed.difference!.a, reversed.difference!.b],
@@ -116,7 +116,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('are compared over the blocks that both hold', async (t) => {
+    test('are compared over the blocks that both have', async (t) => {
       const whole = await storeOf(t, kind, NAMED_SAMPLE)
       const parts: [what: string, isIn: (height: number) => boolean, heights: string][] = [
         ['the first', (height) => height <= 400, '1-400'],
@@ -133,14 +133,14 @@ for (const kind of STORE_KINDS) {
         assert.equal(checkpoints!.difference, null, what)
         assert.equal(points!.difference, null, what)
         assert.ok(points!.same > 500 && points!.notCovered > 100, what)
-        // A row of the common blocks that lacks is found all the same.
+        // A missing row of the common blocks is still found.
         await runSql(part, 'delete from funding_period_data_points where height = 450 or height = 250')
         const lacking = await compare(part, whole)
         assert.equal(lacking.resources[1]!.difference?.a, null, what)
       }
     })
 
-    test('may have been pruned', async (t) => {
+    test('may be pruned', async (t) => {
       const [a, b] = [kind.create(t), kind.create(t)]
       await ingestWhole(a, NAMED_SAMPLE)
       await ingestWhole(b, NAMED_SAMPLE)
@@ -152,7 +152,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('services that are compared', () => {
+describe('compared services', () => {
   const [kind] = STORE_KINDS
 
   test('are compared with stores, and with each other', async (t) => {
@@ -166,12 +166,12 @@ describe('services that are compared', () => {
       [ofA, ofB],
     ] as const) {
       const result = await compare(...pair)
-      // What has come in the last minute may not be in both yet.
+      // Points of the last minute may not have reached both sides yet.
       const late = result.resources[1]!.notCovered
       assert.deepEqual(outcomes(result), { ...ALL, fundingPeriodDataPoints: 2_298 - late })
       assert.equal(late, 0)
     }
-    // What one side has in a gap of the other one is no difference, though a service does not say which block it is of.
+    // Points in a gap of the other side are no difference, even though a service does not report their blocks.
     const gapped = kind!.create(t)
     await ingestBytes(
       t,
@@ -205,7 +205,7 @@ describe('services that are compared', () => {
     assert.equal(outcomes(await compare(reference, changed)).checkpoints, 'differs')
   })
 
-  test('may be a data node that lost the points of a block but one, and times below the microsecond', async (t) => {
+  test('may be a data node that keeps only one point of each block, and no nanoseconds', async (t) => {
     for (const name of ['perps-long', 'synthetic']) {
       const store = await storeOf(t, kind!, recorded(name))
       const rows = (await dumpStore(store)).funding_period_data_points!.map(
@@ -234,9 +234,9 @@ describe('services that are compared', () => {
       assert.deepEqual([points.difference, points.lost, points.same], [null, lost, kept.size], name)
       const { stdout } = await runLyra(t, ['compare', reference, store])
       assert.ok(stdout.includes(`${lost.toLocaleString('en')} that a data node does not keep`), stdout)
-      // Of a service the blocks are not known.
+      // A service does not report the blocks of points.
       assert.equal(pointsOf(await compare(reference, await serve(t, store))).lost, lost)
-      // The first real difference is found all the same.
+      // The first real difference is still found.
       const [, source, timestamp, seq] = [...kept.values()].at(-1)!
       const where = `timestamp = ${timestamp} and seq = ${seq} and source = ${source}`
       const changed = await storeOf(t, kind!, recorded(name))
@@ -246,7 +246,7 @@ describe('services that are compared', () => {
     }
   })
 
-  test('that are no such service, hold nothing or are of another chain are said to be so', async (t) => {
+  test('are refused if they are no such service, empty or of another chain', async (t) => {
     const store = await storeOf(t, kind!, SAMPLE)
     const strange = await listen(t, (_, respond) => respond(200, '<html>'))
     await assert.rejects(compare(store, strange), /not JSON/)
@@ -283,7 +283,7 @@ describe('services that are compared', () => {
     await assert.rejects(compare(store, other), / chain core-elsewhere: /)
   })
 
-  test('that refuse a request because there were too many are asked again', async (t) => {
+  test('are asked again after refusing a request over the rate limit', async (t) => {
     const store = await storeOf(t, kind!, SAMPLE)
     const base = await serve(t, store)
     let refused = 0
@@ -301,7 +301,7 @@ describe('services that are compared', () => {
     assert.ok(refused > 1)
   })
 
-  test('the command exits with 0 where nothing differs, and with 1 where something does', async (t) => {
+  test('the command exits with 0 if nothing differs, and with 1 otherwise', async (t) => {
     const folder = temporaryFolder(t)
     const [a, b] = [join(folder, 'a.db'), join(folder, 'b.db')]
     for (const store of [a, b]) await ingestWhole(store, NAMED_SAMPLE)
@@ -337,8 +337,8 @@ async function listen(t: TestContext, answer: (path: string, respond: Respond) =
 }
 
 /**
- * Serves what a service has as a data node of the reference does: no coverage, three lists alone, numbers written
- * otherwise, and pages that begin with the rows that the page before has ended with.
+ * Serves the data of a service as the reference's data node does: no coverage, only three lists, numbers written
+ * differently, and pages that start with the last row of the page before.
  */
 async function serveAsReference(
   t: TestContext,
@@ -361,7 +361,7 @@ async function serveAsReference(
   })
 }
 
-/** The edges of a page with the first one twice, without points that it does not hold, and with times as it keeps them. */
+/** The edges of a page with the first one twice, without points that it does not store, and with times cut. */
 function repeated(text: string, holds: (point: Record<string, string>) => boolean): string {
   const body = JSON.parse(text) as Record<string, { edges: { node: Record<string, string> }[] }>
   for (const list of Object.values(body)) {

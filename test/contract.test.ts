@@ -6,7 +6,7 @@ import { ingestWhole, serve } from './fixtures/service.ts'
 import { goldenNames, readGolden, recordingPath, skip } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 
-/** Recordings that there are with events of markets and assets besides (`-named`): all answers stay the same. */
+/** Recordings with a variant that also contains market and asset events (`-named`): all answers are the same. */
 const NAMED = ['perps-calm', 'perps-long']
 
 /** Each variant of the recording of a golden file. */
@@ -20,7 +20,7 @@ function withVariants(name: string): [name: string, variant: '' | '-named'][] {
     : [[name, '']]
 }
 
-test('the answers for funding periods are all there', () => {
+test('the answers for funding periods all exist', () => {
   const names = goldenNames().filter((name) => name.startsWith('funding-periods/'))
   assert.deepEqual(
     names.map((name) => name.split('/')[1]),
@@ -33,17 +33,17 @@ test('the answers for funding periods are all there', () => {
 })
 
 for (const store of STORE_KINDS) {
-  describe(`the right answers on the recordings (${store.name})`, () => {
+  describe(`the expected answers on the recordings (${store.name})`, () => {
     for (const [name, variant] of goldenNames().flatMap(withVariants)) {
       test(`every case of ${name}${variant}`, async (t) => {
         const golden = readGolden(name)
         const recording =
           golden === null ? null : recordingPath(golden.events.replace('.evts.gz', `${variant}.evts.gz`))
-        if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
+        if (golden === null || recording === null) return skip(t, `the recording ${name} is missing`)
         const place = store.create(t)
         await ingestWhole(place, recording)
         const base = await serve(t, place)
-        // All of them on one store; on the other, and of the same events with others between, some.
+        // All cases on one store; a sample on the other one and on variants.
         const isWhole = store === STORE_KINDS[0] && variant === ''
         const asked = new Set(isWhole ? golden.cases : sampled('answer', golden.cases))
         const count = await assertGoldenAnswers(base, golden, (one) => asked.has(one))

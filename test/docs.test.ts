@@ -37,11 +37,11 @@ const PAGES = documentedPages()
 /** Every command of the program. */
 const COMMANDS = await loadCommands()
 
-/** Where the documentation says that a service answers, and a database is. */
+/** The addresses of the service and the database in the documentation. */
 const DOCUMENTED_SERVICE = /http:\/\/127\.0\.0\.1:3008\b/g
 const DOCUMENTED_DATABASE = /postgres:\/\/lyra@[\w.-]+\/markets\b/g
 
-/** What runs a block, as a script by itself; languages that are not here hold nothing to be run. */
+/** How a block is run, as a script of its own. Blocks in other languages are not run. */
 const INTERPRETERS: Record<string, { file: string; command: string; args: string[] }> = {
   sh: { file: 'page.sh', command: 'bash', args: ['-euo', 'pipefail'] },
   ts: { file: 'page.ts', command: process.execPath, args: ['--conditions=source'] },
@@ -50,10 +50,10 @@ const INTERPRETERS: Record<string, { file: string; command: string; args: string
 
 const CURL = spawnSync('which', ['curl'], { encoding: 'utf8' }).stdout.trim()
 
-/** Pages whose blocks of a language show parts of programs. */
+/** Pages whose blocks of a language are the parts of one program. */
 const EXCERPTS = new Set(['docs/export.md python'])
 
-/** A service of the sample, and its store, which blocks get copies of. */
+/** A service on the sample, and its store; each block gets a copy of the store. */
 type Sample = { base: string; store: string }
 
 function isRun(page: DocumentedPage, { language, reason }: CodeBlock): boolean {
@@ -77,7 +77,7 @@ function makeFolder(t: TestContext, { store }: Sample): string {
   return folder
 }
 
-/** Runs the blocks of a language of a page, one after another in one program; returns what they print. */
+/** Runs a page's blocks of one language in one program; returns the output of each. */
 async function runBlocks(
   t: TestContext,
   blocks: readonly CodeBlock[],
@@ -86,7 +86,7 @@ async function runBlocks(
   const { language } = blocks[0]!
   const { file, command, args } = INTERPRETERS[language]!
   const folder = makeFolder(t, sample)
-  // Which block has failed is told by the last place that stands there.
+  // The last place in the output identifies the block that failed.
   const text = blocks
     .map((block) => (language === 'sh' ? `echo '# ${block.place}' >&2\n${block.text}` : block.text))
     .join('\n')
@@ -113,7 +113,7 @@ async function runBlocks(
   return stdout
 }
 
-test('Everything that the documentation shows', { concurrency: 4 }, async (t) => {
+test('The examples in the documentation', { concurrency: 4 }, async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'lyra.db')
   await ingestWhole(store, SAMPLE)
@@ -131,8 +131,8 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
       const blocks = page.blocks.filter((block) => block.language === language && isRun(page, block))
       const plain = blocks.filter((block) => !usesDatabase(block) && block.prints === null)
       for (const block of blocks.filter(({ prints }) => prints !== null)) {
-        const run = t.test(`${block.place} prints what stands there`, async (t) => {
-          if (CURL === '') return skip(t, 'curl is not there')
+        const run = t.test(`${block.place} prints the output shown`, async (t) => {
+          if (CURL === '') return skip(t, 'curl is not installed')
           const printed = await runBlocks(t, [block], { sample, database: null })
           assert.equal(printed.slice(0, block.prints!.length), block.prints)
         })
@@ -145,12 +145,12 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
             assert.doesNotMatch(
               text,
               /^npm (?!run --silent lyra)/m,
-              `${place}: says why it is not run, in a comment in front of it`,
+              `${place}: a comment before it must say why it is not run`,
             )
           }
-          if (language === 'sh' && CURL === '') return skip(t, 'curl is not there')
+          if (language === 'sh' && CURL === '') return skip(t, 'curl is not installed')
           if (spawnSync(INTERPRETERS[language]!.command, ['--version']).status !== 0) {
-            return skip(t, `${INTERPRETERS[language]!.command} is not there`)
+            return skip(t, `${INTERPRETERS[language]!.command} is not installed`)
           }
           await runBlocks(t, plain, { sample, database: null })
         })
@@ -159,7 +159,7 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
       const withDatabase = blocks.filter(usesDatabase)
       if (withDatabase.length > 0) {
         const run = t.test(`${page.path}: PostgreSQL`, async (t) => {
-          if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested on (LYRA_TEST_STORE)')
+          if (!process.env.LYRA_TEST_POSTGRES) return skip(t, 'PostgreSQL is not tested (LYRA_TEST_STORE)')
           const database = await createDatabase(t, page.path)
           await runWell(t, ['copy', '--from', sample.store, '--to', database])
           await runBlocks(t, withDatabase, { sample, database })
@@ -169,7 +169,7 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
     }
   }
 
-  const figures = t.test('the dashboard and the alerts: figures that the service gives', async () => {
+  const figures = t.test('the dashboard and the alerts use metrics that the service has', async () => {
     const { text } = await send(sample.base, '/metrics')
     const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name))
     for (const file of ['grafana/lyra.json', 'prometheus/alerts.yml', 'prometheus/alerts.test.yml']) {
@@ -196,11 +196,11 @@ test('Everything that the documentation shows', { concurrency: 4 }, async (t) =>
 })
 
 describe('The documentation', () => {
-  test('says of each block that is not run why', () => {
+  test('says why each block that is not run is not', () => {
     const reasons = PAGES.flatMap(({ blocks }) => blocks).filter(({ reason }) => reason !== null)
     assert.ok(reasons.length > 0)
     for (const { place, reason, language } of reasons) {
-      assert.ok(language in INTERPRETERS, `${place}: nothing of it would be run`)
+      assert.ok(language in INTERPRETERS, `${place}: its language is not run`)
       assert.match(reason!, /\w+ \w+/, place)
     }
     const shell = PAGES.flatMap(({ blocks }) => blocks).filter(({ text, language }) => {
@@ -209,15 +209,15 @@ describe('The documentation', () => {
     assert.deepEqual(
       shell.map(({ place }) => place),
       [],
-      'commands in blocks that are not marked sh',
+      'commands in blocks not marked sh',
     )
   })
 
-  test('has links that lead somewhere', () => {
+  test('has no dead links', () => {
     assert.deepEqual(brokenLinks(PAGES), [])
   })
 
-  test('names scripts of the checkout that are there', () => {
+  test('names only scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
@@ -226,7 +226,7 @@ describe('The documentation', () => {
     for (const [text, name] of named) assert.ok(name! in scripts, text)
   })
 
-  test('names flags that the program has', () => {
+  test('names only flags that the program has', () => {
     const helps = COMMANDS.map((command) => [command.name(), optionsOf(command)] as const)
     const options = new Map(helps)
     const ofBench = readFileSync(join(ROOT, 'bench/run.ts'), 'utf8').match(/--[a-z]+/g) ?? []
@@ -251,7 +251,7 @@ describe('The documentation', () => {
     }
   })
 
-  test('quotes messages that the program has', () => {
+  test('quotes only messages that the program has', () => {
     const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((path) =>
       readFileSync(join(ROOT, path), 'utf8'),
     )
@@ -276,11 +276,11 @@ describe('The documentation', () => {
     }
   })
 
-  test('has a page of all settings that is what the program says of them (npm run build:docs)', async () => {
+  test('has an up-to-date page of all settings (npm run build:docs)', async () => {
     assert.equal(readFileSync(CONFIGURATION_PAGE, 'utf8'), await configurationPage())
   })
 
-  test('has the figures that their script draws, each on a page (npm run build:pictures)', () => {
+  test('has up-to-date pictures, each on a page (npm run build:pictures)', () => {
     const files = readdirSync(PICTURE_FOLDER).filter((name) => name.endsWith('.svg'))
     assert.deepEqual(files.sort(), Object.keys(PICTURES).sort())
     for (const [name, picture] of Object.entries(PICTURES)) {
@@ -292,7 +292,7 @@ describe('The documentation', () => {
     }
   })
 
-  test('has settings in deploy/ that the program has', () => {
+  test('uses only settings that the program has in deploy/', () => {
     const known = new Set(optionsOf(serveCommand()).values())
     for (const file of ['lyra.service', 'deb/lyra.env', 'Dockerfile', 'docker-compose.yml']) {
       const text = readFileSync(join(ROOT, 'deploy', file), 'utf8')
@@ -303,7 +303,7 @@ describe('The documentation', () => {
   })
 })
 
-/** A database of its own that goes away with the test. */
+/** Creates a database that is dropped when the test ends. */
 async function createDatabase(t: TestContext, path: string): Promise<string> {
   const url = new URL(process.env.LYRA_TEST_POSTGRES!)
   const name = `documented_${process.pid}_${path.replaceAll(/\W/g, '_')}`.toLowerCase()
@@ -319,7 +319,7 @@ async function createDatabase(t: TestContext, path: string): Promise<string> {
   return url.toString()
 }
 
-/** Calls of the program in a text: all of each, its command, and what follows. */
+/** Calls of the program in a text: the whole call, its command and its arguments. */
 function commandsIn(text: string): IterableIterator<RegExpExecArray> {
   return text
     .replaceAll('\\\n', ' ')
@@ -328,7 +328,7 @@ function commandsIn(text: string): IterableIterator<RegExpExecArray> {
     ) as IterableIterator<RegExpExecArray>
 }
 
-/** The flags of a command by its help, each with its environment variable. */
+/** The flags in a command's help, each with its environment variable. */
 function optionsOf(command: Command): Map<string, string | null> {
   const help = command.helpInformation()
   const entries = help.slice(help.indexOf('Options:')).split(/\n {2}(?=--)/)
