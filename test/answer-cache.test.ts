@@ -27,15 +27,15 @@ const TARGETS = [
   `/api/v2/liquidity/providers?marketId=${MARKET}`,
 ]
 
-/** What of an answer does not differ from one request to the next. */
+/** The parts of an answer that do not differ from one request to the next. */
 function lasting({ status, headers, text }: Answer): unknown {
   const { date, 'x-request-id': _, ...others } = headers
   return { status, others, text }
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`pages from memory (${kind.name})`, () => {
-    test('and those that are made, many at a time, hold what each is by itself', async (t) => {
+  describe(`cached pages (${kind.name})`, () => {
+    test('and pages generated many at a time equal those generated alone', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store, { cacheBytes: 0 })
       const targets = [...Array(150).keys()].map(
@@ -52,7 +52,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('are what reading the rows gives, headers included', async (t) => {
+    test('equal pages read from the rows, headers included', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
       for (const target of TARGETS) {
@@ -74,10 +74,10 @@ for (const kind of STORE_KINDS) {
       }
       const metrics = await metricsOf(base)
       const kept = Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1])
-      assert.ok(kept >= TARGETS.length * 7, `${kept} pages from memory`)
+      assert.ok(kept >= TARGETS.length * 7, `${kept} cached pages`)
     })
 
-    test('are not made again for each of many who ask for the same at once, as after a block', async (t) => {
+    test('are generated once when many clients ask for one at the same time, as after a block', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const points = Array.from({ length: 1_000 }, (_, n) => ({
         ...pointAt(1),
@@ -100,11 +100,11 @@ for (const kind of STORE_KINDS) {
         assert.ok(answer!.body.includes(`"price":"${pointAt(2).price}"`))
       }
       const made = sockets.length - ((await fromMemory()) - before)
-      // Some are in the making at a time.
+      // A few are generated at a time.
       assert.ok(made <= 16, `made ${made} times`)
     })
 
-    test('are forgotten when rows are pruned', async (t) => {
+    test('are dropped when rows are pruned', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const [base, plain] = [await serve(t, store), await serve(t, store, { cacheBytes: 0 })]
       const before = await Promise.all(TARGETS.map(async (target) => (await send(base, target)).text))
@@ -118,7 +118,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('Pages from memory of replicas are those of the block that they name, whichever lags behind', async (t) => {
+test('Cached pages of replicas belong to the block in their header, whichever replica lags behind', async (t) => {
   const kind = STORE_KINDS.at(-1)!
   const [ahead, behind] = [kind.create(t), kind.create(t)]
   const [first, second] = [await openLiveStore(t, ahead), await openLiveStore(t, behind)]
@@ -142,19 +142,19 @@ test('Pages from memory of replicas are those of the block that they name, which
     for (let time = 0; time < 4; time++) {
       const { headers, text } = await send(base, target)
       const of = Number(headers['x-block-height'])
-      assert.ok(of === height || of === 3, `block ${of}, where servers stand at 3 and ${height}`)
+      assert.ok(of === height || of === 3, `block ${of}, while servers are at 3 and ${height}`)
       const { edges } = JSON.parse(text).fundingPeriodDataPoints as { edges: { node: { price: string } }[] }
       assert.equal(edges[0]!.node.price, pointAt(of).price, `round ${round}, time ${time}`)
       shown.push(of)
     }
   }
-  assert.ok(new Set(shown).size >= 4, 'blocks that came while pages were kept')
+  assert.ok(new Set(shown).size >= 4, 'blocks that arrived while pages were cached')
   const metrics = await metricsOf(base)
-  assert.ok(Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1]) > 10, 'pages from memory')
+  assert.ok(Number(/^lyra_pages_from_memory_total (\d+)/m.exec(metrics)?.[1]) > 10, 'cached pages')
 })
 
-describe('pages from memory of a SQLite file', () => {
-  test('are forgotten when someone else writes to it', async (t) => {
+describe('cached pages of a SQLite file', () => {
+  test('are dropped when another process writes to the file', async (t) => {
     if (SQLITE === undefined) return
     const store = await storeOf(t, SQLITE, SAMPLE)
     const base = await serve(t, store)
@@ -164,7 +164,7 @@ describe('pages from memory of a SQLite file', () => {
     assert.match((await send(base, target)).text, /"price":"4711"/)
   })
 
-  test('are forgotten when another file takes its place', async (t) => {
+  test('are dropped when the file is replaced', async (t) => {
     if (SQLITE === undefined) return
     const other = recorded('perps-long')
     const folder = temporaryFolder(t)
@@ -189,7 +189,7 @@ describe('a cache of pages', () => {
   const MARKET_A = 'a'.repeat(64)
   const MARKET_B = 'b'.repeat(64)
 
-  /** A reader that tells of one commit after another. */
+  /** A reader that reports one commit after another. */
   function createCommits() {
     let version = 1n
     let pending: Change[] | null = []
@@ -232,18 +232,13 @@ describe('a cache of pages', () => {
     ['rows of any market', points(MARKET_A), [{ resource: 'fundingPeriodDataPoints', scope: null }], false],
     ['anything', points(MARKET_A), null, false],
     ['nothing', points(MARKET_A), [], true],
-    ['a list of providers of its market', providers(MARKET_A), [providers(MARKET_A)], false],
-    [
-      'a list of providers, where it shows those of any market',
-      providers(null),
-      [providers(MARKET_A)],
-      false,
-    ],
-    ['a list of providers of another market', providers(MARKET_A), [providers(MARKET_B)], true],
+    ['the providers of its market', providers(MARKET_A), [providers(MARKET_A)], false],
+    ['the providers of any market', providers(null), [providers(MARKET_A)], false],
+    ['the providers of another market', providers(MARKET_A), [providers(MARKET_B)], true],
     ['another resource', points(MARKET_A), [checkpoints], true],
     ['another resource of its market', points(MARKET_A), [providers(MARKET_A)], true],
-    ['rows that are told apart by nothing', checkpoints, [checkpoints], false],
-    ['nothing, where it is that of one commit', 'the next commit', [], false],
+    ['rows of a resource without a scope', checkpoints, [checkpoints], false],
+    ['nothing, if the page belongs to a single commit', 'the next commit', [], false],
   ]
   for (const [what, list, changes, stays] of cases) {
     test(`a commit of ${what} ${stays ? 'leaves a page' : 'drops a page'}`, async () => {
@@ -256,7 +251,7 @@ describe('a cache of pages', () => {
     })
   }
 
-  test('a page of an older commit than the last look is not taken', async () => {
+  test('a page from before the last known commit is not cached', async () => {
     const { reader, commit, current } = createCommits()
     const cache = createAnswerCache(reader, 1_000_000)!
     const before = current()
@@ -265,7 +260,7 @@ describe('a cache of pages', () => {
     assert.equal(cache.has('key'), false)
   })
 
-  test('holds no more than it may, and lets go of what was not asked for longest', async () => {
+  test('keeps to its limit, and evicts the least recently used page', async () => {
     const { reader, current } = createCommits()
     const cache = createAnswerCache(reader, 20_000)!
     const list = points(MARKET_A)
@@ -283,7 +278,7 @@ describe('a cache of pages', () => {
     assert.equal(cache.has('five'), false)
   })
 
-  test('keeps a large page from the second time on, a small one from the first', async () => {
+  test('keeps a large page from its second request on, a small one from its first', async () => {
     const { reader, current } = createCommits()
     const cache = createAnswerCache(reader, 100_000)!
     const list = points(MARKET_A)
@@ -294,7 +289,7 @@ describe('a cache of pages', () => {
     assert.equal(cache.has('large'), true)
   })
 
-  test('remembers so many characters of requests at most', async () => {
+  test('limits the characters of request targets that it remembers', async () => {
     const { reader, current } = createCommits()
     const cache = createAnswerCache(reader, 1_000_000)!
     const put = (key: string) => cache.put(key, pageOf(points(MARKET_A), current(), 5_000))
@@ -306,7 +301,7 @@ describe('a cache of pages', () => {
     assert.equal(cache.has('first'), true)
   })
 
-  test('keeps a page as it was put, whatever becomes of the memory', async () => {
+  test('keeps its own copy of a page', async () => {
     const { reader, current } = createCommits()
     const cache = createAnswerCache(reader, 100_000)!
     for (const bytes of [256, 8_192]) {

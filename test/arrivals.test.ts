@@ -22,7 +22,7 @@ const LIMIT = 500
 const RARE = 999_999n
 const ALL: Lacks = { first: 0n, gaps: [], tail: { height: 0n, index: 0 } }
 
-/** What one call after another gives, until all has been read. */
+/** Reads all rows, call after call. */
 async function readAll(
   reader: Reader,
   resource: Resource,
@@ -47,7 +47,7 @@ async function readAll(
   }
 }
 
-/** Fails unless rows stand in the order of their events, each once. */
+/** Fails unless the rows are in the order of their events, each once. */
 function assertInOrder(rows: readonly ArrivedRow[]): void {
   for (const [index, { place }] of rows.entries()) {
     const before = rows[index - 1]?.place ?? { height: -1n, index: 0 }
@@ -59,18 +59,18 @@ function assertInOrder(rows: readonly ArrivedRow[]): void {
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`what has arrived (${kind.name})`, () => {
+  describe(`reading rows by arrival (${kind.name})`, () => {
     async function openPoints(t: TestContext, blocks: number, pointsOfBlock: number): Promise<Reader> {
       const { store, live } = await createLiveStore(t, kind)
       const random = createRandom(3)
       const all: LiveBlock[] = []
       for (let height = 1; height <= blocks; height++) {
-        // Of times all over the run of blocks: the order of the key says nothing of the order of arrival.
+        // Times are random over the run of blocks, so key order does not follow arrival order.
         const points = Array.from({ length: pointsOfBlock }, (_, n) => ({
           ...pointAt(height, { source: n % 60 === 0 ? 1 : 2 }),
           timestamp: timeOf(random.integer(blocks)) + BigInt(height * pointsOfBlock + n),
         }))
-        // A period whose few points lie as far apart as all others do.
+        // A period with two points, as far apart as the first and last of all others.
         const isEnd = height === 1 || height === blocks
         const rare = {
           ...pointAt(height),
@@ -79,13 +79,13 @@ for (const kind of STORE_KINDS) {
         }
         all.push({ height, events: isEnd ? [...points, rare] : points })
       }
-      // In one commit: each by itself would write the series of all those times anew.
+      // In one commit: one commit per block would rewrite the series of all these times.
       await live.commitAll(all)
       const reader = await openReader(t, store)
       return reader
     }
 
-    test('is read in pieces of few rows where a run of blocks holds far more than that', async (t) => {
+    test('splits a run of blocks with many rows into several calls', async (t) => {
       const total = 40 * 800
       const reader = await openPoints(t, 40, 800)
       assert.ok(total > 3 * MAX_READ_ROWS)
@@ -117,13 +117,10 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([none.rows.length, none.calls], [0, 1])
     }
     if (ANY_STORE_KIND.includes(kind)) {
-      test(
-        'is read no further than so many rows, found or not, however few the selection has',
-        readsNoFurther,
-      )
+      test('reads a limited number of rows per call, even if few of them match the selection', readsNoFurther)
     }
 
-    test('of checkpoints comes by the limit, those of one block too', async (t) => {
+    test('returns checkpoints up to the limit, also within one block', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       for (let height = 1; height <= 3; height++) {
         const checkpoints = Array.from({ length: 700 }, (_, n) => ({

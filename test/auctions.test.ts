@@ -32,7 +32,7 @@ async function auctionsOf(base: string, marketId: string, query = ''): Promise<A
   return (JSON.parse(text) as { auctions: Auctions }).auctions
 }
 
-/** The auctions of a recording by the times of its blocks, which the events themselves need not name. */
+/** The auctions of a recording, by block times: events need not contain times. */
 function auctionsByBlocks(path: string): Map<string, Interval[]> {
   const envelope = createEnvelope()
   const found = new Map<string, Interval[]>()
@@ -49,7 +49,7 @@ function auctionsByBlocks(path: string): Map<string, Interval[]> {
     const isOpen = last !== undefined && last.end === undefined
     if (!event.leave && isOpen) continue
     if (!event.leave && last?.end === second.toString()) delete last.end
-    // An opening auction is older than its event.
+    // An opening auction starts before its event.
     else if (!event.leave) {
       const start = event.openingAuction ? event.start - (event.start % SECOND) : second
       intervals.push({ start: start.toString() })
@@ -69,9 +69,9 @@ const at = (height: number) => timeOf(height).toString()
 for (const kind of STORE_KINDS) {
   describe(`the auctions of a market (${kind.name})`, () => {
     for (const name of ['smoke', 'perps-long', 'twap-auction', 'perps-long-named']) {
-      test(`are those of ${name}, whole and by ranges`, async (t) => {
+      test(`are those of ${name}, in full and by range`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return t.skip('the recording is not here')
+        if (path === null) return t.skip('the recording is missing')
         const expected = auctionsByBlocks(path)
         assert.ok(expected.size > 0)
         const base = await serveFiles(t, kind, path)
@@ -93,11 +93,11 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('are one where they touch, none where they last no time, and without an end while in progress', async (t) => {
+    test('are merged if adjacent, omitted if of zero length, and have no end while in progress', async (t) => {
       const { live, base } = await serveLive(t, kind, [pointAt(1), auction(1, false)])
       const intervals = async () => (await auctionsOf(base, LIVE_MARKET.toUpperCase())).intervals
       assert.deepEqual(await intervals(), [{ start: at(1) }])
-      // An extension names a start of its own.
+      // An extension has its own start, which is ignored.
       await live.commit(5, [auction(5, false, timeOf(4))])
       await live.commit(9, [auction(9, true)])
       assert.deepEqual(await intervals(), [{ start: at(1), end: at(9) }])
@@ -110,7 +110,7 @@ for (const kind of STORE_KINDS) {
         { start: at(1), end: at(9) },
         { start: at(30), end: at(50) },
       ])
-      // Blocks that come late count at their place.
+      // Late blocks count at their own height.
       await live.commit(8, [auction(8, true)])
       await live.commit(12, [auction(12, false)])
       assert.deepEqual(await intervals(), [
@@ -120,7 +120,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('of a great many events are those from a time on, which is named', async (t) => {
+    test('of too many events are cut off before a time that the answer reports', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const blocks = Array.from({ length: 20_003 }, (_, index) => ({
         height: index + 1,
@@ -135,7 +135,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(intervals.length, 10_000)
     })
 
-    test('are none of a market that had none, and bad requests say what is wrong', async (t) => {
+    test('are an empty list for a market without any, and invalid requests are explained', async (t) => {
       const store = kind.create(t)
       const base = await serve(t, store)
       const refused = async (target: string) => {

@@ -5,10 +5,10 @@ import type { Coverage } from '../src/domain/coverage.ts'
 import { BatchWriter } from '../src/ingest/batch-writer.ts'
 import { coverageUpTo } from './fixtures/commit-events.ts'
 
-/** More than a batch may weigh. */
+/** More bytes than a batch may contain. */
 const HEAVY = 64 * 1024 * 1024
 
-/** A writer whose commits end when they are told to. */
+/** A writer whose commits end on request. */
 function createSlowWriter() {
   const commits: { height: bigint; end: () => void; fail: (error: Error) => void }[] = []
   const writer = {
@@ -20,7 +20,7 @@ function createSlowWriter() {
   return { writer, commits }
 }
 
-/** A batch writer over it, and what has been committed. */
+/** A batch writer over it, and the batches committed. */
 function createBatches() {
   const { writer, commits } = createSlowWriter()
   const committed: bigint[] = []
@@ -32,7 +32,7 @@ function createBatches() {
   return { batches, commits, committed, add }
 }
 
-/** Whether a promise is settled by now. */
+/** Whether a promise is settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   const note = () => {
@@ -44,7 +44,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('batches', () => {
-  test('are gathered while the one before is committed, one commit at a time', async () => {
+  test('are collected while the previous one is committed, one commit at a time', async () => {
     const { batches, commits, committed, add } = createBatches()
     add()
     await batches.commitIfDue({ coverage: coverageUpTo(1n) })
@@ -63,7 +63,7 @@ describe('batches', () => {
     assert.deepEqual([committed, batches.committedBlocks], [[1n, 2n], 2])
   })
 
-  test('ask for what the store holds only when they are due: a store may have very many gaps', async () => {
+  test("ask for the store's coverage only when they are due, since it may contain many gaps", async () => {
     const { batches, commits, add } = createBatches()
     let asked = 0
     const held = {
@@ -83,7 +83,7 @@ describe('batches', () => {
     await batches.settle()
   })
 
-  test('are not committed any more once one has failed', async () => {
+  test('are no longer committed after a failure', async () => {
     const { batches, commits, committed, add } = createBatches()
     add()
     await batches.commitIfDue({ coverage: coverageUpTo(1n) })

@@ -14,7 +14,7 @@ import { temporaryFolder } from './fixtures/stores.ts'
 
 const CHUNKED = [
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
-  // A body that looks like the end of one.
+  // A body that contains the bytes that end a chunked body.
   '5\r\n0\r\n\r\n\r\n',
   '1A;name=value\r\nabcdefghijklmnopqrstuvwxyz\r\n',
   '0\r\nTrailer: value\r\n\r\n',
@@ -22,7 +22,7 @@ const CHUNKED = [
 
 const COUNTED = 'HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\n\r\n\r\n'
 
-/** A server that answers every request with these bytes, in pieces of a length. */
+/** A server that answers every request with these bytes, in pieces of a given length. */
 async function answering(t: TestContext, answer: string, pieceBytes: number) {
   const requests: string[] = []
   const server = createServer((socket) => {
@@ -63,7 +63,7 @@ for (const [name, answer, failing] of [
   }
 }
 
-test('the load refuses an answer that does not say where it ends', async (t) => {
+test('the load refuses an answer without a length', async (t) => {
   const { base } = await answering(t, 'HTTP/1.1 200 OK\r\n\r\nabc', 100)
   const load = measureLoad(base, { connections: 1, seconds: 0.1, nextTarget: () => '/' })
   await assert.rejects(load, /an answer with neither Content-Length nor chunks/)
@@ -73,7 +73,7 @@ for (const [path, first] of [
   ['/api/v2/checkpoints', 3],
   [`/api/v2/funding-periods/data-points/${MARKET}`, 100],
 ] as const) {
-  test(`cold pages of ${path} are whole, and never asked for twice`, async (t) => {
+  test(`cold pages of ${path} are complete, and never requested twice`, async (t) => {
     const store = join(temporaryFolder(t), 'lyra.db')
     await ingestWhole(store, SAMPLE)
     const base = await serve(t, store)

@@ -37,8 +37,8 @@ const checkpointHeights = (dump: StoreDump): number[] =>
   dump.checkpoints!.map((row) => Number((JSON.parse(row) as string[])[0])).sort((a, b) => a - b)
 
 for (const kind of STORE_KINDS) {
-  describe(`what counts as a block (${kind.name})`, () => {
-    test('half a block at the end is not committed, and comes whole another time', async (t) => {
+  describe(`blocks (${kind.name})`, () => {
+    test('an incomplete block at the end of the input is not committed, and can be ingested later', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2), marked(3)])
       const report = await ingestWell(t, store, frame(events.slice(0, -1)))
@@ -51,14 +51,14 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
     })
 
-    test('half a block that is held already is not reported as pending', async (t) => {
+    test('an incomplete block that the store already has is not reported as pending', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2)])
       await ingestWell(t, store, frame(events))
       assert.equal((await ingestWell(t, store, frame(events.slice(0, -1)))).pendingHeight, null)
     })
 
-    test('a block that begins anew is taken from its second beginning', async (t) => {
+    test('a block that starts again is ingested from its second start', async (t) => {
       const store = kind.create(t)
       const half: MadeBlock = { ...block(3, checkpoint({ atBlock: 77 })), ends: false }
       const report = await ingestWell(t, store, fileOf(marked(2), half, marked(3), marked(4)))
@@ -67,7 +67,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3, 4])
     })
 
-    test('block 1 comes twice, and both are block 1', async (t) => {
+    test('two blocks of height 1, genesis and block 1, are stored as block 1', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' })), block(2)]
       const report = await ingestWell(t, store, fileOf(...stream))
@@ -86,7 +86,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    /** Streams of which nothing may be committed: block 1 is not whole before block 2 begins. */
+    /** Streams of which nothing may be committed: block 1 is complete only when block 2 begins. */
     const unsure: [what: string, stream: MadeBlock[]][] = [
       ['genesis alone', [genesis(checkpoint())]],
       ['genesis and the beginning of block 1', [genesis(checkpoint()), { ...marked(1), ends: false }]],
@@ -105,7 +105,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('genesis or block 1 that comes again before block 2 is taken once', async (t) => {
+    test('genesis and block 1, repeated before block 2, are ingested once', async (t) => {
       const once = [genesis(checkpoint({ hash: 'aa' })), block(1, checkpoint({ hash: 'bb' }))]
       const [store, twice] = [kind.create(t), kind.create(t)]
       await ingestWell(t, store, fileOf(...once, block(2)))
@@ -113,7 +113,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(twice), await dumpStore(store), 'twice')
     })
 
-    test('block 1 that begins anew after genesis is taken once', async (t) => {
+    test('block 1 that starts again after genesis is ingested once', async (t) => {
       const [store, again] = [kind.create(t), kind.create(t)]
       const start = genesis(checkpoint({ hash: 'aa' }))
       await ingestWell(t, store, fileOf(start, marked(1), block(2)))
@@ -121,7 +121,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(again), await dumpStore(store), 'begun anew')
     })
 
-    test('block 1 without its end is missing whole, genesis too', async (t) => {
+    test('without the end of block 1, all of it is missing, including genesis', async (t) => {
       const store = kind.create(t)
       const stream = [genesis(checkpoint()), { ...marked(1), ends: false }, block(2)]
       const { failure } = await ingestBytes(t, store, fileOf(...stream))
@@ -135,18 +135,18 @@ for (const kind of STORE_KINDS) {
       assert.match(failure!.message, /record 6, offset \d+: block 1 begins a third time/)
     })
 
-    test('heights that are held are passed over, whatever they hold', async (t) => {
+    test('blocks whose height the store has are skipped, whatever their content', async (t) => {
       const store = await storeOfBytes(t, kind, fileOf(marked(2), marked(3)))
       const before = await dumpStore(store)
       const other = (height: number) => block(height, checkpoint({ hash: 'other', atBlock: height }))
-      // Not one of these would be ingested by an empty store without a gap.
+      // An empty store could ingest none of these without a gap.
       const report = await ingestWell(t, store, fileOf(other(3), { ...other(2), without: [2] }))
       assertSameDump(await dumpStore(store), before, 'held heights')
       assert.equal(report.heldBlocks, 2)
       assert.equal(report.blocks, 0)
     })
 
-    test('records that come again within a block are passed over and counted', async (t) => {
+    test('repeated records within a block are skipped and counted', async (t) => {
       const [store, doubled] = [kind.create(t), kind.create(t)]
       const events = eventsOf([block(2, checkpoint(), dataPoint(), marketData()), block(3, provision())])
       await ingestWell(t, store, frame(events))
@@ -155,7 +155,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(report.passedOver.repeated + report.passedOver.outsideBlocks > 0)
     })
 
-    test('events before the first block and between blocks are left out and counted', async (t) => {
+    test('events before the first block and between blocks are skipped and counted', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2), marked(3)])
       const stray = (id: string) => busEvent({ id, ...checkpoint() }, checkpoint({ atBlock: 99 }).body)
@@ -165,7 +165,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(checkpointHeights(await dumpStore(store)), [2, 3])
     })
 
-    test('an event of another height ends the block that it stands in, unfinished', async (t) => {
+    test('an event of another height leaves the current block incomplete', async (t) => {
       const store = kind.create(t)
       const events = eventsOf([marked(2), marked(3), marked(4)])
       const stray = busEvent({ id: '9-2', ...checkpoint() }, checkpoint({ atBlock: 99 }).body)
@@ -181,7 +181,7 @@ for (const kind of STORE_KINDS) {
   })
 
   describe(`one chain for each store (${kind.name})`, () => {
-    test('another chain than the store’s is refused before anything is written', async (t) => {
+    test("events of another chain than the store's are refused before anything is written", async (t) => {
       const store = await storeOfBytes(t, kind, fileOf(marked(2)))
       const before = await dumpStore(store)
       const { failure, report } = await ingestBytes(t, store, fileOf({ ...marked(3), chain: 'other' }))
@@ -194,7 +194,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), before, 'after another chain')
     })
 
-    test('a chain that changes within the input is an error there', async (t) => {
+    test('a change of chain within the input is an error at that record', async (t) => {
       const store = kind.create(t)
       const stream = fileOf(marked(2), { ...marked(3), chain: 'other' })
       const { failure } = await ingestBytes(t, store, stream)
@@ -209,20 +209,20 @@ for (const kind of STORE_KINDS) {
       ['a chain id with a NUL', 'a\0b', /a chain id of "a\\u0000b"/],
     ]
     for (const [what, chain, message] of unusable) {
-      test(`an event with ${what} is none`, async (t) => {
+      test(`an event with ${what} is invalid`, async (t) => {
         const { failure } = await ingestBytes(t, kind.create(t), fileOf({ ...marked(2), chain }))
         assert.match(failure!.message, message)
       })
     }
   })
 
-  describe(`events that are not as they should be (${kind.name})`, () => {
+  describe(`invalid events (${kind.name})`, () => {
     /** `2^63` and above as protobuf writes them: the same bits as a negative number. */
     const BEYOND = 2n ** 63n
     const bad = 'a'.repeat(63)
     const long = 'a'.repeat(257)
 
-    /** Events that are left out whole. */
+    /** Events that are skipped as a whole. */
     const leftOut: [what: string, event: Content, reason: string][] = [
       ['a point of a short market id', dataPoint({ marketId: bad }), 'invalid market ID'],
       ['a point of no market', dataPoint({ marketId: '' }), 'invalid market ID'],
@@ -243,7 +243,7 @@ for (const kind of STORE_KINDS) {
       ['a period with a bad twap', fundingPeriod({ twap: 'x' }), 'twap is not a decimal number'],
       ['a period with a NUL', fundingPeriod({ payment: '1\0' }), 'text that cannot be kept'],
       [
-        'a period with no payment but a text',
+        'a period with a text as payment',
         fundingPeriod({ payment: 'x' }),
         'payment or rate is not a decimal number',
       ],
@@ -289,7 +289,7 @@ for (const kind of STORE_KINDS) {
       ['market data of a bad market', marketData({ marketId: bad }), 'invalid market ID'],
     ]
     for (const [what, event, reason] of leftOut) {
-      test(`${what} is left out, and the rest of its block is kept`, async (t) => {
+      test(`${what} is skipped, and the rest of its block is stored`, async (t) => {
         const [store, without] = [kind.create(t), kind.create(t)]
         const around = (content: Content) =>
           fileOf(block(2, checkpoint({ hash: 'aa' }), content, dataPoint({ timestamp: 9 })))
@@ -312,7 +312,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('numbers of 256 characters, and payments below zero, are kept', async (t) => {
+    test('numbers of 256 characters, and payments below zero, are stored', async (t) => {
       const store = kind.create(t)
       const number = '1'.repeat(256)
       const events = [
@@ -325,11 +325,11 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([fundingPeriodDataPoints, fundingPeriods], [1, 1])
     })
 
-    test('of a list of providers only the elements are left out that are not as they should be', async (t) => {
+    test('invalid elements of a list of providers are skipped, the others stored', async (t) => {
       const store = kind.create(t)
       const parties = [bad, PARTY, '', 'network', idOf('d').toUpperCase()]
       const report = await ingestWell(t, store, fileOf(block(2, marketData({ parties }))))
-      // Each of the two bad parties stands in both lists.
+      // Each of the two invalid parties is in both lists.
       assert.deepEqual(report.leftOut, { 'invalid party ID': 4 })
       const { liquidity_providers: rows } = await dumpStore(store)
       assert.deepEqual(
@@ -338,7 +338,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('every reason is counted by itself', async (t) => {
+    test('every reason is counted separately', async (t) => {
       const events = leftOut.map(([, event]) => event)
       const report = await ingestWell(t, kind.create(t), fileOf(block(2, ...events)))
       const expected = Object.groupBy(leftOut, ([, , reason]) => reason)
@@ -348,7 +348,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    /** Events at the edge of what is kept. */
+    /** Events with the most extreme values that can be stored. */
     const kept: [what: string, event: Content, table: string][] = [
       ['a point of source 0', dataPoint({ source: 0 }), 'funding_period_data_points'],
       ['a point of seq 2^63 - 1', dataPoint({ seq: BEYOND - 1n }), 'funding_period_data_points'],
@@ -363,7 +363,7 @@ for (const kind of STORE_KINDS) {
       ['market data without providers', marketData({ parties: [] }), 'liquidity_provider_lists'],
     ]
     for (const [what, event, table] of kept) {
-      test(`${what} is kept`, async (t) => {
+      test(`${what} is stored`, async (t) => {
         const store = kind.create(t)
         const report = await ingestWell(t, store, fileOf(block(2, event)), { strict: true })
         assert.deepEqual(report.leftOut, {})
@@ -372,14 +372,14 @@ for (const kind of STORE_KINDS) {
     }
 
     for (const status of [0, 1, 2, 3, 4, 5, 6]) {
-      test(`a provision of status ${status} is kept with it`, async (t) => {
+      test(`a provision of status ${status} is stored with its status`, async (t) => {
         const store = await storeOfBytes(t, kind, fileOf(block(2, provision({ status }))))
         const { liquidity_provisions: rows } = await dumpStore(store)
         assert.deepEqual(rows, [JSON.stringify([idOf('c'), MARKET, PARTY, String(status), '2', '2'])])
       })
     }
 
-    test('ids are kept in lower case, and are the same in any', async (t) => {
+    test('ids are stored in lower case, and compared without case', async (t) => {
       const [lower, upper] = [kind.create(t), kind.create(t)]
       const events = (marketId: string, party: string, provisionId: string): Content[] => [
         dataPoint({ marketId }),
@@ -419,7 +419,7 @@ for (const kind of STORE_KINDS) {
       ['a field of wire type 3', withBody(Buffer.from([11])), /a field of wire type 3/],
     ]
     for (const [what, event, message] of wrong) {
-      test(`${what} is reported with file, record and offset, and what was whole before it stays`, async (t) => {
+      test(`${what} is reported with file, record and offset, and complete blocks before it stay`, async (t) => {
         const store = kind.create(t)
         const events = good.slice(0, 4)
         const { failure, report } = await ingestBytes(t, store, frame([...events, event, ...good.slice(4)]))

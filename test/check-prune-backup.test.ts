@@ -33,7 +33,7 @@ import { ingest, ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { fileWith, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
-/** The rows of a dump that a bound leaves. */
+/** The rows of a dump that remain after pruning by a bound. */
 function keptRows(dump: StoreDump, { by, before }: PruneBound): StoreDump {
   const column = (table: string, name: string) =>
     TABLES.find((found) => found.name === table)!.columns.findIndex((found) => found.name === name)
@@ -42,7 +42,7 @@ function keptRows(dump: StoreDump, { by, before }: PruneBound): StoreDump {
   const running = dump.funding_periods!.filter(
     (row) => cell('funding_periods', 'end_timestamp', row) === null,
   )
-  // Series need the points that were carried over into a running period.
+  // Series need the points carried over into a running period.
   const isCarriedOver = (table: string, point: string) =>
     table === 'funding_period_data_points' &&
     running.some(
@@ -60,7 +60,7 @@ function keptRows(dump: StoreDump, { by, before }: PruneBound): StoreDump {
   }
 }
 
-/** A dump without what tells how it came about: spans and series are checked by themselves. */
+/** A dump without tables that depend on its history; spans and series are checked separately. */
 function comparable({
   funding_period_spans: _,
   funding_period_series: __,
@@ -71,7 +71,7 @@ function comparable({
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`taking old rows out of ${kind.name}`, () => {
+  describe(`pruning old rows of a store in ${kind.name}`, () => {
     const bounds: PruneBound[] = [
       { by: 'time', before: 1696500400000000000n },
       { by: 'time', before: 1696500003000000000n },
@@ -80,7 +80,7 @@ for (const kind of STORE_KINDS) {
       { by: 'time', before: BigInt(TIMESTAMP) },
     ]
     for (const bound of sampled('change', bounds, kind)) {
-      test(`leaves what is not older than ${bound.by} ${bound.before}, with spans that are right`, async (t) => {
+      test(`leaves rows that are not older than ${bound.by} ${bound.before}, with correct spans`, async (t) => {
         const store = await storeOf(t, kind, SAMPLE)
         const before = await dumpStore(store)
         const report = await pruneStore(openStore(store), bound)
@@ -97,7 +97,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a bound by which nothing goes is not noted, and a lower one does not take back a higher', async (t) => {
+    test('a bound that deletes nothing is not recorded, and a lower one does not replace a higher', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const noted = async (bound: PruneBound) => {
         await pruneStore(openStore(store), bound)
@@ -111,7 +111,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('cursors of rows that are gone stay good, in both directions', async (t) => {
+    test('cursors of deleted rows stay valid, in both directions', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
@@ -131,7 +131,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('pages of a funding period are right when a part of it has gone', async (t) => {
+    test('pages of a partly deleted funding period are correct', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       await pruneStore(openStore(store), { by: 'time', before: 1696500400000000000n })
@@ -145,7 +145,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('continues beside a writer and readers, who never wait for long', async (t) => {
+    test('runs beside a writer and readers, which never wait for long', async (t) => {
       const store = kind.create(t)
       const whole = kind.create(t)
       await ingestWhole(store, SAMPLE)
@@ -188,7 +188,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(after.checkpoints!.length, expected.checkpoints!.length)
     })
 
-    test('what is kept is counted from the last block, and pruned at once', async (t) => {
+    test('the time to keep is counted from the last block, and older rows are deleted at once', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const stop = new AbortController()
       const lines: string[] = []
@@ -212,8 +212,8 @@ for (const kind of STORE_KINDS) {
     })
   })
 
-  describe(`looking a store in ${kind.name} through`, () => {
-    test('finds nothing wrong with any recording, and nothing that differs from its file', async (t) => {
+  describe(`checking a store in ${kind.name}`, () => {
+    test('finds no problem in any recording, and no difference from its file', async (t) => {
       for (const name of sampled('seconds', ['synthetic', 'perps-long', 'virtual-stake', 'four-providers'])) {
         const path = recorded(name)
         const store = await storeOf(t, kind, path)
@@ -233,7 +233,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('finds nothing wrong with whatever events there are', async () => {
+    test('finds no problem in a store of random events', async () => {
       const events = fc.tuple(...RESOURCE_CASES.map(({ events }) => fc.array(events, { maxLength: 12 })))
       await fc.assert(
         fc.asyncProperty(events, (lists) =>
@@ -255,19 +255,19 @@ for (const kind of STORE_KINDS) {
     const POINT = `market = (select market from markets where market_id = '${MARKET}') and source = 2 and seq = 3`
     const damages: [what: string, sql: string, where: RegExp, found: RegExp][] = [
       [
-        'a span that counts too many',
+        'a span whose count is too high',
         'update funding_period_spans set points = points + 1 where seq = 4',
         /^funding_period_spans \(1, 4\)$/,
         /it says \d+ points from .*, but there are \d+ points/,
       ],
       [
-        'a span that begins too late',
+        'a span that starts too late',
         'update funding_period_spans set first_timestamp = first_timestamp + 1 where seq = 4',
         /^funding_period_spans \(1, 4\)$/,
         /it says/,
       ],
       [
-        'a span that is not there',
+        'a missing span',
         'delete from funding_period_spans where seq = 4',
         /^funding_period_spans \(1, 4\)$/,
         /missing, although there are \d+ points/,
@@ -279,7 +279,7 @@ for (const kind of STORE_KINDS) {
         /the period has no points/,
       ],
       [
-        'a run of blocks whose span is not there',
+        'a run of blocks without its span',
         'delete from funding_period_block_spans where blocks = 5',
         /^funding_period_block_spans \(1, 5\)$/,
         /missing, although there are \d+ points/,
@@ -297,19 +297,19 @@ for (const kind of STORE_KINDS) {
         /it covers \d+ to \d+, but there are points from \d+ to \d+/,
       ],
       [
-        'a row from beyond the position',
+        'a row above the position',
         `update stream set height = 890`,
         /^checkpoints \(900, /,
         /comes from block 900, but the last stored block is 890/,
       ],
       [
-        'a row from before the first block',
+        'a row below the first block',
         'update stream set first_height = 20',
         /^funding_period_data_points \(/,
         /but the first stored block is 20/,
       ],
       [
-        'rows from within a gap',
+        'rows within a gap',
         "insert into gaps values (20, 30, 'missing')",
         /^checkpoints \(25, /,
         /which is recorded as missing/,
@@ -321,13 +321,13 @@ for (const kind of STORE_KINDS) {
         /it begins at or before 25/,
       ],
       [
-        'a gap beyond the last block',
+        'a gap above the last block',
         "insert into gaps values (906, 910, 'missing')",
         /^gaps \(906\)$/,
         /beyond the last block, 905/,
       ],
       [
-        'a price that is none',
+        'an invalid price',
         `update funding_period_data_points set price = 'x' where ${POINT}`,
         /^funding_period_data_points \(/,
         /price is "x"/,
@@ -339,7 +339,7 @@ for (const kind of STORE_KINDS) {
         /market_id is "6/,
       ],
       [
-        'a point of a market that is not there',
+        'a point of a missing market',
         `update markets set market = 77 where market_id = '${MARKET}'`,
         /^funding_period_data_points \(/,
         /there is no market \d/,
@@ -363,7 +363,7 @@ for (const kind of STORE_KINDS) {
         /36 rows, although the store has ingested no block/,
       ],
     ]
-    test('finds what is wrong, and says where', async (t) => {
+    test('finds problems, and says where they are', async (t) => {
       const sound = await storeOf(t, kind, SAMPLE)
       for (const [what, sql, where, found] of sampled('change', damages, kind)) {
         await inScope(async (scope) => {
@@ -378,7 +378,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('passes over spans of blocks that are wider than their points, or have none', async (t) => {
+    test('accepts spans of blocks that are wider than their points, or have no points', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       await runSql(
         store,
@@ -396,7 +396,7 @@ for (const kind of STORE_KINDS) {
         /^price is "7" in the store and "\d+" in the files$/,
       ],
       [
-        'a checkpoint that is gone',
+        'a deleted checkpoint',
         'delete from checkpoints where at_block = 100',
         /^checkpoints \(100, /,
         /^missing; the files have it in block 100, event \d+$/,
@@ -408,7 +408,7 @@ for (const kind of STORE_KINDS) {
         /^no event of the files contains it, although they contain block 100$/,
       ],
       [
-        'a period whose end was lost',
+        'a period without its end',
         `update funding_periods set height = 200, event_index = 1 where market_id = '${MARKET}' and seq = 4`,
         /^funding_periods \(a9.*, 4\)$/,
         /^it comes from block 200, event 1, and the files have a later one in block \d+, event \d+$/,
@@ -432,7 +432,7 @@ for (const kind of STORE_KINDS) {
         /the last block is of/,
       ],
     ]
-    test('finds what differs from event files', async (t) => {
+    test('finds differences from event files', async (t) => {
       const sound = await storeOf(t, kind, SAMPLE)
       for (const [what, sql, where, found] of sampled('change', differences, kind)) {
         await inScope(async (scope) => {
@@ -447,7 +447,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('compares only blocks that both hold whole, and passes over what was pruned', async (t) => {
+    test('compares only blocks that are complete on both sides, and skips pruned rows', async (t) => {
       const records = recordsOf(readRecording(SAMPLE))
       const part = join(temporaryFolder(t), 'part.evts')
       const isIn = (height: number) => (height >= 100 && height < 400) || height >= 500
@@ -470,7 +470,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(ofPruned.told, [])
     })
 
-    test('files of another chain, of other blocks, or damaged ones are reported', async (t) => {
+    test('files of another chain, files of other blocks, and damaged files are reported', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const file = join(temporaryFolder(t), 'other.evts')
       const chain = 'core-scenarios'
@@ -493,7 +493,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** One block each after a store's position, with a data point. */
+/** Batches of one block each after a store's position, each with a data point. */
 function futureBatches(count: number, known: Coverage) {
   return Array.from({ length: count }, (_, index) => {
     const height = known.height + BigInt(index + 1)
@@ -535,7 +535,7 @@ async function cloneStore(kind: StoreKind, t: TestContext, store: string): Promi
 }
 
 describe('a damaged SQLite file', () => {
-  test('is reported, whichever page it is', async (t) => {
+  test('is reported, whichever database page is damaged', async (t) => {
     const folder = temporaryFolder(t)
     const sound = join(folder, 'sound.db')
     await ingestWhole(sound, SAMPLE)
@@ -550,7 +550,7 @@ describe('a damaged SQLite file', () => {
         const { problems } = await checkStore(openStore(damaged))
         assert.ok(problems.count > 0, `page ${page} of ${pages.length}`)
       } catch (error) {
-        // A page of the schema itself: no table can be told from another then.
+        // A page of the schema: SQLite cannot find any table then.
         assert.ok(error instanceof StoreError, `page ${page} of ${pages.length}: ${error}`)
         assert.match(error.message, /the file is damaged/)
       }
@@ -571,7 +571,7 @@ describe('a damaged SQLite file', () => {
 })
 
 describe('lyra check', () => {
-  test('prints what was checked, and the same as JSON', async (t) => {
+  test('prints a report, as text and as JSON', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const people = await runWell(t, ['check', '--store', store])
     assert.match(people.stdout, /2,708 rows checked\nNo problems found\.\n$/)
@@ -618,7 +618,7 @@ describe('lyra prune', () => {
     })
   })
 
-  test('leaves space in a SQLite file that VACUUM gives back while the file is in use', async (t) => {
+  test('leaves space in a SQLite file that VACUUM frees while the file is in use', async (t) => {
     const store = join(temporaryFolder(t), 'lyra.db')
     const records = recordsOf(readRecording(SAMPLE))
     const part = (name: string, isIn: (height: number) => boolean) => {
@@ -629,7 +629,7 @@ describe('lyra prune', () => {
       store,
       part('first.evts', (height) => height <= 700),
     )
-    // Rows that make the file large, and are old.
+    // Old rows that make the file large.
     await runSql(
       store,
       `insert into funding_periods (market_id, seq, start_timestamp, height, event_index)
@@ -656,11 +656,11 @@ describe('lyra prune', () => {
     assert.ok(after.edges.length > before.edges.length)
   })
 
-  test('serve --keep deletes what is older than the last block by that, as prune does by an age', async (t) => {
+  test('serve --keep deletes rows that are older than the last block by that age, as prune does', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     const file = join(folder, 'old.evts')
-    // The block is of 10,000 s; one point is of 1 ns, the other one of a second before.
+    // The block is at 10,000 s; one point is at 1 ns, the other a second before the block.
     const events = [dataPoint({ timestamp: 1 }), dataPoint({ timestamp: 9_999_000_000_000 })]
     writeFileSync(file, fileOf({ height: 10_000, events }))
     await ingestWhole(store, file)
@@ -701,12 +701,12 @@ describe('lyra prune', () => {
   const wrong: [what: string, args: string[], message: RegExp, code: number][] = [
     ['no bound', ['prune'], /--before/, 2],
     [
-      'a bound that is none',
+      'an invalid bound',
       ['prune', '--before', 'yesterday'],
       /--before.*It is not a time\. Allowed: .*2026-01-31T12:00:00Z.*height/,
       2,
     ],
-    ['a day that is none', ['prune', '--before', '2023-02-30'], /There is no 2023-02-30\./, 2],
+    ['an invalid day', ['prune', '--before', '2023-02-30'], /There is no 2023-02-30\./, 2],
     [
       'no zone',
       ['prune', '--before', '2023-10-05T10:00:00'],
@@ -714,7 +714,7 @@ describe('lyra prune', () => {
       2,
     ],
     [
-      'a height beyond the last block',
+      'a height above the last block',
       ['prune', '--before', '906'],
       /--before block 906 is later than the last block \(block 905\)/,
       1,
@@ -725,24 +725,24 @@ describe('lyra prune', () => {
       /--before 2023-10-05T10:15:04\.000000001Z is later.*would delete everything/,
       1,
     ],
-    ['an age that is none', ['serve', '--keep', '90'], /--keep.*36h, 90d or 12w/, 2],
+    ['an invalid age', ['serve', '--keep', '90'], /--keep.*36h, 90d or 12w/, 2],
   ]
   for (const [what, args, message, code] of wrong) {
-    test(`${what}: one clear line`, async (t) => {
+    test(`${what}is reported in one line`, async (t) => {
       const store = join(temporaryFolder(t), 'a.db')
       if (code === 1) await ingestWhole(store, SAMPLE)
       await assertFails(t, [...args, '--store', store], message, code)
     })
   }
 
-  test('a store that is not there is not made', async (t) => {
+  test('a missing store is not created', async (t) => {
     const store = join(temporaryFolder(t), 'no-such.db')
     await assertFails(t, ['prune', '--store', store, '--before', '5'], /no-such\.db: no such file\n$/, 1)
     assert.ok(!existsSync(store))
   })
 })
 
-describe('what --before is read as', () => {
+describe('the bound that --before means', () => {
   const cases: [text: string, bound: PruneBound | null][] = [
     ['0', { by: 'height', before: 0n }],
     ['999999999999999', { by: 'height', before: 999_999_999_999_999n }],
@@ -773,7 +773,7 @@ describe('what --before is read as', () => {
     })
   }
 
-  test('a time that is written is read as the same', () => {
+  test('a printed time is parsed to the same bound', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (time) => {
         assert.deepEqual(readTime(formatTime(time)), { time })
@@ -783,7 +783,7 @@ describe('what --before is read as', () => {
 })
 
 describe('lyra backup', () => {
-  test('copies a store that is written to, as of one moment, and the copy is sound', async (t) => {
+  test('copies a store that is being written to, as of one moment, and the copy is sound', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     const copy = join(folder, 'copy.db')
@@ -847,7 +847,7 @@ describe('lyra backup', () => {
     await assert.rejects(openStore(join(folder, 'no.db')).backup!(copy), /no\.db: no such file/)
   })
 
-  test('what is interrupted leaves nothing', async (t) => {
+  test('leaves no file behind if interrupted', async (t) => {
     const folder = temporaryFolder(t)
     const store = join(folder, 'a.db')
     await ingestWhole(store, SAMPLE)
@@ -859,7 +859,7 @@ describe('lyra backup', () => {
     )
   })
 
-  test('of PostgreSQL names the command that does it, without the password', async (t) => {
+  test('prints the pg_dump command for PostgreSQL, without the password', async (t) => {
     const address = 'postgres://me:secret@db.example:5433/markets?sslmode=require&schema=lyra2'
     const { code, stderr } = await runLyra(t, ['backup', "it's.dump", '--store', address])
     assert.equal(code, 1)
@@ -872,7 +872,7 @@ describe('lyra backup', () => {
   })
 })
 
-test('a store that was copied by hand beside upkeep still knows its own log', async (t) => {
+test('a SQLite file that was copied by hand and then pruned still accepts its own WAL', async (t) => {
   const folder = temporaryFolder(t)
   const store = join(folder, 'a.db')
   await ingestWhole(store, SAMPLE)
@@ -883,7 +883,7 @@ test('a store that was copied by hand beside upkeep still knows its own log', as
   await writer.commit(first!.batch, first!.coverage)
   await pruneStore(openStore(store), { by: 'height', before: 500n })
   await writer.commit(second!.batch, second!.coverage)
-  // As a crash leaves them: the file and its log, opened by others.
+  // As after a crash: the file and its WAL, then opened by another process.
   for (const ending of ['', '-wal']) copyFileSync(`${store}${ending}`, join(folder, `crashed.db${ending}`))
   assert.deepEqual(await problemsOf(join(folder, 'crashed.db')), [])
   assertSameDump(await dumpStore(join(folder, 'crashed.db')), await dumpStore(store), 'crashed')

@@ -9,7 +9,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-test('a worker that is down is named with its address to operators alone', () => {
+test('only operators see the address of a worker that is down', () => {
   const faults = { localTables: [], workersDown: [{ node: 2, address: 'db-2.example:5432' }] }
   assert.match(
     describeCluster(faults, { withAddresses: true })[0]!,
@@ -19,7 +19,7 @@ test('a worker that is down is named with its address to operators alone', () =>
 })
 
 for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
-  test(`nothing is said of a cluster where there is none (${kind.name})`, async (t) => {
+  test(`a cluster is not mentioned if there is none (${kind.name})`, async (t) => {
     const base = await serveFiles(t, kind, SAMPLE)
     assert.deepEqual(JSON.parse((await send(base, '/ready')).text), { status: 'ready' })
     assert.match(await metricsOf(base), /^lyra_cluster_faults 0$/m)
@@ -27,7 +27,7 @@ for (const kind of STORE_KINDS.filter(({ name }) => name !== 'citus')) {
 }
 
 for (const kind of STORE_KINDS.filter(({ name }) => name === 'citus')) {
-  test('tables that are no longer distributed are named, until they are again', async (t) => {
+  test('tables that are no longer distributed are named until they are distributed again', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
     const schema = new URL(store).searchParams.get('schema')!

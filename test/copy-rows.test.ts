@@ -15,7 +15,7 @@ const COPIED = defineTable({
   spread: 'nowhere',
 })
 
-describe('Rows that are copied', withOwnServer(), () => {
+describe('Copied rows', withOwnServer(), () => {
   let server: PostgresServer
   let client: Client
 
@@ -33,7 +33,7 @@ describe('Rows that are copied', withOwnServer(), () => {
   const held = async () =>
     (await client.query({ text: 'select id, words, flag from copied order by id', rowMode: 'array' })).rows
 
-  test('stand as they are, whatever their texts hold', async () => {
+  test('are stored unchanged, whatever their texts contain', async () => {
     const texts = [
       ...['', ' ', '\\', '\\N', '\\.', '\t', 'a\tb\nc\r\nd\\t', '"quoted", {braced}', 'null', 'NULL'],
       ...[
@@ -55,10 +55,10 @@ describe('Rows that are copied', withOwnServer(), () => {
     assert.deepEqual(await held(), asRead)
   })
 
-  test('are all refused where one is there already, and the statements sent behind them go on', async () => {
+  test('are all refused if one already exists, and the statements sent after them continue', async () => {
     await client.query('truncate copied')
     await client.query("insert into copied values (5000, 'before', true)")
-    // More than the server has read when it finds the one.
+    // More than the server has read when it finds the duplicate.
     const rows = Array.from({ length: 100_000 }, (_, id) => ({
       id: BigInt(id),
       words: 'x'.repeat(50),
@@ -76,7 +76,7 @@ describe('Rows that are copied', withOwnServer(), () => {
     const codes = outcomes.map((outcome) =>
       outcome.status === 'fulfilled' ? null : (outcome.reason as { code: string }).code,
     )
-    // In progress: a transaction that has failed takes no more; both copies are refused, each once.
+    // A failed transaction accepts nothing more: both copies are refused, each once.
     assert.deepEqual(codes.toSorted(), ['23505', '25P02', null, null, null, null, null].toSorted())
     assert.deepEqual(await held(), [
       ['5000', 'before', true],
@@ -84,7 +84,7 @@ describe('Rows that are copied', withOwnServer(), () => {
     ])
   })
 
-  test('are refused where there is no such table, and the connection stays good', async () => {
+  test('are refused if the table does not exist, and the connection stays usable', async () => {
     const rows = Array.from({ length: 50_000 }, (_, id) => ({
       id: BigInt(id),
       words: 'x'.repeat(100),

@@ -13,7 +13,7 @@ import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 for (const fromKind of STORE_KINDS) {
   for (const toKind of STORE_KINDS) {
     describe(`a copy from ${fromKind.name} to ${toKind.name}`, () => {
-      test('holds every row of every table, and ingestion continues from it', async (t) => {
+      test('contains every row of every table, and ingestion continues from it', async (t) => {
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await ingestWhole(from, SAMPLE)
@@ -24,7 +24,7 @@ for (const fromKind of STORE_KINDS) {
         assert.equal(report.heldBlocks, 905)
       })
 
-      test('that was interrupted continues, and corrects what has come to differ', async (t) => {
+      test('that was interrupted continues, and corrects rows that differ by then', async (t) => {
         const from = fromKind.create(t)
         const to = toKind.create(t)
         await ingestWhole(from, SAMPLE)
@@ -39,7 +39,7 @@ for (const fromKind of STORE_KINDS) {
           { name: 'AbortError' },
         )
         const reader = await openStore(to).openReader()
-        assert.equal(await reader.read(readPosition), null, 'half a copy is an empty store')
+        assert.equal(await reader.read(readPosition), null, 'an incomplete copy counts as an empty store')
         await reader.close()
         const tables = await openStore(to).openTableWriter()
         await tables.replace(TABLES[0]!, { after: null, upTo: null }, [])
@@ -48,7 +48,7 @@ for (const fromKind of STORE_KINDS) {
         assert.deepEqual(await digestStore(to, true), await digestStore(from, true))
       })
 
-      test('is refused where it would mix chains, or go back', async (t) => {
+      test('is refused if it would mix chains or go back in height', async (t) => {
         const synthetic = recorded('synthetic')
         const from = fromKind.create(t)
         const to = toKind.create(t)

@@ -25,7 +25,7 @@ async function getCoverage(base: string): Promise<CoverageBody['coverage']> {
   return body.coverage
 }
 
-/** What the sample holds (sample/README.md). */
+/** The contents of the sample (sample/README.md). */
 const SAMPLE_COVERAGE = {
   chainId: 'core-scenarios',
   blocks: { ranges: [{ from: '1', to: HEIGHT }], gaps: [], imported: [], lastTimestamp: TIMESTAMP },
@@ -95,7 +95,7 @@ const SAMPLE_COVERAGE = {
 
 for (const kind of STORE_KINDS) {
   describe(`GET ${PATH} on ${kind.name}`, () => {
-    test('reports blocks, rows and times by market, of the snapshot that its headers name', async (t) => {
+    test('reports blocks, rows and times by market, all of the snapshot named in its headers', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       assert.deepEqual(await getCoverage(base), SAMPLE_COVERAGE)
       const answer = await send(base, PATH)
@@ -135,7 +135,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(filled.fundingPeriodDataPoints[0]!.count, '7')
     })
 
-    test('what was pruned is reported, and no longer counted', async (t) => {
+    test('pruned rows are reported, and no longer counted', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       await pruneStore(openStore(store), { by: 'height', before: 900n })
       const base = await serve(t, store)
@@ -160,7 +160,7 @@ for (const kind of STORE_KINDS) {
           firstTimestamp: time,
           lastTimestamp: time,
         })),
-        'of the periods that run, series need the points that were carried over into them',
+        'series need the points that were carried over into running periods',
       )
       assert.deepEqual(byTime.liquidityProviders, SAMPLE_COVERAGE.liquidityProviders)
     })

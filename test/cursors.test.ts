@@ -23,7 +23,7 @@ const hexId = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
   .map((bytes) => Buffer.from(bytes).toString('hex'))
 
-/** Any text that a row can hold. */
+/** Any text that a row can contain. */
 const anyText = fc
   .oneof(
     hexId,
@@ -48,17 +48,17 @@ const VALUES: Record<KeyType, Arbitrary<KeyValue>> = {
   text: anyText,
 }
 
-/** Keys of a resource. */
+/** Random keys of a resource. */
 const keysOf = (resource: Resource): Arbitrary<Key> =>
   fc.tuple(...resource.key.map(({ type }) => VALUES[type]))
 
-/** What binds a resource's cursors to a market, if they are bound to one. */
+/** The selection that binds a resource's cursors to a market, if they are bound to one. */
 const selectionOf = (resource: Resource, marketId: string = MARKET): Selection =>
   resource.scope === null ? {} : { marketId }
 
 /**
- * Whether a changed cursor is found out. Those of points have digits of check; those of other resources are plain
- * text, so that another value is another cursor: one that could have been written for a row.
+ * Whether a changed cursor is detected. Cursors of points have check digits; those of other resources are plain
+ * text, so that a changed one is a valid cursor of another key.
  */
 const hasCheck = (resource: Resource) => resource === fundingPeriodDataPoints
 
@@ -66,7 +66,7 @@ for (const resource of RESOURCES) {
   describe(`cursors of ${resource.name}`, () => {
     const selection = selectionOf(resource)
 
-    test('a cursor gives back the key that it was made from', () => {
+    test('a cursor decodes to the key that it was made from', () => {
       const property = fc.property(keysOf(resource), (key) => {
         const cursor = encodeCursor(resource, selection, key)
         assert.match(cursor, /^[A-Za-z0-9_-]+$/)
@@ -84,7 +84,7 @@ for (const resource of RESOURCES) {
     })
 
     test('a cursor with any one character changed, added or removed is refused, or is that of another key', () => {
-      // A digit more or less of a longer seq of a point is found out but for one time in 9,000.
+      // An added or removed digit in a longer seq of a point goes undetected once in 9,000 times.
       const keys = fc.sample(
         keysOf(resource).map((key) => (hasCheck(resource) ? key.with(1, BigInt(key[1]!) % 900n) : key)),
         { seed: 3, numRuns: runsOf('seconds') },
@@ -137,7 +137,7 @@ for (const resource of RESOURCES) {
       }
     })
 
-    test('a cursor is bound to its market, where the resource is', () => {
+    test('a cursor is bound to its market if the resource has one', () => {
       if (resource.scope === null) return
       for (const key of fc.sample(keysOf(resource), { seed: 6, numRuns: 50 })) {
         const cursor = encodeCursor(resource, selection, key)
@@ -148,7 +148,7 @@ for (const resource of RESOURCES) {
       }
     })
 
-    test('what SQLite writes is what this program writes', () => {
+    test('SQLite and the program write the same cursors', () => {
       const names = resource.key.map(({ column }) => column)
       const database = new DatabaseSync(':memory:')
       const isText = resource.key.map(({ type }) => type === 'id' || type === 'text')
@@ -170,7 +170,7 @@ for (const resource of RESOURCES) {
   })
 }
 
-test('the cursors of each resource begin with a letter of their own', () => {
+test('the cursors of each resource begin with their own letter', () => {
   const letters = RESOURCES.map((resource) => {
     const keys = fc.sample(keysOf(resource), { seed: 8, numRuns: 20 })
     const [first, ...others] = new Set(
@@ -210,7 +210,7 @@ describe('cursors as text', () => {
     })
   }
 
-  /** Other spellings of a key, and what no row can have. */
+  /** Other spellings of a key, and keys that no row can have. */
   const garbled: [resource: Resource, text: string][] = [
     ...[
       ...[
@@ -229,7 +229,7 @@ describe('cursors as text', () => {
       ],
       ...['c1_-2d', 'c1_-6161', 'c1_-FF', 'c1_-C3', 'c1_-ED A080', 'c1_-EDA080', 'c1_-00', 'c1_-610062'],
       ...['c1_ ', 'c1_é', 'C1_aa', ' c1_aa', 'c1_aa\n', 'c9223372036854775808_aa'],
-      // As version 0.1.0 gave it.
+      // As version 0.1.0 wrote it.
       'AYQHBKsS09Nu',
       ...[`c${2n ** 64n - 1n}_aa`, 'c99999999999999999999_aa', `c1_${'a'.repeat(2_304)}`],
     ].map((text): [Resource, string] => [checkpoints, text]),
@@ -253,12 +253,12 @@ describe('cursors as text', () => {
     ].map((text): [Resource, string] => [fundingPeriods, `f${print}${text}`]),
   ]
   for (const [resource, text] of garbled) {
-    test(`${JSON.stringify(text.slice(0, 90))} is none`, () => {
+    test(`${JSON.stringify(text.slice(0, 90))} is no cursor`, () => {
       assert.equal(decodeCursor(resource, selectionOf(resource), text), 'garbled')
     })
   }
 
-  test('a mark of the order of bytes is a text like any other', () => {
+  test('a byte order mark is a text like any other', () => {
     const cursor = encodeCursor(checkpoints, {}, [1n, '\ufeff'])
     assert.equal(cursor, 'c1_-EFBBBF')
     assert.deepEqual(decodeCursor(checkpoints, {}, cursor), [1n, '\ufeff'])
@@ -284,7 +284,7 @@ describe('cursors of data points', () => {
   }
 })
 
-describe('cursors made by someone else', () => {
+describe('forged cursors', () => {
   const cases: [what: string, resource: Resource, key: Key][] = [
     ['a height of 2^63', checkpoints, [2n ** 63n, 'aa']],
     ['a height of 2^64 - 1', checkpoints, [2n ** 64n - 1n, 'aa']],

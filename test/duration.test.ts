@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeDuration } from '../src/domain/duration.ts'
 
-test('a duration is said by its two largest units', () => {
+test('a duration is written in its two largest units', () => {
   const cases: [seconds: number, text: string][] = [
     [-5, '0 s'],
     [0, '0 s'],

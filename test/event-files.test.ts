@@ -21,7 +21,7 @@ import { ANY_STORE_KIND, fileWith, temporaryFolder } from './fixtures/stores.ts'
 /** Blocks 2 to 5 with a checkpoint each. */
 const FILE = fileOf(...[2, 3, 4, 5].map((height) => ({ height, events: [checkpoint({ atBlock: height })] })))
 
-/** The bytes of one record of {@link FILE}, the first. */
+/** The bytes of the first record of {@link FILE}. */
 const RECORD = FILE.subarray(0, 4 + FILE.readUInt32BE(0))
 
 /** A record with a forged size. */
@@ -32,7 +32,7 @@ function withSize(size: number): Buffer {
 }
 
 describe('records', () => {
-  test('records come out the same however the bytes are cut', () => {
+  test('records are the same however the bytes are split', () => {
     const framed = (cuts: (at: number) => number): string[] => {
       const found: string[] = []
       const framer = new RecordFramer('test', (bytes, start, end, place) => {
@@ -62,7 +62,7 @@ describe('records', () => {
     [0xffff_ffff, false],
   ]
   for (const [size, allowed] of sizes) {
-    test(`a size of ${size} is ${allowed ? 'read on' : 'refused'}`, () => {
+    test(`a size of ${size} is ${allowed ? 'accepted' : 'refused'}`, () => {
       const framer = new RecordFramer('test', () => {})
       const push = () => framer.push(withSize(size).subarray(0, 4))
       if (allowed) return push()
@@ -87,7 +87,7 @@ describe('records', () => {
 
 for (const kind of ANY_STORE_KIND) {
   describe(`event files (${kind.name})`, () => {
-    /** The tables with all of {@link FILE} in them. */
+    /** The tables after ingesting all of {@link FILE}. */
     async function expectedDump(test: TestContext): Promise<StoreDump> {
       const store = await storeOfBytes(test, kind, FILE)
       return dumpStore(store)
@@ -139,7 +139,7 @@ for (const kind of ANY_STORE_KIND) {
         await ingestWell(t, store, gzipped)
         assertSameDump(await dumpStore(store), expected, `cut to ${length} bytes, then whole`)
       }
-      // The checksum at its end is all that the longest lacks.
+      // The longest is missing only the checksum at its end.
       const store = kind.create(t)
       const { report } = await ingestBytes(t, store, gzipped.subarray(0, -1))
       assert.deepEqual(report.cutOff, [{ source: report.cutOff[0]!.source, offset: FILE.length, bytes: 0 }])
@@ -154,7 +154,7 @@ for (const kind of ANY_STORE_KIND) {
       ['a great deal', Buffer.alloc(600_000, 65)],
     ]
     for (const [what, after] of rubbish) {
-      test(`${what} after a gzip stream: an error that names the file, and the good data stay`, async (t) => {
+      test(`${what} after a gzip stream: is an error that names the file, and the good data stay`, async (t) => {
         const store = kind.create(t)
         const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), after]))
         assert.ok(failure instanceof EventStreamError, String(failure))
@@ -170,7 +170,7 @@ for (const kind of ANY_STORE_KIND) {
           const random = createRandom(5)
           for (let at = gzipped.length >> 1; at < gzipped.length; at++) gzipped[at] = random.integer(256)
         },
-        // What comes out before the noise is found to be none may be no event either.
+        // Bytes inflated before the noise is detected may be no valid event either.
         /some\.evts, record \d+, offset \d+: (the gzip data is damaged|not a BusEvent|a record's size)/,
       ],
       [
@@ -185,7 +185,7 @@ for (const kind of ANY_STORE_KIND) {
       ],
     ]
     for (const [what, damage, message] of damages) {
-      test(`gzip data with ${what} are an error, and what was whole before it stays`, async (t) => {
+      test(`gzip data with ${what} are an error, and complete blocks before it stay`, async (t) => {
         const recording = readRecording(SAMPLE)
         const gzipped = gzipSync(recording)
         damage(gzipped)
@@ -272,7 +272,7 @@ for (const kind of ANY_STORE_KIND) {
 }
 
 describe('paths of event files', () => {
-  test('files of other names in a directory are passed over, and named', async (t) => {
+  test('files of other names in a directory are skipped and named', async (t) => {
     const folder = temporaryFolder(t)
     writeFileSync(join(folder, 'a.evts'), FILE)
     for (const name of ['README.md', 'b.evts.bak', 'evts', '.a.evts.swp'])
@@ -294,7 +294,7 @@ describe('paths of event files', () => {
   })
 
   const unusable: [what: string, path: string, make: (folder: string) => void, message: RegExp][] = [
-    ['a path that is not there', 'gone.evts', () => {}, /gone\.evts: no such file or directory$/],
+    ['a missing path', 'gone.evts', () => {}, /gone\.evts: no such file or directory$/],
     ['a path below a file', 'a/b', (folder) => writeFileSync(join(folder, 'a'), ''), /a\/b: no such file/],
     [
       'an empty directory',
