@@ -49,7 +49,7 @@ async function startSender(
     port: number
     limitBytes?: number
     buffer?: string
-    /** A core that dials until somebody listens on its port, and what it sends at once. */
+    /** A core that connects as soon as the port is open, and the messages that it sends first. */
     core?: { port: number; messages: readonly Buffer[] } | null
   },
 ): Promise<Sender> {
@@ -90,7 +90,7 @@ async function startSender(
   return sender
 }
 
-/** Dials again at once until it is taken, as a core on the same machine does, and sends. */
+/** Retries without a pause until connected, as a core on the same machine does, and sends. */
 async function dialAndSend(port: number, messages: readonly Buffer[]): Promise<TestCore> {
   for (;;) {
     try {
@@ -103,7 +103,7 @@ async function dialAndSend(port: number, messages: readonly Buffer[]): Promise<T
   }
 }
 
-/** The receiver has what is expected last. */
+/** Waits until the receiver has the last expected message. */
 const untilLast = (receiver: TestReceiver, message: Buffer) =>
   until(() => receiver.connections.at(-1)?.messages.at(-1)?.equals(message) ?? false, 'the last message')
 
@@ -116,7 +116,7 @@ const short = (messages: readonly Buffer[]) =>
 
 const heightOf = (message: Buffer) => Number(/^(\d+)-/.exec(message.toString('latin1', 2, 30))![1])
 
-/** Each connection begins with the first event of a block, its heights only rise, and no message comes twice. */
+/** Each connection begins with the first event of a block, its heights only rise, and no message is repeated. */
 function assertInOrder(receiver: TestReceiver): void {
   const envelope = createEnvelope()
   for (const [index, { messages }] of receiver.connections.entries()) {
@@ -124,7 +124,7 @@ function assertInOrder(receiver: TestReceiver): void {
     readEnvelope(messages[0]!, 0, messages[0]!.length, envelope)
     assert.equal(envelope.kind, EVENT_KIND.beginBlock, `connection ${index} begins within a block`)
     const texts = messages.map((message) => message.toString('latin1'))
-    assert.equal(new Set(texts).size, texts.length, `connection ${index} has a message twice`)
+    assert.equal(new Set(texts).size, texts.length, `connection ${index} repeats a message`)
     const heights = messages.map(heightOf)
     assert.ok(
       heights.every((height, at) => at === 0 || height >= heights[at - 1]!),
@@ -139,8 +139,8 @@ const bytesIn = (folder: string) =>
     0,
   )
 
-describe('a second Lyra that a first one forwards to', () => {
-  test('ends with the same tables, killed and started again in between', async (t) => {
+describe('a second Lyra that receives forwarded events', () => {
+  test('has the same tables in the end, although killed and restarted in between', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const startReceiving = () =>
@@ -158,12 +158,12 @@ describe('a second Lyra that a first one forwards to', () => {
       const to = Math.floor((last * (part + 1)) / (parts + 1))
       await core.send(blocks.slice(Math.floor((last * part) / (parts + 1)), to).flat())
       await untilHeight(first, to)
-      // Killed while blocks are on their way, and once after it has them all.
+      // Killed while blocks are in transit, and once after all have arrived.
       if (part === 1) await untilHeight(second, to)
       await kill(second)
       const metrics = await metricsOf(first.base)
       assert.match(metrics, /lyra_forward_enabled 1/)
-      assert.equal((await readyOf(first)).status, 200, 'a receiver that is away leaves the service ready')
+      assert.equal((await readyOf(first)).status, 200, 'the service is ready without the receiver')
       second = await startReceiving()
     }
     await core.send(blocks.slice(Math.floor((last * parts) / (parts + 1))).flat())
@@ -189,11 +189,11 @@ describe('a second Lyra that a first one forwards to', () => {
   })
 })
 
-describe('a receiver that events are forwarded to', () => {
+describe('a receiver of forwarded events', () => {
   test('gets every message as the core sent it, in order, those between two blocks too', async (t) => {
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { port: receiver.port })
-    // An event of block 3 after its end, and one after the last end of all, which nothing may follow for long.
+    // An event of block 3 after its end, and one after the end of the last block, which nothing follows.
     const between = blocks[2]![1]!
     const final = blocks[9]![1]!
     const sent = [...blocks.slice(0, 3).flat(), between, ...blocks.slice(3, 10).flat(), final]
@@ -208,7 +208,7 @@ describe('a receiver that events are forwarded to', () => {
     await until(() => sender.forward.lagBytes === 0 && sender.forward.messages === sent.length, 'no lag')
   })
 
-  test('gets the blocks that the core sends again once in a connection', async (t) => {
+  test('gets blocks that the core repeats once per connection', async (t) => {
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { port: receiver.port })
     await sender.core.send(blocks.slice(0, 30))
@@ -218,12 +218,12 @@ describe('a receiver that events are forwarded to', () => {
     assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 40).flat()))
   })
 
-  test('gets a block that the core has sent before and not again from its first copy', async (t) => {
+  test('gets the first copy of a block that the core did not repeat completely', async (t) => {
     const receiver = await startReceiver(t)
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const sender = await startSender(t, { folder, port })
-    // Of block 26 only the beginning comes again.
+    // Only the beginning of block 26 is repeated.
     await sender.core.send([...blocks.slice(0, 30), ...blocks.slice(19, 25), blocks[25]!.slice(0, 2)])
     await sender.core.send(blocks.slice(26, 40))
     await until(() => sender.forward.lagBlocks >= 39, 'its lag')
@@ -237,9 +237,9 @@ describe('a receiver that events are forwarded to', () => {
 
   for (const [what, rest] of [
     ['a block', []],
-    ['an event of a block', blocks[20]!.toSpliced(2, 1)],
+    ['event', blocks[20]!.toSpliced(2, 1)],
   ] as const) {
-    test(`that ${what} is missing for gets what follows in a new connection, and all of it once the core has sent it again`, async (t) => {
+    test(`gets what follows a missing ${what} in a new connection, and all once the core repeats it`, async (t) => {
       const receiver = await startReceiver(t)
       const folder = temporaryFolder(t)
       const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
@@ -267,7 +267,7 @@ describe('a receiver that events are forwarded to', () => {
     })
   }
 
-  test('has no block among those that are named as dropped', async (t) => {
+  test('has none of the blocks that are reported as dropped', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { folder, port: receiver.port, limitBytes: MB })
@@ -277,11 +277,11 @@ describe('a receiver that events are forwarded to', () => {
     await receiver.kill()
     await until(() => !sender.forward.connected, 'the end')
     await sender.core.send(small.slice(20))
-    await until(() => sender.forward.droppedBlocks !== null, 'what is dropped')
+    await until(() => sender.forward.droppedBlocks !== null, 'dropped blocks')
     assert.equal(sender.forward.droppedBlocks!.from, '21')
   })
 
-  test('that is away has no more kept for it than the limit and one file, at any time', async (t) => {
+  test('that is unreachable never takes more buffer space than the limit and one file', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const limitBytes = MB
@@ -291,13 +291,13 @@ describe('a receiver that events are forwarded to', () => {
       await sender.core.send(block)
       most = Math.max(most, bytesIn(join(folder, 'buffer', 'forward')))
     }
-    await until(() => sender.live.received === 300, 'all of it')
+    await until(() => sender.live.received === 300, 'all events')
     most = Math.max(most, bytesIn(join(folder, 'buffer', 'forward')))
     assert.ok(most <= limitBytes + 2 * 65 * KB, `${most} bytes`)
     assert.ok(most >= limitBytes / 2)
   })
 
-  test('gets no block that has not ended, and the whole one once the core has sent it again', async (t) => {
+  test('gets no incomplete block, and the whole block once the core repeats it', async (t) => {
     const receiver = await startReceiver(t)
     const sender = await startSender(t, { port: receiver.port })
     await sender.core.send([...blocks.slice(0, 5).flat(), ...blocks[5]!.slice(0, 3)])
@@ -307,18 +307,18 @@ describe('a receiver that events are forwarded to', () => {
     assert.deepEqual(short(receiver.connections[0]!.messages), short(blocks.slice(0, 8).flat()))
   })
 
-  test('that closes again and again has every block in the end', async (t) => {
+  test('that keeps closing connections has every block in the end', async (t) => {
     const receiver = await startReceiver(t, { closesAfter: 1_500 })
     const sender = await startSender(t, { port: receiver.port })
     await sender.core.send(blocks.slice(0, 400))
     await until(() => (receiver.connections[1]?.messages.length ?? 0) > 0, 'a second connection')
     assertInOrder(receiver)
     assert.ok(blocks.slice(0, 400).flat().length > 1_500)
-    // It begins again each time: what it had not committed it may have lost.
+    // Each connection starts again, because the receiver may have lost uncommitted blocks.
     for (const { messages } of receiver.connections) assert.ok(messages[0]!.equals(blocks[0]![0]!))
   })
 
-  test('that is away gets what has come meanwhile, after a restart of Lyra, too', async (t) => {
+  test('that was unreachable gets what it missed, also after a restart of Lyra', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })
@@ -334,7 +334,7 @@ describe('a receiver that events are forwarded to', () => {
     await until(() => second.forward.failure === null && second.forward.lagBlocks === 0, 'no fault')
   })
 
-  test('gets all in order if the core dials before Lyra has looked at what an earlier process kept', async (t) => {
+  test("gets all in order if the core connects before Lyra has read an earlier process's buffer", async (t) => {
     const folder = temporaryFolder(t)
     const buffer = join(folder, 'buffer')
     mkdirSync(buffer)
@@ -350,7 +350,7 @@ describe('a receiver that events are forwarded to', () => {
     assert.deepEqual(short(receiver.connections.at(-1)!.messages), short(blocks.slice(0, 500).flat()))
   })
 
-  test('that stays while Lyra is stopped and started gets nothing again', async (t) => {
+  test('that stays while Lyra is restarted gets nothing twice', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t)
     const first = await startSender(t, { folder, port: receiver.port })
@@ -367,19 +367,19 @@ describe('a receiver that events are forwarded to', () => {
     assert.deepEqual(short(receiver.connections[1]!.messages), short(blocks.slice(100, 150).flat()))
   })
 
-  test('that reads nothing, while more than the limit comes, holds nothing up; the oldest blocks go', async (t) => {
+  test('that reads nothing delays nothing; beyond the limit the oldest blocks are dropped', async (t) => {
     const folder = temporaryFolder(t)
     const receiver = await startReceiver(t, { reads: false })
-    // More than the system takes of what is written to a connection.
+    // More than the system buffers for a connection.
     const limitBytes = MB
     const sender = await startSender(t, { folder, port: receiver.port, limitBytes })
     await until(() => receiver.connections.length === 1, 'a connection')
     const large = largeBlocks(250)
     await sender.core.send(large)
-    await until(() => sender.live.received === large.flat().length, 'all of it')
-    await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
+    await until(() => sender.live.received === large.flat().length, 'all events')
+    await until(() => sender.forward.droppedBytes > 0, 'dropped bytes')
     await until(() => bytesIn(join(folder, 'buffer', 'forward')) <= limitBytes + limitBytes / 8, 'the limit')
-    await until(() => sender.forward.droppedBlocks !== null, 'the blocks that are dropped')
+    await until(() => sender.forward.droppedBlocks !== null, 'dropped blocks')
     const { droppedBlocks } = sender.forward
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
     await receiver.kill()
@@ -387,7 +387,7 @@ describe('a receiver that events are forwarded to', () => {
     await untilLast(again, large.at(-1)!.at(-1)!)
     assertInOrder(again)
     const begins = heightOf(again.connections.at(-1)!.messages[0]!)
-    await until(() => BigInt(sender.forward.droppedBlocks!.to) < begins, 'what was dropped')
+    await until(() => BigInt(sender.forward.droppedBlocks!.to) < begins, 'dropped blocks below the first')
     assert.ok(BigInt(droppedBlocks!.from) >= 1n)
   })
 
@@ -397,7 +397,7 @@ describe('a receiver that events are forwarded to', () => {
     ['nothing at all', Buffer.alloc(0)],
     ['messages without an end', Buffer.concat([HANDSHAKE, Buffer.alloc(MB)])],
   ] as const) {
-    test(`that says ${what} is dialled again, and the ingestion continues`, async (t) => {
+    test(`that answers ${what} is connected again, and the ingestion continues`, async (t) => {
       const folder = temporaryFolder(t)
       const receiver = await startReceiver(t, { greeting })
       const sender = await startSender(t, { folder, port: receiver.port })
@@ -408,7 +408,7 @@ describe('a receiver that events are forwarded to', () => {
     })
   }
 
-  test('gets what follows a file that is damaged', async (t) => {
+  test('gets what follows a damaged file', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })
@@ -425,22 +425,22 @@ describe('a receiver that events are forwarded to', () => {
     assertInOrder(receiver)
   })
 
-  test('may be away on a disk that is full: what is kept for it gives way to the ingestion', async (t) => {
+  test('loses its buffer to the ingestion if it is unreachable and the disk is full', async (t) => {
     const disk = mountSmallDisk(t, 12 * MB)
-    if (disk === null) return skip(t, 'no file system can be mounted here')
+    if (disk === null) return skip(t, 'cannot mount a file system')
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const sender = await startSender(t, { folder, port, buffer: join(disk.folder, 'buffer') })
     const large = largeBlocks(250)
     await sender.core.send(large)
-    await until(() => sender.live.received === large.flat().length, 'all of it')
+    await until(() => sender.live.received === large.flat().length, 'all events')
     await until(async () => (await heightIn(join(folder, 'lyra.db'))) === large.length, 'the store')
-    await until(() => sender.forward.droppedBytes > 0, 'what is dropped')
+    await until(() => sender.forward.droppedBytes > 0, 'dropped bytes')
     assert.equal(sender.live.failure, null)
   })
 })
 
-/** Blocks of some 64 KiB each, of an event that nobody reads. */
+/** Blocks of about 64 KiB each, with an event that nobody reads. */
 function largeBlocks(count: number, bytes = 64 * KB): Buffer[][] {
   const body = new Uint8Array(bytes)
   return Array.from({ length: count }, (_, index) => {

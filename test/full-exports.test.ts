@@ -34,7 +34,7 @@ async function exported(base: string, path: string, params: [string, string][] =
   return linesOf(answer.text)
 }
 
-/** All rows as an export has them: by market id if rows are bound to one, then by key. */
+/** All rows in the order of an export: by market id if rows have one, then by key. */
 function ordered({ resource }: ResourceCase, rows: readonly ModelRow[]): object[] {
   if (resource.scope === null) return rows.map(({ node }) => node)
   const ids = [...new Set(rows.map((row) => row.of.marketId!))].sort()
@@ -43,7 +43,7 @@ function ordered({ resource }: ResourceCase, rows: readonly ModelRow[]): object[
 
 const nodesOf = (lines: readonly Line[]) => lines.map(({ cursor: _, ...node }) => node)
 
-/** A store of random events of a resource, that is served, and the model of it. */
+/** Serves a store of random events of a resource, with its model. */
 async function serveCase(t: TestContext, kind: StoreKind, resourceCase: ResourceCase) {
   const { store, live } = await createLiveStore(t, kind)
   const model = new PageModel(resourceCase)
@@ -53,7 +53,7 @@ async function serveCase(t: TestContext, kind: StoreKind, resourceCase: Resource
   return { store, base: await serve(t, store), model }
 }
 
-/** Selections without a market, as an export of all markets takes them. */
+/** Selections without a market, for an export of all markets. */
 function selectionsOf({ selections }: ResourceCase): Selection[] {
   return fc
     .sample(selections, { seed: 2, numRuns: 8 })
@@ -67,7 +67,7 @@ for (const kind of STORE_KINDS) {
       const { resource } = resourceCase
       const path = pathOf(resource)
 
-      test(`hold all ${resource.name}, by market id, then by key, and resume after every row`, async (t) => {
+      test(`contain all ${resource.name}, by market id, then by key, and resume after every row`, async (t) => {
         const { store, base, model } = await serveCase(t, kind, resourceCase)
         for (const selection of selectionsOf(resourceCase)) {
           const { params } = targetOf({ ...resource, scope: null }, selection)
@@ -102,7 +102,7 @@ for (const kind of STORE_KINDS) {
 
       if (resource.scope === null && !resource.filters.includes('marketId')) continue
 
-      test(`of ${resource.name} of one market are that market's part`, async (t) => {
+      test(`of ${resource.name} of one market are the part of that market`, async (t) => {
         const { base, model } = await serveCase(t, kind, resourceCase)
         const lines = await exported(base, path)
         for (const marketId of new Set(model.rows({}).map((row) => row.of.marketId!))) {
@@ -122,9 +122,9 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('resume in the middle of a market that is gone, and find one that has come', async (t) => {
+    test('resume in the middle of a deleted market, and include a new one', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
-      // Numbers of markets go up in the order in which they come, which is not that of their ids.
+      // Markets are numbered in order of arrival, not in the order of their ids.
       const ids = ['c', 'a', 'e', 'b', 'f'].map(idOf)
       for (const [index, marketId] of ids.entries()) {
         await live.commit(
@@ -161,7 +161,7 @@ for (const kind of STORE_KINDS) {
 describe('an export of all markets', () => {
   const kind = STORE_KINDS[0]!
 
-  test('is refused where the request is wrong, by the table of errors', async (t) => {
+  test('is refused if the request is invalid, by the table of errors', async (t) => {
     const { base } = await serveLive(t, kind, [pointAt(1), pointAt(1, { marketId: idOf('b') })])
     const path = '/api/v2/export/funding-period-data-points'
     const own = (await send(base, `/api/v2/funding-periods/data-points/${idOf('b')}?format=ndjson`)).text
@@ -201,7 +201,7 @@ describe('an export of all markets', () => {
     assert.equal(await statusOf(empty, `${path}?format=csv`), 503)
   })
 
-  test('has an address by the client, whatever the filters', async (t) => {
+  test('has a URL from the client, for any filters', async (t) => {
     const { base } = await serveLive(t, kind, [
       pointAt(1),
       pointAt(2),
@@ -224,14 +224,14 @@ describe('an export of all markets', () => {
     assert.deepEqual(await lines(lyra.exportUrl('checkpoints', {}, { newestFirst: true })), [])
   })
 
-  test('is one of the exports that run at once', async (t) => {
+  test('counts towards the limit of concurrent exports', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
     const base = await serve(t, store, { limits: { exports: 0 } })
     assert.equal(await statusOf(base, '/api/v2/export/checkpoints?format=csv'), 503)
   })
 
-  test('has cursors that hold market and key, of every resource that is bound to a market', () => {
+  test('has cursors with market and key, for every resource bound to a market', () => {
     const bound = RESOURCES.filter(({ scope }) => scope !== null)
     assert.ok(bound.length >= 2)
     for (const resource of bound) {
@@ -240,7 +240,7 @@ describe('an export of all markets', () => {
         for (const marketId of [idOf('0'), idOf('f'), '0123456789abcdef'.repeat(4)]) {
           const text = encodeMarketCursor(resource, marketId, key)
           assert.deepEqual(decodeMarketCursor(resource, text), { marketId, key })
-          // The last character of an id's 43 has bits that mean nothing.
+          // The last of an id's 43 characters has unused bits.
           const other = String.fromCharCode(text.charCodeAt(43) + 1)
           const spoilt = `${text.slice(0, 43)}${other}${text.slice(44)}`
           assert.equal(decodeMarketCursor(resource, spoilt), 'garbled')

@@ -19,7 +19,7 @@ const PATH = '/api/v2/funding-estimates/'
 /** Recordings whose market data carry the core's estimates. */
 const RECORDINGS = ['four-periods', 'perps-calm-named', 'perps-long', 'twap', 'twap-auction']
 
-/** What the events so far say of each market: its latest market data, and its latest period. */
+/** The latest market data and the latest period of each market. */
 class Markets {
   readonly figures = new Map<string, MarketFigures>()
   readonly periods = new Map<string, FundingPeriodEvent>()
@@ -34,7 +34,7 @@ class Markets {
     }
   }
 
-  /** The core's estimate of a market, as it is to be answered. */
+  /** The expected answer: the core's estimate of a market. */
   estimate(marketId: string): object | null {
     const { perpetual, timestamp } = this.figures.get(marketId)!
     const period = this.periods.get(marketId)
@@ -79,7 +79,7 @@ const perpetualWith = (fields: Partial<NonNullable<MarketFigures['perpetual']>>)
 for (const kind of STORE_KINDS) {
   describe(`the estimate of a running funding period (${kind.name})`, () => {
     for (const name of RECORDINGS) {
-      test(`is the core's own, block after block of ${name}`, async (t) => {
+      test(`is the core's own, after each block of ${name}`, async (t) => {
         const path = recorded(name)
         const records = recordsOf(readRecording(path))
         const heights = [...new Set(records.map(({ height }) => height))]
@@ -96,7 +96,7 @@ for (const kind of STORE_KINDS) {
           markets.take(piece)
           for (const marketId of markets.figures.keys()) {
             const found = await reader.read(() => readEstimate(marketId))
-            // The last block of a recording may lack its end.
+            // The last block of a recording may be incomplete.
             if (found?.position.height !== String(height)) continue
             const expected = markets.estimate(marketId)
             assert.deepEqual(found.estimate, expected, `${marketId} at ${height}`)
@@ -107,9 +107,9 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('is given while the period of the latest market data runs, and the market does', async (t) => {
+    test('exists while the market and the period of its latest market data are active', async (t) => {
       const cases: [what: string, isGiven: boolean, MarketEvent[]][] = [
-        ['all of it', true, [periodWith({}), dataWith({})]],
+        ['period and market data', true, [periodWith({}), dataWith({})]],
         ['in an auction', true, [periodWith({}), dataWith({ state: 6, tradingMode: 4 })]],
         [
           'seq 0, which is absent on the wire',
@@ -179,7 +179,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([fundingEstimate.at, fundingEstimate.fundingPayment], [String(timeOf(5)), '-7'])
     })
 
-    test('is null for an unknown market, and asked for by a market id', async (t) => {
+    test('is null for an unknown market, and requires a market id', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(2, [])
       const base = await serve(t, store)

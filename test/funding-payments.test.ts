@@ -31,7 +31,7 @@ function scaled(text: string): bigint {
   return sign === '-' ? -value : value
 }
 
-/** What the answer is to be, from the market's periods. */
+/** The expected answer, calculated from the market's periods. */
 function expectedOf(periods: readonly Period[], units: string, from: bigint, to: bigint) {
   const ended = periods.filter(({ end }) => end !== undefined && BigInt(end) >= from && BigInt(end) < to)
   const paid = ended.filter(({ fundingPayment }) => fundingPayment !== undefined)
@@ -51,9 +51,9 @@ function expectedOf(periods: readonly Period[], units: string, from: bigint, to:
 for (const kind of STORE_KINDS) {
   describe(`the payments of a position (${kind.name})`, () => {
     for (const name of ['perps-long', 'perps-calm', 'four-periods']) {
-      test(`are those of the periods of ${name}, for every range and size`, async (t) => {
+      test(`follow from the periods of ${name}, for every range and size`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return t.skip('the recording is not here')
+        if (path === null) return t.skip('the recording is missing')
         const base = await serveFiles(t, kind, path)
         const { instruments } = await getJson<{
           instruments: { edges: { node: { marketId: string } }[] }
@@ -94,7 +94,7 @@ for (const kind of STORE_KINDS) {
               const difference = average! > exact ? average! - exact : exact - average!
               assert.ok(2n * difference <= 10n ** 24n + 1n, `${query}: ${found.averageRate}`)
             }
-            // In parts the payments are the same, and the totals are those of the whole range.
+            // Read in pages the payments are the same, and the totals are those of the whole range.
             const size = 1 + random.integer(7)
             const parts: FundingPayments['payments'] = []
             let next: string | null = ''
@@ -121,7 +121,7 @@ for (const kind of STORE_KINDS) {
         ...{ fundingPayment: payment, fundingRate: payment === null ? null : '0.001' },
       })
 
-    test('say what is missing, and from when on nothing is', async (t) => {
+    test('report missing periods, and the time from which none is missing', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const base = await serve(t, store)
       await live.commit(1, [])
@@ -147,7 +147,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await paymentsOf(base, OTHER_MARKET)).count, 0)
     })
 
-    test('refuse what they cannot answer, by the table of errors', async (t) => {
+    test('are refused for invalid requests, by the table of errors', async (t) => {
       const { base } = await serveLive(t, kind)
       for (const [target, code] of [
         ['', 10003],

@@ -9,7 +9,7 @@ import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
 const period = (fields: Partial<FundingPeriodEvent>) => periodEvent({ start: 100n, ...fields })
 
-/** Every order of some values. */
+/** Every order of the given values. */
 function ordersOf<T>(values: readonly T[]): T[][] {
   if (values.length <= 1) return [[...values]]
   return values.flatMap((value, index) =>
@@ -17,7 +17,7 @@ function ordersOf<T>(values: readonly T[]): T[][] {
   )
 }
 
-/** The periods that a service answers, oldest first, after each order in which some blocks may come. */
+/** The periods in a service's answer, oldest first, for every order in which blocks may arrive. */
 async function periodsInEveryOrder(
   kind: StoreKind,
   blocks: Record<number, FundingPeriodEvent[]>,
@@ -40,8 +40,8 @@ async function periodsInEveryOrder(
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`funding periods (${kind.name}), in whatever order their blocks come`, () => {
-    test('begin when the earliest event says, and are otherwise as the latest one says', async () => {
+  describe(`funding periods (${kind.name}), in any order of their blocks`, () => {
+    test('have the start of the earliest event, and all else from the latest', async () => {
       const blocks = {
         5: [period({ start: 100n, internalTwap: '1' })],
         6: [period({ start: 90n, internalTwap: '2', externalTwap: '3' })],
@@ -57,7 +57,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('lack what the latest event does not set, though one before it did', async () => {
+    test('have null for fields unset in the latest event, even if an earlier one set them', async () => {
       const blocks = {
         5: [period({ end: 1n, fundingPayment: '1', fundingRate: '1', internalTwap: '1', externalTwap: '1' })],
         9: [period({ start: 3n })],
@@ -67,7 +67,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('of one block are as its events say, the first and the last of them', async () => {
+    test('of one block follow its first and its last event', async () => {
       const blocks = {
         5: [
           period({ start: 7n, internalTwap: '1' }),
@@ -80,7 +80,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('stand in the order of their starts, those of one start by seq', async () => {
+    test('are sorted by start, then by seq', async () => {
       const blocks = {
         5: [period({ seq: 3n, start: 50n }), period({ seq: 2n, start: 60n })],
         6: [
@@ -88,7 +88,7 @@ for (const kind of STORE_KINDS) {
           period({ seq: 9n, start: 50n }),
           period({ seq: 1n, start: -5n }),
         ],
-        // Later events move no period: 2 begins at 60 still.
+        // Later events move no period: 2 still starts at 60.
         7: [period({ seq: 2n, start: 10n }), period({ seq: 4n, start: 60n })],
       }
       await periodsInEveryOrder(kind, blocks, (nodes) =>

@@ -11,7 +11,7 @@ const HOUR = 3_600
 const DAY = 24 * HOUR
 const RATES = '/api/v2/funding-rates'
 
-/** A period of a made-up market, in seconds after the first block; rates in 10^-16, null without a payment. */
+/** A period of a synthetic market, in seconds after the first block; rates in 10^-16, null without a payment. */
 type Period = { seq: number; start: number; end: number | null; rate: bigint | null }
 
 const rateText = (rate: bigint) =>
@@ -30,7 +30,7 @@ function scaled(text: string): bigint {
   return sign === '-' ? -value : value
 }
 
-/** Periods of random lengths up to a time, some of no length, the last of them running. */
+/** Periods of random lengths up to a time, some of zero length, the last one running. */
 function periodsUpTo(end: number, random: ReturnType<typeof createRandom>): Period[] {
   const periods: Period[] = []
   for (let at = random.integer(2 * HOUR), seq = 1; at < end; seq++) {
@@ -47,7 +47,7 @@ function periodsUpTo(end: number, random: ReturnType<typeof createRandom>): Peri
   return periods
 }
 
-/** Whether the periods that are stored cover a time and all that follows. */
+/** Whether the stored periods cover all time from a point on. */
 const areHeldFrom = (periods: readonly Period[], from: number) =>
   periods.some(
     ({ start }, index) =>
@@ -78,7 +78,7 @@ function averagesOf(periods: readonly Period[], at: number): Record<string, bigi
 
 for (const kind of STORE_KINDS) {
   describe(`funding rates (${kind.name})`, () => {
-    test('are summed and averaged as the periods say, at every time, whatever is missing', async (t) => {
+    test('are summed and averaged from the stored periods, at every time', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const base = await serve(t, store)
       const random = createRandom(40)
@@ -92,7 +92,7 @@ for (const kind of STORE_KINDS) {
           .map((period) =>
             period.end !== null && period.end > at ? { ...period, end: null, rate: null } : period,
           )
-          // The store lacks a period that ended after 33 days.
+          // A period that ended after 33 days is missing.
           .filter(({ start, end }) => !(start <= 33 * DAY && end !== null && end > 33 * DAY))
         stored.splice(0, Number.POSITIVE_INFINITY, ...events)
         height = at
@@ -144,10 +144,10 @@ for (const kind of STORE_KINDS) {
           assert.deepEqual(edges[0]!.node.buckets, [])
         }
       }
-      assert.ok(found > 5, 'averages were there to be compared')
+      assert.ok(found > 5, 'averages were compared')
     })
 
-    test('of a market in which nothing happens any more leave the averages in time', async (t) => {
+    test('of an inactive market drop out of the averages in time', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const base = await serve(t, store)
       const periods: Period[] = [1, 2, 3].map((seq) => {
@@ -172,7 +172,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await averagesAt(base, LIVE_MARKET))['7d'], '0.0001428571428571')
     })
 
-    test('have a usual range, and pages of markets', async (t) => {
+    test('have a default range, and pages of markets', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const periods = Array.from({ length: 40 * 3 }, (_, index): Period => {
         const start = index * 8 * HOUR
@@ -187,7 +187,7 @@ for (const kind of STORE_KINDS) {
         (await ratesOf(base, query)).edges.map(({ node }) =>
           node.buckets.reduce((sum, { count }) => sum + count, 0),
         )
-      // 30 days back from the last block, and what its first bucket holds before that.
+      // 30 days back from the last block, and the rest of the first bucket.
       for (const count of await counts('')) assert.ok(count >= 90 && count <= 93, `${count}`)
       for (const count of await counts('interval=8h')) assert.ok(count >= 21 && count <= 22, `${count}`)
       assert.deepEqual(await counts('dateRange.startTimestamp=5&dateRange.endTimestamp=5'), [0, 0])
@@ -213,7 +213,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(edges, first.edges)
     })
 
-    test('end a page early where markets have a great many periods, and lose none', async (t) => {
+    test('end a page early if markets have very many periods, and lose none', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const ids = [1, 2, 3].map((digit) => String(digit).repeat(64))
       const count = 60_000
@@ -240,7 +240,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([pages, seen], [[2, 1], ids.toReversed()])
     })
 
-    test('refuse what they cannot answer, by the table of errors', async (t) => {
+    test('are refused for invalid requests, by the table of errors', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [eventOf(LIVE_MARKET, { seq: 1, start: 0, end: null, rate: null })])
       const base = await serve(t, store)

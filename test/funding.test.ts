@@ -37,7 +37,7 @@ const NONE: FundingParameters = {
   upperBound: null,
 }
 
-/** A period of eight hours in which one unit is worth 1,000, but for what is given. */
+/** A period of eight hours with both TWAPs at 1,000, unless given otherwise. */
 const facts = (given: Partial<PeriodFacts> = {}): PeriodFacts => ({
   internalTwap: 1_000n,
   externalTwap: 1_000n,
@@ -65,53 +65,53 @@ describe('a payment and its rate', () => {
     payment: string,
     rate: string,
   ][] = [
-    ['are internal less external TWAP', { internalTwap: 1_500n }, {}, '500', '0.5'],
-    ['are below zero where shorts pay', { internalTwap: 999n }, {}, '-1', '-0.001'],
-    ['are nothing where the TWAPs are equal', {}, {}, '0', '0'],
-    ['have no rate where the external TWAP is 0', { externalTwap: 0n }, {}, '1000', '0'],
+    ['are internal minus external TWAP', { internalTwap: 1_500n }, {}, '500', '0.5'],
+    ['are below zero if shorts pay', { internalTwap: 999n }, {}, '-1', '-0.001'],
+    ['are zero if the TWAPs are equal', {}, {}, '0', '0'],
+    ['have no rate if the external TWAP is 0', { externalTwap: 0n }, {}, '1000', '0'],
     ['have no interest at a rate of 0', even, { ...narrow, interestRate: '0.000' }, '0', '0'],
     // 8 h are 0.0009132420091324 years.
     ['add interest within its clamps', even, narrow, '91324', '0.0000913242009132'],
     ['cut interest to its upper clamp', even, { ...narrow, interestRate: '1' }, '100000', '0.0001'],
     ['cut interest to its lower clamp', even, { ...narrow, interestRate: '-1' }, '-100000', '-0.0001'],
     [
-      'have interest that makes up for the difference of the TWAPs',
+      'have interest that offsets the difference of the TWAPs',
       { internalTwap: 2_000_000_000n, externalTwap: 1_000_000_000n },
       wide,
       '91324',
       '0.0000913242009132',
     ],
-    ['take no interest where clamps are empty', even, { interestRate: '0.1' }, '0', '0'],
-    ['of no length have no interest yet', { ...even, end: START }, wide, '0', '0'],
+    ['have no interest if clamps are empty', even, { interestRate: '0.1' }, '0', '0'],
+    ['of zero length have no interest yet', { ...even, end: START }, wide, '0', '0'],
     [
-      'are less by the share of time in auctions, of 16 digits',
+      'are reduced by the share of time in auctions, with 16 digits',
       { internalTwap: 1_100n, end: START + 3n * HOUR, timeInAuctions: HOUR },
       {},
       '66',
       '0.0666666666666667',
     ],
     [
-      'are cut towards zero, also below it',
+      'are truncated towards zero, also negative ones',
       { internalTwap: 900n, end: START + 3n * HOUR, timeInAuctions: HOUR },
       {},
       '-66',
       '-0.0666666666666667',
     ],
-    ['are nothing in an auction', { internalTwap: 2_000n, timeInAuctions: 8n * HOUR }, {}, '0', '0'],
+    ['are zero in an auction', { internalTwap: 2_000n, timeInAuctions: 8n * HOUR }, {}, '0', '0'],
     ['are scaled', { internalTwap: 1_001n }, { scalingFactor: '2.5' }, '2', '0.0025'],
     ['are limited above', { internalTwap: 1_500n }, { upperBound: '0.2510' }, '251', '0.251'],
     ['are limited below', { internalTwap: 500n }, { lowerBound: '-0.25' }, '-250', '-0.25'],
-    ['stay as they are at a limit', { internalTwap: 1_250n }, { upperBound: '0.25' }, '250', '0.25'],
-    // The payment of the limit itself would be cut to 0.
+    ['stay unchanged at a limit', { internalTwap: 1_250n }, { upperBound: '0.25' }, '250', '0.25'],
+    // The payment calculated from the limit would be truncated to 0.
     [
-      'stay as they are at the upper limit',
+      'stay unchanged at the upper limit',
       { internalTwap: 4n, externalTwap: 3n },
       { upperBound: '0.3333333333333333' },
       '1',
       '0.3333333333333333',
     ],
     [
-      'stay as they are at the lower limit',
+      'stay unchanged at the lower limit',
       { internalTwap: 2n, externalTwap: 3n },
       { lowerBound: '-0.3333333333333333' },
       '-1',
@@ -124,7 +124,7 @@ describe('a payment and its rate', () => {
       '500',
       '0.5',
     ],
-    ['have no limit where its text is empty', { internalTwap: 1_500n }, { upperBound: '' }, '500', '0.5'],
+    ['have no limit if its text is empty', { internalTwap: 1_500n }, { upperBound: '' }, '500', '0.5'],
   ]
   for (const [name, period, parameters, payment, rate] of rows) {
     test(name, () => {
@@ -145,7 +145,7 @@ describe('a payment and its rate', () => {
   ]
   for (const [text, isNumber] of numbers) {
     const shown = text.length > 20 ? `a number of ${text.length} digits` : `"${text}"`
-    test(`${isNumber ? 'can' : 'cannot'} be made with a parameter of ${shown}`, () => {
+    test(`${isNumber ? 'can' : 'cannot'} be calculated with a parameter of ${shown}`, () => {
       for (const name of Object.keys(NONE)) {
         assert.equal(fundingTerms({ ...NONE, [name]: text }) !== null, isNumber, name)
       }
@@ -162,7 +162,7 @@ const times = fc
   .tuple(fc.bigInt({ min: 0n, max: 1_000n * HOUR }), fc.bigInt({ min: 0n, max: 1_000n }))
   .map(([length, part]) => ({ end: START + length, timeInAuctions: (length * part) / 1_000n }))
 
-/** The properties hold for texts alone: they are read by the reader of the tests' own. */
+/** Properties are checked on the texts, which the test parses itself. */
 const exact = (text: string) => {
   const [whole, fraction = ''] = text.replace('-', '').split('.')
   const value = BigInt(`${whole}${fraction.padEnd(40, '0')}`)
@@ -210,7 +210,7 @@ test('interest never moves a payment beyond its clamps', () => {
   )
 })
 
-test('a rate lies within its limits, and the payment follows from it where it is at one', () => {
+test('a rate is within its limits, and at a limit the payment follows from it', () => {
   fc.assert(
     fc.property(
       prices,
@@ -231,7 +231,7 @@ test('a rate lies within its limits, and the payment follows from it where it is
   )
 })
 
-test('a scaling factor that is whole makes a payment as many times as large', () => {
+test('an integer scaling factor multiplies the payment exactly', () => {
   fc.assert(
     fc.property(
       prices,
@@ -245,7 +245,7 @@ test('a scaling factor that is whole makes a payment as many times as large', ()
   )
 })
 
-test('time in auctions takes its part of a payment, all of it all, and never changes its sign', () => {
+test('time in auctions reduces a payment, to zero if it fills the period, and never changes its sign', () => {
   fc.assert(
     fc.property(prices, prices, times, (internalTwap, externalTwap, { end, timeInAuctions }) => {
       const whole = BigInt(paid({ internalTwap, externalTwap, end }).fundingPayment)
@@ -264,14 +264,14 @@ describe('decimals', () => {
     fc.integer({ min: 0, max: 30 }),
   )
 
-  test('quotients are the nearest number of 16 digits, of two that are as near the one further from zero', () => {
+  test('quotients are rounded to 16 digits, half away from zero', () => {
     fc.assert(
       fc.property(
         numbers,
         numbers.filter(([digits]) => digits !== 0n),
         ([a, scaleA], [b, scaleB]) => {
           const { digits: quotient } = divide({ digits: a, scale: scaleA }, { digits: b, scale: scaleB })
-          // With both sides times 10^(scaleA + scaleB + 16): what is left over by what was divided by.
+          // Remainder and divisor, both multiplied by 10^(scaleA + scaleB + 16).
           const over = a * 10n ** BigInt(scaleB + 16) - quotient * b * 10n ** BigInt(scaleA)
           const by = b * 10n ** BigInt(scaleA)
           const magnitude = (value: bigint) => (value < 0n ? -value : value)
@@ -317,7 +317,7 @@ describe('decimals', () => {
 
 const second = (seconds: number) => START + BigInt(seconds) * 1_000_000_000n
 
-test('times outside auctions look at each auction a bounded number of times', () => {
+test('time outside auctions reads each auction a bounded number of times', () => {
   const auctions = noAuctions()
   for (let auction = 0; auction < 20_000; auction++) {
     enterAuction(auctions, second(4 * auction + 1))
@@ -336,7 +336,7 @@ test('times outside auctions look at each auction a bounded number of times', ()
   assert.equal(sum, timeOutsideAuctions(auctions, second(0), second(80_000)))
   assert.ok(looks < 10 * (80_000 + 20_000), `${looks} looks`)
 })
-test('spans that follow each other have the time outside auctions that each has alone', () => {
+test('consecutive spans have the same time outside auctions as each one alone', () => {
   const steps = fc.array(fc.bigInt({ min: 0n, max: 5n }), { minLength: 2, maxLength: 40 })
   fc.assert(
     fc.property(steps, steps, fc.boolean(), (spans, boundaries, isOpen) => {

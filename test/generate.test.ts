@@ -13,10 +13,10 @@ import { type DecodedEvent, decodedEvents } from './fixtures/decoded-events.ts'
 import { SILENT } from './fixtures/service.ts'
 import { fileWith } from './fixtures/stores.ts'
 
-/** A field as it stands in a message: its number, and its value as a number, text or bytes. */
+/** A field of a message: its number, and its value as an integer or bytes. */
 type Field = { no: number; value: bigint | Uint8Array }
 
-/** Every field of a message, read to its last byte by a decoder that is none of ours. */
+/** Every field of a message, read to its last byte by an independent decoder. */
 function fieldsOf(message: Uint8Array): Field[] {
   const reader = new BinaryReader(message)
   const fields: Field[] = []
@@ -79,7 +79,7 @@ const action = (body: Uint8Array) => fieldsOf(body).find(({ no }) => no === 2)!.
 const nested = (message: Uint8Array, no: number) =>
   fieldsOf(message).find((field) => field.no === no)!.value as Uint8Array
 
-/** Cuts events into blocks, from one BeginBlock to the next. */
+/** Splits events into blocks, from one BeginBlock to the next. */
 function blocksOf(events: RawEvent[]): RawEvent[][] {
   const blocks: RawEvent[][] = []
   for (const event of events) {
@@ -100,7 +100,7 @@ describe('the bytes of a generated stream', () => {
 
   test('are the same for the same options, on every machine', () => {
     assert.equal(digest(options), digest({ ...options }))
-    // To be renewed when the generator is changed on purpose.
+    // Update this when the generator is changed on purpose.
     assert.equal(digest(options), '15b85b7bfb3726cc25e428d47b443c40b53bb555e933138d28c67599ec7637ff')
   })
 
@@ -120,7 +120,7 @@ describe('the bytes of a generated stream', () => {
     }
   })
 
-  test('come in chunks of about 256 KB that hold whole records', () => {
+  test('come in chunks of about 256 KB of whole records', () => {
     const chunks = [...generateRecords({ blocks: 500 })]
     for (const chunk of chunks.slice(0, -1)) {
       assert.ok(chunk.length >= 256 * 1024 && chunk.length < 320 * 1024, String(chunk.length))
@@ -146,7 +146,7 @@ describe('the blocks of a generated stream', () => {
     )
   })
 
-  test('number their events 1, 2, 3 and hold one hash', () => {
+  test('number their events 1, 2, 3 and have one hash', () => {
     for (const block of blocks) {
       const height = uintOf(block[0]!, 1)
       assert.deepEqual(
@@ -157,7 +157,7 @@ describe('the blocks of a generated stream', () => {
     }
   })
 
-  test('begin with their begin and their time, and end with their end', () => {
+  test('begin with BeginBlock and the time event, and end with EndBlock', () => {
     for (const block of blocks) {
       const kinds = block.map(({ kind }) => kind)
       assert.deepEqual(kinds.slice(0, 2), [148, 101])
@@ -168,7 +168,7 @@ describe('the blocks of a generated stream', () => {
     }
   })
 
-  test('carry version, chain id and upper-case hashes in every event, and the lower-case hash in the begin', () => {
+  test('have version, chain id and upper-case hash in every event, and the lower-case hash in BeginBlock', () => {
     for (const event of events) {
       assert.equal(event.version, 1)
       assert.equal(event.chainId, 'test chain 7')
@@ -178,7 +178,7 @@ describe('the blocks of a generated stream', () => {
     for (const [begin] of blocks) assert.equal(textOf(begin!, 3), begin!.block.toLowerCase())
   })
 
-  test('have the event type that belongs to their kind', () => {
+  test('have the event type of their kind', () => {
     const types = new Map(events.map(({ kind, type }) => [kind, type]))
     for (const [kind, type] of [
       [101, 2],
@@ -199,7 +199,7 @@ describe('the blocks of a generated stream', () => {
     }
   })
 
-  test('come one after another, a second or a little more apart, their times not cut to the second', () => {
+  test('follow each other by a second or a little more, with nanosecond times', () => {
     const ofBlocks = blocks
       .slice(1)
       .map(([begin]) => ({ height: uintOf(begin!, 1), time: uintOf(begin!, 2) }))
@@ -212,7 +212,7 @@ describe('the blocks of a generated stream', () => {
     assert.ok(ofBlocks.some(({ time }) => time % 1_000_000_000n !== 0n))
   })
 
-  test('hold height 1 twice, the first time with another hash, and its ids begin anew', () => {
+  test('have height 1 twice, with different hashes and ids that start again', () => {
     const [genesis, first, second] = blocks
     assert.deepEqual(
       [genesis, first, second].map((block) => block![0]!.id),
@@ -221,7 +221,7 @@ describe('the blocks of a generated stream', () => {
     assert.notEqual(genesis![0]!.block, first![0]!.block)
   })
 
-  test('begin once at any other height', () => {
+  test('occur once at any other height', () => {
     const later = blocksOf(rawEvents({ blocks: 3, start: 5_000_000 }))
     assert.deepEqual(
       later.map(([begin]) => begin!.id),
@@ -229,7 +229,7 @@ describe('the blocks of a generated stream', () => {
     )
   })
 
-  test('hold a checkpoint of their own every 25 heights', () => {
+  test('have a checkpoint of their own height every 25 heights', () => {
     const checkpoints = events.filter(({ kind }) => kind === 135)
     assert.deepEqual(
       checkpoints.map((event) => uintOf(event, 3)),
@@ -246,8 +246,8 @@ describe('the blocks of a generated stream', () => {
 const OWN = new Set([101, 111, 116, 117, 121, 124, 125, 131, 135, 148, 149, 159, 160])
 
 /**
- * Fields of the messages whose kinds Lyra passes over, by the published definitions (vega v0.79.0): `t` a text, `i` an
- * integer. The reference ends at one that it needs and that is not there.
+ * Fields of the messages whose kinds Lyra skips, by the published definitions (vega v0.79.0): `t` a text, `i` an
+ * integer. The reference exits if a field that it needs is missing.
  */
 const PUBLISHED: Record<number, string> = {
   104: '1t 2t 3t 4i 5t 6i 7i 8i 9i 10i 11i 13t 16i',
@@ -264,7 +264,7 @@ const PUBLISHED: Record<number, string> = {
   2001: '1t 2t',
 }
 
-test('events that Lyra passes over are whole messages by the published definitions', () => {
+test('events that Lyra skips are complete messages by the published definitions', () => {
   const seen = new Set<number>()
   for (const { kind, body } of rawEvents({ blocks: 100, events: 200 })) {
     if (OWN.has(kind)) continue
@@ -307,12 +307,12 @@ describe('the mix of a generated stream', () => {
     assert.ok(offsets.some((offset) => offset > 2n))
   })
 
-  test('has market data of some 500 bytes where a market has few providers', () => {
+  test('has market data of about 500 bytes if a market has few providers', () => {
     const marketData = rawEvents({ blocks: 20, parties: 0 }).filter(({ kind }) => kind === 111)
     for (const { bytes } of marketData.slice(-3)) assert.ok(bytes > 400 && bytes < 700, String(bytes))
   })
 
-  /** A point sent again in a new period has its own price for TWAP; a new one only when it is its source's first. */
+  /** A point carried over into a new period has its price as TWAP; a new one only if it is its source's first. */
   function isCarriedOver(body: Uint8Array): boolean {
     const fields = new Map(fieldsOf(body).map(({ no, value }) => [no, value]))
     return Buffer.compare(fields.get(4) as Uint8Array, fields.get(7) as Uint8Array) === 0
@@ -332,7 +332,7 @@ describe('the markets of a generated stream', () => {
     >[]
 
   for (const method of ['plain-formula', 'running-sum'] as const) {
-    test(`have the TWAPs, payments and estimates that the ${method} gives, in auctions too`, async (t) => {
+    test(`have the TWAPs, payments and estimates of the ${method}, in auctions too`, async (t) => {
       const path = fileWith(t, Buffer.concat([...generateRecords(OPTIONS)]))
       const { report, failure } = await verifyFiles({
         ...{ input: findEventFiles([path]), method, filter: { marketId: null, seq: null } },
@@ -428,7 +428,7 @@ describe('the markets of a generated stream', () => {
     return compared
   }
 
-  test('have names, assets, terms and decimals, and the state that their auctions give them', () => {
+  test('have names, assets, terms and decimals, and the state that follows from their auctions', () => {
     const assets = new Map(ofKind('asset').map((asset) => [asset.assetId, asset]))
     const instruments = ofKind('market')
     const first = instruments.slice(0, 3)
@@ -452,7 +452,7 @@ describe('the markets of a generated stream', () => {
     }
   })
 
-  test('end their periods when the schedule in their event says, or one block later', () => {
+  test('end their periods by the schedule in their event, or one block later', () => {
     const raw = rawEvents({ ...OPTIONS, blocks: 3_000 })
     const schedules = new Map<string, { initial: bigint; every: bigint }>()
     const late = { none: 0, some: 0 }
@@ -473,7 +473,7 @@ describe('the markets of a generated stream', () => {
     assert.ok(late.none > 20 && late.none > 10 * late.some)
   })
 
-  test('say in their events what a provider must do', () => {
+  test('have the obligations of providers in their events', () => {
     const created = rawEvents({ blocks: 1 }).find(({ kind }) => kind === 116)!
     const sla = fieldsOf(nested(created.body, 18)).map(
       ({ no, value }) => `${no}=${typeof value === 'bigint' ? value : Buffer.from(value)}`,
@@ -481,7 +481,7 @@ describe('the markets of a generated stream', () => {
     assert.deepEqual(sla, ['1=0.05', '2=0.6', '4=1', '5=0.5'])
   })
 
-  test('hear in the block in which an epoch ends of every provider, how it did', () => {
+  test("report every provider's figures in the block in which an epoch ends", () => {
     const blocks = blocksOf(rawEvents({ blocks: 1_000, markets: 8, points: 1, events: 0 }))
     const epochs: string[] = []
     let ended = 0
@@ -548,7 +548,7 @@ describe('the options of the generator', () => {
     })
   }
 
-  test('are filled in where they are left out, and one market takes one point a block', () => {
+  test('have defaults, and one market has one point a block', () => {
     assert.deepEqual(resolveOptions({ blocks: 7 }), {
       blocks: 7,
       markets: 3,
@@ -562,7 +562,7 @@ describe('the options of the generator', () => {
     assert.equal(resolveOptions({ blocks: 7, markets: 1 }).points, 1)
   })
 
-  test('may all stand at their least', () => {
+  test('may all be at their minimum', () => {
     const events = rawEvents({ blocks: 1, markets: 1, parties: 0, points: 0, events: 0, seed: 0 })
     assert.deepEqual(
       events.map(({ kind }) => kind),
@@ -600,11 +600,11 @@ describe('writing a generated stream', () => {
     })
   }
 
-  test('ends quietly when the reader has gone away', async () => {
+  test('ends quietly when the reader is closed', async () => {
     await writeTo(failing('EPIPE'), options)
   })
 
-  test('fails with any other fault of the stream', async () => {
+  test('fails with any other error of the stream', async () => {
     await assert.rejects(writeTo(failing('ENOSPC'), options), { code: 'ENOSPC' })
   })
 

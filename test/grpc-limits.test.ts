@@ -30,7 +30,7 @@ const CHECK = '/grpc.health.v1.Health/Check'
 const WATCH = '/grpc.health.v1.Health/Watch'
 const REFLECT = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 
-/** What a call came to: its status and message, or the HTTP status of a refusal, and the code that its stream was reset with. */
+/** The outcome of a call: its status and message, or the HTTP status of a refusal, and the stream's reset code. */
 type Ended = { status: string | undefined; message: string | undefined; http: number; reset: number }
 
 async function serveSample(t: TestContext, options = {}) {
@@ -49,7 +49,7 @@ function openSession(t: TestContext, address: string, localAddress = '127.0.0.1'
   return session
 }
 
-/** Begins a call; `body` is all that is sent of it, and null leaves it open. */
+/** Begins a call; `body` is its whole body, null leaves it open. */
 function begin(
   session: ClientHttp2Session,
   path: string,
@@ -83,7 +83,7 @@ const EMPTY = Buffer.alloc(5)
 const call = (session: ClientHttp2Session, path: string, body: Buffer | null = EMPTY, headers = {}) =>
   begin(session, path, body, headers).ended
 
-test('A call that is no call of gRPC gets the status that gRPC describes for it', async (t) => {
+test('Invalid gRPC calls get the status that gRPC specifies', async (t) => {
   const session = openSession(t, (await serveSample(t)).grpc)
   for (const [name, path, body, headers, expected] of [
     ['a whole call', PING, EMPTY, {}, status.OK],
@@ -102,7 +102,13 @@ test('A call that is no call of gRPC gets the status that gRPC describes for it'
     ['half a message', LIST, Buffer.from([0, 0, 0, 0, 9, 1]), {}, status.INTERNAL],
     ['two messages', PING, Buffer.alloc(10), {}, status.INTERNAL],
     ['bytes that are no request', LIST, Buffer.from([0, 0, 0, 0, 1, 0xff]), {}, status.INVALID_ARGUMENT],
-    ['a reflection of them', REFLECT, Buffer.from([0, 0, 0, 0, 1, 0xff]), {}, status.INVALID_ARGUMENT],
+    [
+      'the same bytes to reflection',
+      REFLECT,
+      Buffer.from([0, 0, 0, 0, 1, 0xff]),
+      {},
+      status.INVALID_ARGUMENT,
+    ],
     ['a deadline that passes', PING, null, { 'grpc-timeout': '50m' }, status.DEADLINE_EXCEEDED],
   ] as const) {
     const ended = await call(session, path, body, headers)
@@ -118,7 +124,7 @@ test('A call that is no call of gRPC gets the status that gRPC describes for it'
   assert.equal(message, 'Stra%C3%9Fe%09~ 1%EF%BF%BD')
 })
 
-test('A request that does not arrive is refused after some seconds, and its call is over', async (t) => {
+test('A request that does not arrive is refused after a few seconds, and its call ends', async (t) => {
   const session = openSession(t, (await serveSample(t)).grpc)
   const since = performance.now()
   const calls = [LIST, CHECK, WATCH, REFLECT].map((path) => call(session, path, null))
@@ -128,7 +134,7 @@ test('A request that does not arrive is refused after some seconds, and its call
   assert.ok(performance.now() - since < 10_000)
 })
 
-test('Metadata that is too large, or that the table of a connection makes so, is not kept', async (t) => {
+test('Metadata that is too large, also through the HPACK table, is not stored', async (t) => {
   const { grpc } = await serveSample(t)
   const session = openSession(t, grpc)
   await once(session, 'remoteSettings')
@@ -137,7 +143,7 @@ test('Metadata that is too large, or that the table of a connection makes so, is
     assert.equal((await call(session, PING, EMPTY, metadata)).status, undefined)
   }
   assert.equal((await call(session, PING)).status, '0')
-  // By a client that has acknowledged what it may send: 14 times 4,000 bytes, in 14 bytes.
+  // From a client that has acknowledged the settings: 14 times 4,000 bytes, sent in few bytes.
   const [host, port] = grpc.split(':') as [string, string]
   const socket = connect(Number(port), host)
   t.after(() => socket.destroy())
@@ -153,7 +159,7 @@ test('Metadata that is too large, or that the table of a connection makes so, is
   await until(() => received.includes(reset), 'the call is reset')
 })
 
-test('Every call counts for the rate limit, whatever it asks for', async (t) => {
+test('Every call counts for the rate limit, whatever it requests', async (t) => {
   const { base, grpc } = await serveSample(t, { rateLimit: 1 })
   const session = openSession(t, grpc)
   for (const path of [CHECK, PING, REFLECT, `/${TRADING_DATA}/ListMarkets`]) await call(session, path)
@@ -164,7 +170,7 @@ test('Every call counts for the rate limit, whatever it asks for', async (t) => 
   assert.equal(await statusOf(base, '/api/v2/checkpoints'), 429)
 })
 
-test('Calls are shared: one who watches a thousand times leaves others theirs', async (t) => {
+test('One client with a thousand watches leaves calls for others', async (t) => {
   const { grpc } = await serveSample(t)
   const honest = openSession(t, grpc, '127.0.0.2')
   const kept = begin(honest, WATCH, EMPTY)
@@ -185,17 +191,17 @@ test('Calls are shared: one who watches a thousand times leaves others theirs', 
       })
     }
   }
-  // Of 1,024 one is another's.
-  await until(() => ended === 77, 'those beyond the limit are refused')
+  // One of 1,024 belongs to another client.
+  await until(() => ended === 77, 'calls over the limit are refused')
   assert.deepEqual([...codes], [7])
   assert.equal((await call(honest, LIST)).status, '0')
   assert.equal((await call(openSession(t, grpc, '127.0.0.3'), LIST)).status, '0')
-  await until(() => ended > 77, 'another one has given way')
+  await until(() => ended > 77, 'another one was ended')
   assert.deepEqual([...codes], [7, String(status.UNAVAILABLE)])
   assert.ok(isKept)
 })
 
-test('One who resets calls loses the connection and gets no other for a while; others do', async (t) => {
+test('A client that resets calls is disconnected and blocked for a while; others are not', async (t) => {
   const { grpc } = await serveSample(t)
   const [host, port] = grpc.split(':') as [string, string]
   const bytes = Buffer.concat([

@@ -24,7 +24,7 @@ import { until } from './fixtures/until.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
 
-/** A call of the reference as it was recorded. Flags that are false are left out of `pageInfo`. */
+/** A recorded call to the reference. False flags are omitted from `pageInfo`. */
 type Recorded = {
   id: string
   method: string
@@ -44,31 +44,31 @@ const RECORDED = (
   ) as { requests: Recorded[] }
 ).requests
 
-/** What the reference gets wrong, and what stands here instead: the code, or the rows. */
+/** Faults of the reference, with Lyra's result instead: a status code or other rows. */
 const FAULTS: Record<string, number | 'another page'> = {
-  // Cursors that are none are refused, not a fault of the service.
+  // Invalid cursors are refused; they are no fault of the service.
   'fp/err-notjson': status.INVALID_ARGUMENT,
   'dp/err-notjson': status.INVALID_ARGUMENT,
   'cp/err-notjson': status.INVALID_ARGUMENT,
   'lp/err-cursor-garbled': status.INVALID_ARGUMENT,
-  // No number of a source.
+  // An invalid source.
   'dp/source-7': status.INVALID_ARGUMENT,
-  // A number that no row has.
+  // A seq that no row can have.
   'dp/err-seq-2^63': status.OK,
-  // No source was asked for: all are given.
+  // No source was requested: Lyra returns all.
   'dp/unspecified': 'another page',
-  // It shows the SLA of another market of the party.
+  // The reference shows the SLA of another market of the party.
   'lp/party': 'another page',
-  // Its cursors of providers lead nowhere.
+  // The reference's provider cursors lead nowhere.
   'lp/walk-fwd1/001': status.OK,
   'lp/walk-back1/001': status.OK,
 }
 
-/** The connection that a message holds. */
+/** The connection in a message. */
 const connectionOf = (message: object) => Object.values(message)[0] as Connection
 
 describe('gRPC', () => {
-  test('the descriptors are those of the proto files', () => {
+  test('the descriptors match the proto files', () => {
     const described = readFileSync(join(import.meta.dirname, '../proto/descriptors.binpb')).toString('latin1')
     for (const [name, definition] of Object.entries(PROTOS)) {
       const { type } = definition as { type?: { field?: { name: string }[]; value?: { name: string }[] } }
@@ -82,7 +82,7 @@ describe('gRPC', () => {
 
 for (const kind of STORE_KINDS) {
   describe(`gRPC (${kind.name})`, () => {
-    test('answers what was recorded of the reference', async (t) => {
+    test('answers like the recorded reference', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
       /** Our cursors, by the reference's. */
@@ -139,7 +139,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(faults, Object.keys(FAULTS).length)
     })
 
-    test('gives the pages and errors that REST gives, whatever is asked', async (t) => {
+    test('returns the same pages and errors as REST', async (t) => {
       const store = await storeOf(t, kind, NAMED_SAMPLE)
       const { base, grpc } = await serveBoth(t, store)
       const call = grpcClient(t, grpc, TRADING_DATA)
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(seen.pages > 100 && seen.errors > 30, JSON.stringify(seen))
     })
 
-    test('gives a page anew once a block has changed it', async (t) => {
+    test('returns a new page after a block changed it', async (t) => {
       const store = kind.create(t)
       const { base, grpc } = await serveBoth(t, store)
       const call = grpcClient(t, grpc, TRADING_DATA)
@@ -211,7 +211,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('says that it is there, what it is, and the time of the last block', async (t) => {
+    test('answers Ping and Info, and the time of the last block', async (t) => {
       const store = kind.create(t)
       const call = grpcClient(t, (await serveBoth(t, store)).grpc, TRADING_DATA)
       assert.deepEqual({ ...(await call('Ping', {})).message }, {})
@@ -248,7 +248,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(rest.status, 429)
     })
 
-    test('says whether it serves, as /ready does', async (t) => {
+    test('reports whether it is serving, like /ready', async (t) => {
       const store = kind.create(t)
       const call = grpcClient(t, (await serveBoth(t, store)).grpc, HEALTH)
       assert.deepEqual({ ...(await call('Check', {})).message }, { status: 2 })
@@ -263,7 +263,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await call('Check', { service: 'x' })).error?.code, status.NOT_FOUND)
     })
 
-    test('bears what is no gRPC, and clients that do not read', async (t) => {
+    test('survives bytes that are no gRPC, and clients that do not read', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const { grpc } = await serveBoth(t, store)
       const [host, port] = grpc.split(':') as [string, string]
@@ -277,8 +277,8 @@ for (const kind of STORE_KINDS) {
         socket.end(bytes)
         await new Promise((resolve) => socket.once('close', resolve).resume())
       }
-      // Windows of nothing: answers stay with the service, until they are too many.
-      // Pages of the usual size: long ones, of a thread of low priority, could be refused before they are too many.
+      // With windows of 0 answers stay in the service until they are too many. Pages have the usual size: the
+      // thread of low priority that reads long ones could refuse them before that.
       const message = Buffer.from(`\x0a\x40${MARKET}\x2a\x03\x08\xe8\x07`, 'latin1')
       const request = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message])
       const sessions = Array.from({ length: 12 }, () =>
@@ -320,7 +320,7 @@ for (const kind of STORE_KINDS) {
       for (let i = 0; i < 20_000; i++) stream.write(request)
       await new Promise((resolve) => setTimeout(resolve, 3_000))
       const left = stream.writableLength
-      assert.ok(left > 50_000, `${left} bytes are not taken`)
+      assert.ok(left > 50_000, `${left} bytes were not sent`)
     })
 
     test('shares an address with a data node behind the nginx of deploy/', async (t) => {
@@ -328,7 +328,7 @@ for (const kind of STORE_KINDS) {
       const [store, other] = [kind.create(t), kind.create(t)]
       await ingestWhole(store, SAMPLE)
       const lyra = (await serveBoth(t, store)).grpc
-      // Stands for the data node: it says that it does not serve.
+      // Stands in for the data node: it reports that it is not serving.
       const dataNode = (await serveBoth(t, other)).grpc
       const folder = temporaryFolder(t)
       const port = await freePort()
@@ -361,7 +361,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual({ ...(await health('Check', {})).message }, { status: 2 })
     })
 
-    test('is found out by its reflection, from Python', async (t) => {
+    test('is discoverable by reflection from Python', async (t) => {
       const python = process.env.LYRA_PYTHON
       if (python === undefined)
         return skip(t, 'LYRA_PYTHON names no Python with grpcio and grpcio-reflection')
@@ -397,7 +397,7 @@ function compareErrors(
   }
 }
 
-/** A connection with the fields that proto3 leaves out. */
+/** A connection with the fields that proto3 omits. */
 function withDefaults(list: Connection): object {
   const { edges = [], pageInfo = {} } = list
   return {
@@ -413,7 +413,7 @@ function withNames(node: object): object {
   return named
 }
 
-/** A node without values that proto3 leaves out: who writes them says the same. */
+/** A node without the values that proto3 omits; writing them means the same. */
 function withoutDefaults(node: object): object {
   const isDefault = (value: unknown) => value === '' || value === '0' || value === 0
   const entries = Object.entries(node).filter(([, value]) => !isDefault(value))
@@ -425,7 +425,7 @@ function withoutDefaults(node: object): object {
   )
 }
 
-/** A page of REST without what is null. */
+/** A page of REST without null values. */
 function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInfo: object }): object {
   return {
     edges: page.edges.map(({ node, cursor }) => ({

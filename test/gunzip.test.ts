@@ -6,7 +6,7 @@ import { CompressionError, gunzip } from '../src/records/gunzip.ts'
 import { createRandom } from './fixtures/random.ts'
 import { scaled } from './fixtures/sampling.ts'
 
-/** What a source of chunks of a size inflates to, in pieces, and whether it is whole. */
+/** Inflates a source of chunks of a size: the pieces, and whether it is whole. */
 async function inflated(compressed: Buffer, chunkBytes: number) {
   async function* chunks() {
     for (let at = 0; at < compressed.length; at += chunkBytes) yield compressed.subarray(at, at + chunkBytes)
@@ -26,7 +26,7 @@ test('Tens of thousands of gzip members with little or nothing in them cost litt
   const [empty, letter] = [gzipSync(''), gzipSync('x')]
   const members = Array.from({ length: MEMBERS }, (_, index) => (index % 4 === 0 ? letter : empty))
   const compressed = Buffer.concat(members)
-  // Each stream of Node's takes half a megabyte, and a round of the event loop or more.
+  // Each of Node's zlib streams takes half a megabyte, and at least a round of the event loop.
   let turns = 0
   const hook = createHook({
     init: (_, type) => {
@@ -44,7 +44,7 @@ test('Tens of thousands of gzip members with little or nothing in them cost litt
   )
 })
 
-test('Members of every size give the same, however the source is cut, and a cut end its good bytes', async () => {
+test('Members of every size inflate however the source is split, also from a truncated source', async () => {
   const random = createRandom(5)
   const texts = Array.from({ length: 200 }, () => {
     const size = [0, 1, 100, 16_383, 16_384, 16_385, 60_000][random.integer(7)]!
@@ -53,7 +53,7 @@ test('Members of every size give the same, however the source is cut, and a cut 
   const members = texts.map((text) => gzipSync(text))
   const compressed = Buffer.concat(members)
   const plain = Buffer.concat(texts)
-  // Chunks that end if a member does, just before that, and just behind it, too.
+  // Chunks that end at the end of a member, just before it and just after it, too.
   const first = members[0]!.length
   for (const chunkBytes of [first - 1, first, first + 1, 1_000, 17_000, 64 * 1024, compressed.length]) {
     const { bytes, isWhole } = await inflated(compressed, chunkBytes)
@@ -66,7 +66,7 @@ test('Members of every size give the same, however the source is cut, and a cut 
   }
 })
 
-test('A wrong check sum of a small member is found, and what came before it is given', async () => {
+test('A wrong check sum of a small member is found, and the data before it are returned', async () => {
   const harmed = gzipSync('second')
   harmed[harmed.length - 8]! ^= 1
   async function* chunks() {

@@ -37,7 +37,7 @@ const marked = (height: number): MadeBlock => block(height, checkpoint({ atBlock
 const blocks = (from: number, to: number): MadeBlock[] =>
   Array.from({ length: to - from + 1 }, (_, index) => marked(from + index))
 
-/** Pieces of a recording, cut before the records of these numbers. */
+/** Pieces of a recording, split before the records of these numbers. */
 function piecesOf(path: string, cuts: readonly number[]): Buffer[] {
   const records = recordsOf(readRecording(path))
   const edges = [0, ...cuts, records.length]
@@ -50,7 +50,7 @@ function beginsOf(path: string, heights: readonly number[]): number[] {
   return heights.map((wanted) => records.findIndex(({ height }) => height === wanted))
 }
 
-/** What a store holds. */
+/** The coverage of a store. */
 async function coverageOf(store: string): Promise<Coverage> {
   return (await readFrom(store, readCoverage))!
 }
@@ -75,14 +75,14 @@ for (const kind of STORE_KINDS) {
     })
 
     for (const name of ['perps-calm', 'synthetic', 'virtual-stake']) {
-      test(`give the same store in whatever order the pieces of ${name} come`, async (t) => {
+      test(`give the same store in whatever order the pieces of ${name} are ingested`, async (t) => {
         const path = recorded(name)
         const heights = [...new Set(recordsOf(readRecording(path)).map(({ height }) => height))]
         const expected = await wholeDump(t, kind, path)
         for (const seed of seedsOf('store', kind)) {
           await inScope(async (scope) => {
             const random = createRandom(seed)
-            // Not before the second height: block 1 by itself is not whole until block 2 comes.
+            // Not before the second height: block 1 is complete only when block 2 begins.
             const cuts = Array.from({ length: 4 }, () => heights[2 + random.integer(heights.length - 2)]!)
             const inOrder = [...new Set(cuts)].sort((a, b) => a - b)
             const pieces = piecesOf(path, beginsOf(path, inOrder))
@@ -123,10 +123,10 @@ for (const kind of STORE_KINDS) {
           [10n, 19n, 'missing'],
         ],
       )
-      // Somebody adds history: current data are served all the same.
+      // While history is added, current data are served.
       const base = await serve(t, store)
       assert.equal(await statusOf(base, '/ready'), 200)
-      // Whoever brings nothing from below is not asked for it.
+      // An input without lower blocks does not fail for this gap.
       writeFileSync(high!, fileOf(...blocks(24, 26)))
       assert.equal((await run(high!)).code, 0)
       assert.equal((await run(middle!)).code, 0)
@@ -135,7 +135,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), await wholeDump(t, kind, whole), 'filled')
     })
 
-    test('are left out with exit 0 where gaps are allowed', async (t) => {
+    test('may be missing, with exit 0, if gaps are allowed', async (t) => {
       const store = await storeOfBytes(t, kind, fileOf(...blocks(20, 22)))
       const { failure, report } = await ingestBytes(t, store, fileOf(...blocks(2, 3)), { allowGap: true })
       assert.equal(failure, null)
@@ -157,7 +157,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((JSON.parse(checkpoints![0]!) as string[])[2], 'new')
     })
 
-    test('a gap above the height where the store began keeps it from being ready, one below does not', async (t) => {
+    test('a gap above the height at which the store began makes it not ready, one below does not', async (t) => {
       const store = kind.create(t)
       await ingestBytes(t, store, fileOf(...blocks(20, 21), marked(24)), { allowGap: true })
       await ingestBytes(t, store, fileOf(marked(3)), { allowGap: true })
@@ -175,15 +175,15 @@ for (const kind of STORE_KINDS) {
     const rest = blocks(2, 4)
     const whole = fileOf(genesis, one, ...rest)
 
-    /** Files of separate calls, in order; each leads to the store of the whole input. */
+    /** Files of separate calls, in order; each results in the store of the whole input. */
     const cases: [what: string, files: Buffer[]][] = [
-      ['passed over where both come again', [whole, whole]],
-      ['passed over where one comes again', [whole, fileOf(genesis, marked(2)), fileOf(one, marked(2))]],
-      ['replaced where genesis was missing', [fileOf(one, ...rest), whole]],
-      ['replaced where the block itself was missing', [fileOf(genesis, ...rest), whole]],
-      ['whole at the end of input where block 2 is held', [fileOf(...rest), fileOf(genesis, one)]],
+      ['skipped if both parts are repeated', [whole, whole]],
+      ['skipped if one part is repeated', [whole, fileOf(genesis, marked(2)), fileOf(one, marked(2))]],
+      ['replaced if genesis was missing', [fileOf(one, ...rest), whole]],
+      ['replaced if the block itself was missing', [fileOf(genesis, ...rest), whole]],
+      ['complete at the end of input if the store has block 2', [fileOf(...rest), fileOf(genesis, one)]],
       [
-        'replaced at the end of input where block 2 is held',
+        'replaced at the end of input if the store has block 2',
         [fileOf(genesis, ...rest), fileOf(genesis, one)],
       ],
     ]
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('is said where each part comes in a call without the other', async (t) => {
+    test('is reported if each call contains only one part', async (t) => {
       for (const [first, second] of [
         [genesis, one],
         [one, genesis],
@@ -206,18 +206,18 @@ for (const kind of STORE_KINDS) {
         const { failure } = await ingestBytes(t, store, fileOf(second))
         assert.ok(failure instanceof GapError)
         assert.match(failure.message, /both parts in one call/)
-        assertSameDump(await dumpStore(store), before, 'nothing of it')
+        assertSameDump(await dumpStore(store), before, 'unchanged')
         const allowed = await ingestBytes(t, store, fileOf(second), { allowGap: true })
         assert.equal(allowed.failure, null)
-        assertSameDump(await dumpStore(store), before, 'kept as it is')
+        assertSameDump(await dumpStore(store), before, 'still unchanged')
       }
     })
   })
 
-  describe(`a block of which events are missing (${kind.name})`, () => {
+  describe(`an incomplete block (${kind.name})`, () => {
     const part = { ...block(3, checkpoint(), auction()), without: [2] }
 
-    test('changes nothing where it comes so again, and needs no leave', async (t) => {
+    test('changes nothing when repeated, and needs no --allow-gap', async (t) => {
       const store = kind.create(t)
       await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
       const before = await dumpStore(store)

@@ -6,15 +6,15 @@ import { describe, test } from 'node:test'
 import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
- * That a further resource is one description, one table and one projection is tried here: the suites of all resources
- * run once more in a program that has a made-up one, which test/fixtures/trades/ describes and puts into its lists. The
- * same program has a made-up question, in one file.
+ * Proves that a new resource needs only one description, one table and one projection: the suites of all resources
+ * run again in a program with an example resource, which test/fixtures/trades/ describes and registers. The program
+ * also has an example question, in one file.
  */
 
 const ROOT = join(import.meta.dirname, '..')
 const REGISTER = new URL('./fixtures/trades/register.ts', import.meta.url)
 
-/** Runs those tests of a file whose names hold one of some texts, in a program that has the resource; returns its TAP. */
+/** Runs the tests of a file whose names contain one of `names`, in a program with the resource; returns the TAP. */
 async function runSuite(file: string, names: readonly string[], stores: string): Promise<string> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${names.join('|')}`]
@@ -36,9 +36,9 @@ async function runSuite(file: string, names: readonly string[], stores: string):
   return output
 }
 
-/** Files, and what names their tests of the resource: of each name a test must have passed. */
+/** Files, and parts of the names of their tests of the resource: for each part a test must have passed. */
 const ON_EVERY_STORE: [file: string, names: string[]][] = [
-  ['paging.test.ts', ['pages of trades', 'over trades', 'of every resource']],
+  ['paging.test.ts', ['pages of trades', 'through trades', 'of every resource']],
   [
     'resources.test.ts',
     [
@@ -47,13 +47,13 @@ const ON_EVERY_STORE: [file: string, names: string[]][] = [
       ...['says what pages of trades are', 'requests for trades'],
     ],
   ],
-  ['fixtures/trades/wire.test.ts', ['trades come from the wire', 'to lack trades']],
+  ['fixtures/trades/wire.test.ts', ['trades get from the wire', 'as incomplete for trades']],
   ['fixtures/trades/question.test.ts', ['is answered over HTTP', 'is known to', 'is a method']],
 ]
 
-/** Suites of what is made from these on one store, unless the full numbers are asked for. */
+/** Suites that run on one kind of store, unless the full numbers are requested. */
 const ON_ANY_STORE: typeof ON_EVERY_STORE = [
-  ['cursors.test.ts', ['cursors of trades', 'begin with a letter']],
+  ['cursors.test.ts', ['cursors of trades', 'begin with their own letter']],
   ['stream-cursors.test.ts', ['is of one resource']],
   ['node-schemas.test.ts', ['for every list', 'trades: allows']],
   [
@@ -62,12 +62,12 @@ const ON_ANY_STORE: typeof ON_EVERY_STORE = [
   ],
   ['tables.test.ts', ['are those that are described', 'are described']],
   ['openapi.test.ts', ['is valid OpenAPI', 'is whole', 'shows examples', 'schemas of parameters']],
-  ['full-exports.test.ts', ['hold all trades', 'bound to a market']],
-  ['export-folder.test.ts', ['as one made at once']],
-  ['check-prune-backup.test.ts', ['whatever events there are']],
+  ['full-exports.test.ts', ['contain all trades', 'bound to a market']],
+  ['export-folder.test.ts', ['equals a single export']],
+  ['check-prune-backup.test.ts', ['in a store of random events']],
 ]
 
-describe('a resource that only the tests know passes the suites of all resources', () => {
+describe('a resource that only tests add passes the suites of all resources', () => {
   for (const [file, names] of [...ON_EVERY_STORE, ...ON_ANY_STORE]) {
     test(file, async () => {
       const kinds = ON_EVERY_STORE.some(([other]) => other === file) ? STORE_KINDS : ANY_STORE_KIND
