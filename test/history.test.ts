@@ -230,7 +230,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('is replaced by the whole one', async (t) => {
+    test('is replaced by the complete one', async (t) => {
       const store = kind.create(t)
       await ingestBytes(t, store, fileOf(marked(2), part, marked(4)), { allowGap: true })
       const whole = fileOf(marked(2), block(3, checkpoint(), auction()), marked(4))
@@ -241,10 +241,10 @@ for (const kind of STORE_KINDS) {
   })
 
   describe(`files of one call (${kind.name})`, () => {
-    test('are one stream, whatever their names: an archive beside the buffer of a live core', async (t) => {
+    test('are one stream, whatever their names, like an archive and the buffer of a live core', async (t) => {
       const folder = temporaryFolder(t)
       const cuts = beginsOf(SAMPLE, [300, 804])
-      // A block that is split between two files is whole, and so are gzipped files.
+      // A block split between two files is complete, also in gzipped files.
       const pieces = piecesOf(
         SAMPLE,
         cuts.map((cut) => cut + 3),
@@ -264,7 +264,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), await wholeDump(t, kind, SAMPLE), 'archive and buffer')
     })
 
-    test('that split a block between calls hold it back, and say so', async (t) => {
+    test('that split a block between calls leave it pending, and report that', async (t) => {
       const [first, second] = piecesOf(SAMPLE, [beginsOf(SAMPLE, [400])[0]! + 3])
       const store = kind.create(t)
       const report = await ingestWell(t, store, first!)
@@ -281,7 +281,7 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('the order of event files', () => {
-  test('is that of their first events, then of sequence numbers, then of paths; unreadable ones are last', async (t) => {
+  test('is by first event, then by sequence number, then by path; unreadable files are last', async (t) => {
     const folder = temporaryFolder(t)
     const write = (name: string, bytes: Buffer) => writeFileSync(join(folder, name), bytes)
     const events = eventsOf([marked(7)])
@@ -299,7 +299,7 @@ describe('the order of event files', () => {
     assert.equal(names, 'idecbhafg')
   })
 
-  test('leaves standard input where it is named', async (t) => {
+  test('keeps standard input in its place', async (t) => {
     const folder = temporaryFolder(t)
     const paths = [9, 5, 8, 3].map((height) => {
       const path = join(folder, `${height}.evts`)

@@ -20,14 +20,14 @@ before(async () => {
 })
 after(() => server?.remove())
 
-/** The tables of `synthetic`, changed by statements; returns the address. */
+/** Loads the tables of `synthetic` and changes them by statements; returns the address. */
 async function load(t: TestContext, ...statements: string[]): Promise<string> {
   const address = await loadReferenceTables(t, server!.url, TABLES)
   await runSql(address, ...statements)
   return address
 }
 
-/** An address as another user, with a password. */
+/** An address with another user and a password. */
 function as(address: string, user: string): string {
   const url = new URL(address)
   url.username = user
@@ -35,20 +35,20 @@ function as(address: string, user: string): string {
   return url.toString()
 }
 
-/** Databases that are refused, or the statements that make one of `synthetic`, and what the error says. */
+/** Databases that are refused, or the statements that turn `synthetic` into one, and the error. */
 const REFUSED: [
   what: string,
   make: string[] | ((t: TestContext) => Promise<string | string[]>),
   says: RegExp,
 ][] = [
   [
-    'a server that is not there',
+    'an unreachable server',
     async () => 'postgres://lyra:secret@127.0.0.1:1/x',
     /lyra@127.*: nothing listens there/,
   ],
   ['a malformed address', async () => 'postgres://[', /database address is malformed/],
   [
-    'a database that is not there',
+    'a missing database',
     async () => server!.url.replace(/postgres$/, 'nothing'),
     /there is no such database/,
   ],
@@ -90,14 +90,14 @@ const REFUSED: [
   ['two databases', async (t) => [await load(t), server!.url], /name either one database or segments/],
 ]
 
-/** Makes a database of another schema version. */
+/** Gives a database another schema version. */
 function VERSION(version: number): string {
   return `insert into goose_db_version values (9999, ${version}, true, now())`
 }
 
 for (const kind of STORE_KINDS) {
   describe(`databases (${kind.name})`, () => {
-    test('with a row of state that is too large are refused once it is to be read', async (t) => {
+    test('with too large a row of state are refused when it is read', async (t) => {
       if (server === null) return skip(t, 'PostgreSQL is not installed')
       const source = await load(
         t,
@@ -151,7 +151,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'while the node writes')
     })
 
-    test('without a table or column lack its resource, and rows without a block are left out', async (t) => {
+    test('without a table or column have no rows of its resource; rows without a block are skipped', async (t) => {
       if (server === null) return skip(t, 'PostgreSQL is not installed')
       const address = await load(
         t,
@@ -186,7 +186,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('are continued where an import ended, and end with the same tables', async (t) => {
+    test('continue an earlier import, and result in the same tables', async (t) => {
       if (server === null) return skip(t, 'PostgreSQL is not installed')
       const address = await load(t)
       const [whole, store] = [kind.create(t), kind.create(t)]
@@ -198,7 +198,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(second.heldBlocks, 30)
       assert.equal(second.blocks, 30)
       const [found, expected] = [await dumpStore(store), await dumpStore(whole)]
-      // What the first one held of later blocks has no place there.
+      // Rows of later blocks have no place in the first import.
       for (const table of [
         'checkpoints',
         'funding_period_data_points',
@@ -214,7 +214,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('several tables are read at once without a warning of the driver', async (t) => {
+test('several tables are read at once without warnings from the driver', async (t) => {
   if (server === null) return skip(t, 'PostgreSQL is not installed')
   const warnings: string[] = []
   const warn = ({ message }: Error) => warnings.push(message)

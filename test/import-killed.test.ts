@@ -17,7 +17,7 @@ import { inScope } from './fixtures/scope.ts'
 import { skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, settle } from './fixtures/stores.ts'
 
-/** Times that an import of each kind of source is killed, and how often one store's is before it is let run. */
+/** How often an import of each kind of source is killed, and how often on one store before it may finish. */
 const KILLS = runsOf('seconds')
 const KILLS_EACH = 3
 
@@ -25,16 +25,16 @@ const BLOCKS = scaled(3_000, 6_000)
 const SEGMENT_BLOCKS = BLOCKS / 3
 const MARKETS = 10
 
-/** Tables whose rows come with their blocks: the column of the height. */
+/** Tables whose rows are written with their blocks: the column of the height. */
 const OF_BLOCKS = { checkpoints: 4, funding_period_data_points: 6, liquidity_provisions: 4 }
 
-/** Those whose rows come last. */
+/** Resources whose rows are written last. */
 const OF_STATE = ['fundingPeriods', 'instrumentTerms', 'instruments', 'liquidityProviders', 'marketData']
 
-/** No source of an import has it. */
+/** A resource that no source of an import has. */
 const NEVER = 'liquidityProviderHistory'
 
-/** Of each block that is held everything is there, of others nothing; and what is lacking is said. */
+/** Fails unless the store has all rows of its blocks, none of others, and reports incomplete resources. */
 async function assertWhole(store: string, expected: StoreDump, where: string): Promise<void> {
   const reader = await openStore(store).openReader()
   const coverage = await reader.read(readCoverage).finally(() => reader.close())
@@ -60,7 +60,7 @@ async function assertWhole(store: string, expected: StoreDump, where: string): P
   else assertSameDump(found, expected, where)
 }
 
-// What is imported, for every kind of store.
+// The sources, for every kind of store.
 const folder = mkdtempSync(join(tmpdir(), 'lyra-import-killed-'))
 let server: PostgresServer | null = null
 let database: string | null = null
@@ -81,11 +81,11 @@ after(async () => {
 })
 
 for (const kind of STORE_KINDS) {
-  describe(`an import that ends before it is done (${kind.name})`, () => {
+  describe(`an interrupted import (${kind.name})`, () => {
     const argumentsOf = (store: string, source: string) => ['import', source, '--store', store]
 
     for (const path of ['segments', 'a database'] as const) {
-      test(`from ${path}, killed at random moments, is continued, and ends with the same tables`, async (t) => {
+      test(`from ${path}, killed at random moments, continues, and results in the same tables`, async (t) => {
         const source = path === 'segments' ? folder : database
         if (source === null) return skip(t, 'PostgreSQL is not installed')
         const whole = kind.create(t)
@@ -116,10 +116,10 @@ for (const kind of STORE_KINDS) {
     }
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      test(`${signal} ends it with exit status 130, and what it has begun is committed`, async (t) => {
+      test(`${signal} ends it with exit status 130 after committing the batch in progress`, async (t) => {
         if (database === null) return skip(t, 'PostgreSQL is not installed')
         const store = kind.create(t)
-        // It waits for the last of the tables, so that it is at work for certain.
+        // The import blocks on the last table, so it is certainly still running.
         const locking = new Client({ connectionString: database })
         await locking.connect()
         await locking.query('begin; lock table current_market_data')

@@ -9,10 +9,10 @@ import { scaled } from './fixtures/sampling.ts'
 import { skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
-/** Megabytes that an import may take, whatever the size of the source. */
+/** The memory limit of an import in megabytes, whatever the size of the source. */
 const MOST_MEMORY = 400
 
-/** On the long run more points than there is room to sort at once. */
+/** In the long run more points than fit into memory for sorting. */
 const BLOCKS = scaled(3_000, 60_000)
 const MARKETS = 50
 
@@ -21,7 +21,7 @@ const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 for (const kind of ANY_STORE_KIND) {
   describe(`a large source (${kind.name})`, () => {
     test('a segment with hostile rows takes as little memory', async (t) => {
-      // Objects take many times their text; so do quotes, which are doubled in the text.
+      // Objects take many times the memory of their text, as do quotes, which are doubled in it.
       for (const [shares, code] of [
         [`[${'{},'.repeat(650_000)}{}]`, 0],
         [`[${'{},'.repeat(5_000_000)}{}]`, 1],
@@ -48,7 +48,7 @@ for (const kind of ANY_STORE_KIND) {
         const source =
           server === null
             ? await writeMadeSegment(temporaryFolder(t), { from: 1, to: BLOCKS, markets: MARKETS })
-            : // It goes away with its server.
+            : // It is removed with its server.
               await makeDatabase({ after: () => {} } as unknown as typeof t, server.url, {
                 blocks: BLOCKS,
                 markets: MARKETS,

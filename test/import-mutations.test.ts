@@ -14,13 +14,13 @@ import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const PATH = segmentPaths('perps-calm-300')[0]!
 
-/** Harmed segments of each kind: of the bytes of a zip, and of the tables in one. */
+/** Damaged segments of each kind: damaged bytes of a zip, and damaged tables in one. */
 const RUNS = runsOf('change')
 
 let whole: Buffer
 let original: Map<string, string>
 before(async () => {
-  // Without the tables that are not read: what is harmed is mostly something that matters.
+  // Without unused tables, so that most damage matters.
   await inScope(async (scope) => {
     const path = join(temporaryFolder(scope), basename(PATH))
     original = await readSegment(PATH)
@@ -37,7 +37,7 @@ before(async () => {
   })
 })
 
-/** Harms a zip's bytes: most of its structure lies at the end. */
+/** Damages a zip's bytes, mostly near the end, which has most of its structure. */
 function harmBytes(random: Random): Buffer {
   const bytes = Buffer.from(whole)
   const place = () =>
@@ -100,7 +100,7 @@ const VALUES = [
   'x'.repeat(3_000),
 ]
 
-/** Harms one table of a segment. */
+/** Damages one table of a segment. */
 function harmTables(random: Random): (entries: Map<string, string>) => void {
   return (entries) => {
     const name = random.pick([...entries.keys()])
@@ -142,7 +142,7 @@ function harmTables(random: Random): (entries: Map<string, string>) => void {
 }
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`harmed segments (${kind.name})`, () => {
+  describe(`damaged segments (${kind.name})`, () => {
     for (const [what, write] of [
       ['bytes', async (path: string, random: Random) => writeFileSync(path, harmBytes(random))],
       [
@@ -150,7 +150,7 @@ for (const kind of ANY_STORE_KIND) {
         (path: string, random: Random) => writeSegment(path, original, { edit: harmTables(random) }),
       ],
     ] as const) {
-      test(`whose ${what} are harmed give a clear error or a sound store, never half of a block`, async (t) => {
+      test(`with damaged ${what} give a clear error or a sound store, never an incomplete block`, async (t) => {
         let refused = 0
         for (let run = 0; run < RUNS; run++) {
           await inScope(async (scope) => {
@@ -171,7 +171,7 @@ for (const kind of ANY_STORE_KIND) {
             try {
               assert.deepEqual(await problemsOf(store), [], `run ${run}`)
             } catch (error) {
-              // Refused before there was a store.
+              // Refused before the store was created.
               assert.ok(error instanceof StoreError && failure !== null, `run ${run}: ${error}`)
             }
           })

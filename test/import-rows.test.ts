@@ -20,7 +20,7 @@ import {
 } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
-/** Fails if a store has other rows than an import is to make. */
+/** Fails if a store's rows are not the expected ones of an import. */
 function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly string[] = []): void {
   for (const [table, rows] of Object.entries(expected)) {
     const found = dump[table]!
@@ -37,13 +37,13 @@ function assertImported(dump: StoreDump, expected: ImportedRows, but: readonly s
   }
 }
 
-/** Fails if a store is not as it should be, or differs from one made from events once they have come, too. */
+/** Fails if a store has problems, or differs from one made from events after it has also ingested them. */
 async function assertReplaced(t: TestContext, kind: StoreKind, store: string, events: string): Promise<void> {
   assert.deepEqual(await problemsOf(store), [])
   await ingestWhole(store, events)
   assert.deepEqual(await problemsOf(store), [])
   const whole = await storeOf(t, kind, events)
-  assertSameDump(await dumpStore(store), await dumpStore(whole), 'once the events have come')
+  assertSameDump(await dumpStore(store), await dumpStore(whole), 'after ingesting the events')
 }
 
 let server: PostgresServer | null = null
@@ -53,13 +53,13 @@ before(async () => {
 after(() => server?.remove())
 
 for (const kind of STORE_KINDS) {
-  describe(`what is imported of recordings (${kind.name})`, () => {
+  describe(`imports of recordings (${kind.name})`, () => {
     for (const [name, recording, to] of [
       ['perps-calm-300', 'perps-calm.evts.gz', 900],
       ['perps-calm-named-300', 'perps-calm-named.evts.gz', 900],
       ['perps-long-1000', 'perps-long.evts.gz', 2000],
     ] as const) {
-      test(`the segments ${name} give the rows that the reference keeps`, async (t) => {
+      test(`the segments ${name} yield the rows that the reference keeps`, async (t) => {
         const folder = referencePath(`segments/${name}`)
         const events = recordingPath(recording)
         if (folder === null || events === null) return skip(t, `no ${name}`)
@@ -76,7 +76,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a later segment by itself gives rows of before without places', async (t) => {
+    test('a later segment alone yields earlier rows without places', async (t) => {
       const folder = referencePath('segments/perps-calm-300')!
       const last = readdirSync(folder).sort().at(-1)!
       const store = kind.create(t)
@@ -95,7 +95,7 @@ for (const kind of STORE_KINDS) {
       ['synthetic', ['instruments', 'instrument_terms', 'assets']],
       ['smoke', []],
     ] as const) {
-      test(`the database of ${name} gives the rows that the reference keeps`, async (t) => {
+      test(`the database of ${name} yields the rows that the reference keeps`, async (t) => {
         const path = referencePath(`tables/${name}.tables.sql.gz`)
         const events = recordingPath(`${name}.evts.gz`)
         if (path === null || events === null) return skip(t, `no ${name}`)
@@ -117,7 +117,7 @@ for (const kind of STORE_KINDS) {
     }
 
     for (const name of ['perps-calm', 'funding-periods/perps-calm', 'smoke']) {
-      test(`the answers of ${name} are right but for data points, of which not all are imported`, async (t) => {
+      test(`the answers of ${name} are right except for data points, which are not all imported`, async (t) => {
         const golden = readGolden(name)
         const path = referencePath(`tables/${name.split('/').at(-1)}.tables.sql.gz`)
         if (path === null || golden === null) return skip(t, `no ${name}`)

@@ -35,7 +35,7 @@ async function changed(t: TestContext, change: SegmentChange, name = NAME): Prom
   return path
 }
 
-/** Changes the first line of an entry that holds a text. */
+/** Changes the first line of an entry that contains a text. */
 const replaceIn = (entry: string, from: string | RegExp, to: string) => (entries: Map<string, string>) => {
   const text = entries.get(entry)!
   const edited = text.replace(from, to)
@@ -47,13 +47,13 @@ const metadata = (change: Record<string, unknown>) => (entries: Map<string, stri
   entries.set('metadata.json', JSON.stringify({ ...JSON.parse(entries.get('metadata.json')!), ...change }))
 }
 
-/** Sources that are refused before anything is written, or changes that make one, and what the error says. */
+/** Sources that are refused before anything is written, or changes that create one, and the error. */
 const REFUSED: [
   what: string,
   make: SegmentChange | ((t: TestContext) => string | string[] | Promise<string | string[]>),
   says: RegExp,
 ][] = [
-  ['a path that is not there', () => '/nowhere/a-1-1-2.zip', /no such file/],
+  ['a missing path', () => '/nowhere/a-1-1-2.zip', /no such file/],
   ['a directory without segments', (t) => temporaryFolder(t), /contains no segment .*network-history copy/],
   ['an empty file', (t) => bytes(t, Buffer.alloc(0)), /not a complete zip file: .*Copy the segment again/],
   ['a text', (t) => bytes(t, Buffer.from('hello')), /not a complete zip file/],
@@ -67,7 +67,11 @@ const REFUSED: [
     (t) => bytes(t, Buffer.from([0x1f, 0x8b, 8, 0])),
     /a gzip archive, as written by data nodes up to v0\.70/,
   ],
-  ['half a zip', (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)), /not a complete zip file/],
+  [
+    'the first half of a zip',
+    (t) => bytes(t, readFileSync(FIRST).subarray(0, 90_000)),
+    /not a complete zip file/,
+  ],
   [
     'a zip without its last byte',
     (t) => bytes(t, readFileSync(FIRST).subarray(0, -1)),
@@ -83,7 +87,11 @@ const REFUSED: [
     (t) => changed(t, {}, 'core-scenarios-123-1-301.zip'),
     /describes "core-scenarios-123-1-300\.zip"/,
   ],
-  ['no such name', (t) => changed(t, {}, 'segment.zip'), /describes "core-scenarios-123-1-300\.zip". Rename/],
+  [
+    'an invalid name',
+    (t) => changed(t, {}, 'segment.zip'),
+    /describes "core-scenarios-123-1-300\.zip". Rename/,
+  ],
   [
     'schema version 53',
     (t) => changed(t, { edit: metadata({ DatabaseVersion: 53 }) }, 'core-scenarios-53-1-300.zip'),
@@ -104,18 +112,18 @@ const REFUSED: [
   ['a wrong check sum of the state', { lies: { [PERIODS]: { crc: 1 } } }, /check sum/],
   ['more than is declared', { lies: { [POINTS]: { size: 100 } } }, /has more than the 100 bytes/],
   ['less than is declared', { lies: { [POINTS]: { size: 1e9 } } }, /claim to be 1000000000/],
-  ['one byte less', { lies: { [POINTS]: { size: 140_733 } } }, /its directory gives 140733/],
+  ['one byte less than declared', { lies: { [POINTS]: { size: 140_733 } } }, /its directory gives 140733/],
   ['too few bytes', { lies: { [POINTS]: { compressedSize: 100 } } }, /damaged: unexpected end of file/],
   ['too many bytes', { lies: { [POINTS]: { compressedSize: 1e9 } } }, /ends after the end of the file/],
-  ['a place beyond the file', { lies: { [POINTS]: { offset: 1n << 60n } } }, /begins after the end/],
-  ['the last place there is', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, /begins after/],
-  ['a place within another entry', { lies: { [POINTS]: { offset: 77n } } }, /no entry begins where/],
+  ['an offset beyond the file', { lies: { [POINTS]: { offset: 1n << 60n } } }, /begins after the end/],
+  ['the highest possible offset', { lies: { [POINTS]: { offset: (1n << 64n) - 1n } } }, /begins after/],
+  ['an offset within another entry', { lies: { [POINTS]: { offset: 77n } } }, /no entry begins where/],
   ['an unknown method', { lies: { [POINTS]: { method: 12 } } }, /compressed by method 12/],
   ['an encrypted entry', { lies: { [POINTS]: { flags: 9 } } }, /encrypted/],
-  ['two entries of a name', { more: [{ name: POINTS, content: 'x' }] }, /two entries "history\/funding/],
+  ['two entries with one name', { more: [{ name: POINTS, content: 'x' }] }, /two entries "history\/funding/],
   ['an entry outside', { more: [{ name: '../../etc/passwd', content: 'x' }] }, /invalid relative path/],
   ['a directory beyond the file', (t) => directoryAt(t, 2n ** 60n), /not a complete zip file/],
-  ['a directory at the end of all', (t) => directoryAt(t, 2n ** 64n - 1n), /not a complete zip file/],
+  ['a directory at the highest offset', (t) => directoryAt(t, 2n ** 64n - 1n), /not a complete zip file/],
   ['a bomb', { edit: (all) => all.set(POINTS, 'x'.repeat(80_000_000)) }, /claim to be 80000000/],
   [
     'a field without end',
@@ -128,12 +136,12 @@ const REFUSED: [
   ['too few fields', { edit: replaceIn(POINTS, /,SOURCE_[A-Z]+/, '') }, /has 7 fields, but the header has 8/],
   ['a NUL character', { edit: replaceIn(POINTS, ',SOURCE', ',\0SOURCE') }, /a NUL character/],
   [
-    'a block of no time',
+    'a block without a valid time',
     { edit: replaceIn(BLOCKS, /\n2023[^,]*/, '\ninfinity') },
     /"infinity", which is not/,
   ],
   ['a block before Christ', { edit: replaceIn(BLOCKS, /\+00,/, '+00 BC,') }, /which is not a time/],
-  ['a block of no height', { edit: replaceIn(BLOCKS, ',17,', ',x,') }, /has block "x"/],
+  ['a block without a valid height', { edit: replaceIn(BLOCKS, ',17,', ',x,') }, /has block "x"/],
   ['a block of another segment', { edit: replaceIn(BLOCKS, ',17,', ',301,') }, /"301", which is not one of/],
   ['a height twice', { edit: replaceIn(BLOCKS, ',17,', ',18,') }, /has block 18 twice/],
   [
@@ -164,7 +172,7 @@ function tar(): Buffer {
   return header
 }
 
-/** A zip64 whose directory lies at a place that is not in the file. */
+/** A zip64 whose directory is outside the file. */
 async function directoryAt(t: TestContext, place: bigint): Promise<string> {
   const path = await changed(t, { isZip64: true })
   const content = readFileSync(path)
@@ -183,7 +191,7 @@ for (const kind of ANY_STORE_KIND) {
           const { failure } = await importInto(store, source)
           if (failure !== null) throw failure
         }, says)
-        // Some are refused before there is a store.
+        // Some are refused before the store is created.
         await openStore(store).migrate()
         assertSameDump(await dumpStore(store), emptyDump(), what)
       })
@@ -201,7 +209,7 @@ for (const kind of ANY_STORE_KIND) {
       assertSameDump(await dumpStore(store), dump, 'another chain')
     })
 
-    test('of unknown schema versions are tried with force', async (t) => {
+    test('of unknown schema versions are imported with --force', async (t) => {
       const store = kind.create(t)
       const edit = metadata({ DatabaseVersion: 200 })
       const path = await changed(t, { edit }, 'core-scenarios-200-1-300.zip')
@@ -210,7 +218,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(report.blocks, 300)
     })
 
-    test('in zip64, or with columns in another order and further ones, give the same rows', async (t) => {
+    test('in zip64, or with further or reordered columns, yield the same rows', async (t) => {
       const stores = [kind.create(t), kind.create(t), kind.create(t)] as const
       await importWhole(stores[0], FIRST)
       await importWhole(stores[1], await changed(t, { isZip64: true }))
@@ -228,7 +236,7 @@ for (const kind of ANY_STORE_KIND) {
         assertSameDump(await dumpStore(store), expected, 'written otherwise')
     })
 
-    test('give the same rows where they are sorted in little memory', async (t) => {
+    test('yield the same rows if they are sorted in little memory', async (t) => {
       const [whole, pieces] = [kind.create(t), kind.create(t)]
       await importWhole(whole, PATHS)
       const { failure } = await importInto(pieces, PATHS, { maxBytes: 16_000 })
@@ -236,7 +244,7 @@ for (const kind of ANY_STORE_KIND) {
       assertSameDump(await dumpStore(pieces), await dumpStore(whole), 'in little memory')
     })
 
-    test('have rows left out that events would have left out, too', async (t) => {
+    test('have rows skipped that would be skipped in events, too', async (t) => {
       const edit = (entries: Map<string, string>) => {
         const times = ['infinity', '-infinity', '0044-03-15 00:00:00+00 BC', '2023-13-45 10:00:00+00', '']
         const replaced: ((line: string) => string)[] = [
@@ -273,7 +281,7 @@ for (const kind of ANY_STORE_KIND) {
       )
     })
 
-    test('without a table lack its resource, and that is reported', async (t) => {
+    test('without a table yield no rows of its resource, and that is reported', async (t) => {
       const store = kind.create(t)
       const edit = (entries: Map<string, string>) => {
         entries.delete(POINTS)
@@ -295,7 +303,7 @@ for (const kind of ANY_STORE_KIND) {
       ])
     })
 
-    test('with a hole between them stop there, and with --allow-gap it is a gap that is filled later', async (t) => {
+    test('with a gap between them stop there; --allow-gap records the gap, to be filled later', async (t) => {
       const store = kind.create(t)
       const { report, failure } = await importInto(store, [THIRD, FIRST])
       assert.ok(failure instanceof ImportGapError)
@@ -327,7 +335,7 @@ for (const kind of ANY_STORE_KIND) {
       assertSameDump(await dumpStore(store), await dumpStore(whole), 'filled')
     })
 
-    test('in any order of calls, overlapping or not, and repeated, end with the same tables', async (t) => {
+    test('in any order, overlapping or repeated, result in the same tables', async (t) => {
       const whole = kind.create(t)
       await importWhole(whole, PATHS)
       const expected = await dumpStore(whole)
@@ -345,7 +353,7 @@ for (const kind of ANY_STORE_KIND) {
       assertSameDump(await dumpStore(store), expected, 'in pieces')
     })
 
-    test('below what is held leave a hole that is said', async (t) => {
+    test('below the stored blocks leave a gap that is reported', async (t) => {
       const store = kind.create(t)
       await importWhole(store, THIRD)
       const { report, failure } = await importInto(store, FIRST)
@@ -357,7 +365,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(report.gaps, [{ from: '301', to: '600', kind: 'missing' }])
     })
 
-    test('that are interrupted are continued, and end with the same tables', async (t) => {
+    test('continue after an interruption, and result in the same tables', async (t) => {
       const whole = kind.create(t)
       await importWhole(whole, PATHS)
       const store = kind.create(t)

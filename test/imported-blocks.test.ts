@@ -65,21 +65,21 @@ async function coverageOf(store: string): Promise<Coverage> {
   return (await readFrom(store, readCoverage))!
 }
 
-/** What differs between a store and the blocks of a file. */
+/** The differences between a store and the blocks of a file. */
 async function differencesOf(scope: TestContext, store: string, bytes: Buffer): Promise<unknown[]> {
   const path = fileWith(scope, bytes, 'whole.evts')
   const { told } = await checkWithFiles(store, path)
   return told.filter(({ what }) => !what.startsWith('nothing to compare'))
 }
 
-/** The records of some blocks of a file. */
+/** The records of selected blocks of a file. */
 function pieceOf(bytes: Buffer, from: number, to: number): Buffer {
   return joinRecords(recordsOf(bytes).filter(({ height }) => height >= from && height <= to))
 }
 
 const lastOf = ({ blocks }: Made): bigint => blocks.at(-1)!.height
 
-/** Heights of a made-up stream: some of two runs of 64 blocks. */
+/** Heights of a synthetic stream, which overlaps two runs of 64 blocks. */
 const FIRST = 58
 const LAST = 69
 
@@ -87,14 +87,14 @@ const markets = fc.constantFrom(MARKET, idOf('9'))
 const parties = fc.constantFrom(idOf('b'), idOf('d'))
 const seqs = fc.constantFrom(1, 2)
 const prices = fc.constantFrom('1', '2', '3')
-/** Some within one microsecond, some in other buckets of series. */
+/** Times within one microsecond, and in other buckets of series. */
 const times = fc.constantFrom(
   ...[-1_500, -1_001, 1_000, 1_001, 1_999, 2_000, 2_500, 40_000_000_000, 40_000_000_300, 400_000_000_000],
 )
 
 /**
- * An event of few values, so that rows fall together; `isFollowed`: none changes a row of a later event, which streams do
- * not send again for it (the start of a period, the asset of an instrument).
+ * An event with few different values, so that rows coincide. With `isFollowed` no event changes a row of a later
+ * one, for which streams would not send that row again (the start of a period, the asset of an instrument).
  */
 const contentsOf = (isFollowed: boolean): fc.Arbitrary<Content> =>
   fc.oneof(
@@ -141,7 +141,7 @@ const streamOf = (contents: fc.Arbitrary<Content>): fc.Arbitrary<MadeBlock[]> =>
 const heights = fc.integer({ min: FIRST, max: LAST })
 const range = fc.tuple(heights, heights).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }))
 
-/** What is done with a store before all events come. */
+/** The steps on a store before all events are ingested. */
 type Step =
   | { do: 'import'; from: number; to: number; rowsFrom: number; blocksOfCommit: number; commits: number }
   | { do: 'ingest'; from: number; to: number }
@@ -188,7 +188,7 @@ async function take(
 for (const kind of STORE_KINDS) {
   describe(`imported history (${kind.name})`, () => {
     for (const name of ['perps-calm', 'synthetic', 'virtual-stake', 'four-providers']) {
-      test(`of ${name} goes block by block as its events come`, async (t) => {
+      test(`of ${name} is replaced block by block as its events arrive`, async (t) => {
         const bytes = readRecording(recorded(name))
         const made = blocksOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
@@ -212,7 +212,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    describe('of times that only nanoseconds tell apart', () => {
+    describe('with times that differ only in nanoseconds', () => {
       const point = (height: number, timestamp: number): MadeBlock => ({
         height,
         events: [dataPoint({ timestamp, price: String(height) })],
@@ -226,7 +226,7 @@ for (const kind of STORE_KINDS) {
           return `${timestamp} ${price} ${height}`
         })
 
-      test('keeps the points of events that it falls together with', async (t) => {
+      test('keeps the points from events that have the same key', async (t) => {
         const store = await storeOfBytes(t, kind, fileOf(first, { height: 61 }))
         await importBlocks(store, made, { from: 62n, to: 62n })
         assert.deepEqual(await points(store), ['1000 60 60'])
@@ -234,7 +234,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await points(store), ['1000 60 60', '1300 62 62'])
       })
 
-      test('gives way to points of events from before it', async (t) => {
+      test('is replaced by points from earlier events', async (t) => {
         const store = kind.create(t)
         await importBlocks(store, made, { from: 62n, to: 62n })
         assert.deepEqual(await points(store), ['1000 62 62'])
@@ -244,7 +244,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await points(store), ['1000 60 60', '1300 62 62'])
       })
 
-      test('has no copy of a point whose event is held, where an import does not know its block', async (t) => {
+      test('has no copy of a point from a stored event if the import does not know its block', async (t) => {
         const store = await storeOfBytes(t, kind, fileOf(second))
         await importBlocks(store, blocksOf(fileOf(second, { height: 63 })), {
           from: 63n,
@@ -254,7 +254,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await points(store), ['1300 62 62'])
       })
 
-      test('takes events of any time into the blocks before it', async (t) => {
+      test('accepts events of any time in the blocks before it', async (t) => {
         const ends = [-(2n ** 63n), 2n ** 63n - 1n]
         const events = ends.map((timestamp) => dataPoint({ timestamp }))
         const store = kind.create(t)
@@ -267,7 +267,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(await problemsOf(store), [])
       })
 
-      test('of a block that is not known stays until its event comes', async (t) => {
+      test('of an unknown block stays until its event arrives', async (t) => {
         const store = kind.create(t)
         const known = blocksOf(fileOf(second, { height: 63 }))
         await importBlocks(store, known, { from: 63n, to: 63n, rowsFrom: 62n })
@@ -281,7 +281,7 @@ for (const kind of STORE_KINDS) {
       })
     })
 
-    test('of block 1 gives way to its two parts, in whatever pieces they come', async (t) => {
+    test('of block 1 is replaced by its two parts, in whatever pieces they arrive', async (t) => {
       const part = (hash: string, ...events: Content[]): MadeBlock => ({ height: 1, hash, events })
       const [genesis, one] = [
         part('g', asset(), provision()),
@@ -319,7 +319,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of unknown blocks gives way to a file of instruments, and does not replace it', async (t) => {
+    test('of unknown blocks is replaced by a file of instruments, and never replaces it', async (t) => {
       const store = kind.create(t)
       const made = blocksOf(
         fileOf({ height: 5, events: [perpetual({ code: 'IMPORTED' }), asset()] }, { height: 6 }),
@@ -349,7 +349,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('leaves nothing behind once all events have come, in whatever order imports and files came', async () => {
+    test('leaves nothing behind once all events are ingested, in any order of imports and files', async () => {
       await fc.assert(
         fc.asyncProperty(streamOf(contentsOf(false)), steps, (blocks, list) =>
           inScope(async (scope) => {
@@ -371,7 +371,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('reaches those who follow, and its events do once they come, wherever they are cut', async () => {
+    test('reaches followers, as do its events when they arrive, wherever reads are cut off', async () => {
       const cuts = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 6 })
       await fc.assert(
         fc.asyncProperty(streamOf(contentsOf(true)), steps, cuts, (blocks, list, lengths) =>
@@ -404,7 +404,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** A store of the sample whose first blocks are imported; its other blocks come from events. */
+/** A store of the sample whose first blocks are imported, the others ingested from events. */
 async function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, to = 450): Promise<string> {
   const store = kind.create(test)
   const bytes = readRecording(path)
@@ -413,7 +413,7 @@ async function halfImported(test: TestContext, kind: StoreKind, path = SAMPLE, t
   return store
 }
 
-/** A block, with a point of its time. */
+/** A block with a point at its time. */
 const block = (height: number): MadeBlock => ({
   height,
   events: [dataPoint({ timestamp: height * 1_000_000_000 })],
@@ -421,7 +421,7 @@ const block = (height: number): MadeBlock => ({
 
 for (const kind of STORE_KINDS) {
   describe(`a store with imported blocks (${kind.name})`, () => {
-    test('says so in coverage and status, and is ready', async (t) => {
+    test('reports them in coverage and status, and is ready', async (t) => {
       const store = await halfImported(t, kind)
       const base = await serve(t, store)
       const { coverage } = await getJson<CoverageBody>(base, '/api/v2/coverage')
@@ -436,7 +436,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('lists more ranges than one answer holds in several, every height once', async (t) => {
+    test('lists more ranges than fit in one answer in several, every height once', async (t) => {
       const store = kind.create(t)
       const heights = Array.from({ length: 5_600 }, (_, index) => 10 + index)
       const isMissing = (height: number) => height % 5 === 4
@@ -477,7 +477,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('is copied and pruned as others are, and event files replace what is left', async (t) => {
+    test('is copied and pruned like others, and event files replace the remaining imported blocks', async (t) => {
       const store = await halfImported(t, kind)
       const copy = kind.create(t)
       await copyStore(openStore(store), openStore(copy))
@@ -515,7 +515,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await estimateOf(wholeBase), await estimateOf(base))
     })
 
-    test('has TWAPs and payments that are not proven, and none that differ', async (t) => {
+    test('has unknown TWAPs and payments, and none that differ', async (t) => {
       const path = recorded('perps-long-named')
       const store = await halfImported(t, kind, path, 800)
       const filter = { marketId: null, seq: null }
@@ -535,7 +535,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('is compared with event files by what an import can hold', async (t) => {
+    test('is compared with event files by the rows that an import can contain', async (t) => {
       const store = await halfImported(t, kind)
       const { told, notes, compared } = await checkWithFiles(store, SAMPLE)
       assert.deepEqual(told, [])
@@ -551,7 +551,7 @@ for (const kind of STORE_KINDS) {
         /imported \(400\): it begins at or before|imported/,
       ],
       [
-        'a range beyond the last block',
+        'a range above the last block',
         'insert into imported values (900, 910)',
         /beyond the last block, 905/,
       ],
@@ -595,7 +595,7 @@ for (const kind of STORE_KINDS) {
         /price is "1" in the store and/,
       ],
       [
-        'a time that no cut explains',
+        'a time that is no rounded time of an event',
         `update funding_period_data_points set timestamp = timestamp - 1000 where height = 300`,
         /no event of the files contains it, although they contain block 300/,
       ],
@@ -614,7 +614,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('has rows of before its blocks in pages, which check allows and says', async (t) => {
+    test('has rows from before its blocks in pages; the check accepts and reports them', async (t) => {
       const store = kind.create(t)
       const state = [provision(), marketData(), perpetual()]
       const made = blocksOf(fileOf({ height: 5, events: state }, block(6), block(7)))
@@ -646,7 +646,7 @@ test('a file of events that is cut within an imported block leaves it imported',
   assert.deepEqual((await dumpStore(store)).gaps, [])
 })
 
-explorerTest('the explorer says which blocks are imported, and what that means', async ({ t, browser }) => {
+explorerTest('the explorer shows which blocks are imported, and explains it', async ({ t, browser }) => {
   const store = await halfImported(t, STORE_KINDS[0]!)
   const { page } = await openPage(browser, await serve(t, store))
   await page.goto('/?view=node')

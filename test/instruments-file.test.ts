@@ -50,7 +50,7 @@ function fileWith(t: TestContext, content: unknown): string {
 }
 
 describe('a file of instruments', () => {
-  test('is an answer, a list of nodes, a node, or a node a line', () => {
+  test('may be an answer, a list of nodes, a node, or one node a line', () => {
     const other = node({ marketId: idOf('B'), product: 'PRODUCT_SPOT', funding: null, settlementAsset: null })
     const texts = [
       JSON.stringify(answerOf(node(), other)),
@@ -79,10 +79,10 @@ describe('a file of instruments', () => {
 
   const unknownAsset = { id: 'VOTE', symbol: null, name: null, decimals: null }
   const refused: [what: string, content: unknown, message: RegExp][] = [
-    ['that is no JSON', 'x', /f: is not JSON/],
-    ['with a line that is none', `${JSON.stringify(node())}\nx`, /f, line 2: is not JSON/],
+    ['that is not JSON', 'x', /f: is not JSON/],
+    ['with a line that is not JSON', `${JSON.stringify(node())}\nx`, /f, line 2: is not JSON/],
     ['of other JSON', { markets: [] }, /neither an answer of GET \/api\/v2\/instruments/],
-    ['with a node that is none', [node(), 7], /f, node 2: it is 7, allowed is an object/],
+    ['with an invalid node', [node(), 7], /f, node 2: it is 7, allowed is an object/],
     ['with a malformed id', [node({ marketId: 'ab' })], /node 1: marketId is "ab", allowed is 64 hex digits/],
     [
       'with a number for a text',
@@ -104,17 +104,17 @@ describe('a file of instruments', () => {
     ['of a future with funding', [node({ product: 'PRODUCT_FUTURE' })], /funding is .*null otherwise/],
     ['of a perpetual without', [node({ funding: null })], /funding is null, allowed is an object where/],
     [
-      'with a rate that is no text',
+      'with a rate that is not a text',
       [node({ funding: { ...funding, upperBound: 1 } })],
       /funding.upperBound is 1/,
     ],
     [
-      'with a schedule that never comes',
+      'with a schedule that never triggers',
       [node({ funding: { ...funding, schedule: { initial: null, every: '0' } } })],
       /funding.schedule.every is "0", allowed is a whole number from 1 to/,
     ],
     [
-      'with epochs that are no number',
+      'with epochs that are not a number',
       [node({ sla: { ...sla, performanceHysteresisEpochs: 'x' } })],
       /sla.performanceHysteresisEpochs is "x"/,
     ],
@@ -126,7 +126,7 @@ describe('a file of instruments', () => {
     ],
     ['with a market twice', [node(), node()], /node 2: marketId is "a{64}", allowed is each market once/],
     [
-      'with an asset in two ways',
+      'with two versions of an asset',
       [node(), node({ marketId: idOf('b'), settlementAsset: { ...node().settlementAsset, decimals: '6' } })],
       /node 2: settlementAsset is "VT", allowed is what a node before says/,
     ],
@@ -141,7 +141,7 @@ describe('a file of instruments', () => {
     })
   }
 
-  test('may name an asset by its id alone', () => {
+  test('may have only the id of an asset', () => {
     const { markets, assets } = parseInstruments(
       JSON.stringify([node({ settlementAsset: unknownAsset })]),
       'f',
@@ -157,7 +157,7 @@ for (const kind of STORE_KINDS) {
       return JSON.parse(text).instruments.edges.map((edge: { node: unknown }) => edge.node)
     }
 
-    test('brings names without event files, and the answer comes back as it went in', async (t) => {
+    test('adds names without event files, and the API returns the same answer again', async (t) => {
       const store = await storeOfBytes(t, kind, fileOf({ height: 5 }))
       const path = fileWith(t, answerOf(node()))
       const { stdout } = await runWell(t, ['ingest', '--store', store, '--instruments', path])
@@ -170,7 +170,7 @@ for (const kind of STORE_KINDS) {
       await runWell(t, ['check', '--store', store])
     })
 
-    test('never replaces what an event has written, and is replaced by events', async (t) => {
+    test('never replaces data from an event, and is replaced by events', async (t) => {
       const store = await storeOfBytes(
         t,
         kind,
@@ -199,7 +199,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('writes nothing of a file with a fault, and nothing to an empty store', async (t) => {
+    test('writes nothing of an invalid file, and nothing to an empty store', async (t) => {
       const store = kind.create(t)
       const events = join(temporaryFolder(t), 'some.evts')
       writeFileSync(events, fileOf({ height: 5 }))
@@ -223,7 +223,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('ingest without paths and without --instruments is wrong usage', async (t) => {
+test('ingest without paths and without --instruments is a usage error', async (t) => {
   await assertFails(
     t,
     ['ingest', '--store', STORE_KINDS[0]!.create(t)],

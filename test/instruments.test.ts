@@ -39,7 +39,7 @@ function decodeBytes(bytes: Buffer): Decoded {
 
 const decode = ({ kind, body }: Content): Decoded => decodeBytes(busEvent({ id: '1-1', kind }, body))
 
-/** The fields of a message by number, as another decoder reads them: of a repeated one the last. */
+/** The fields of a message by number, read by an independent decoder; the last one of repeated fields. */
 function fieldsOf(bytes: Uint8Array): Map<number, bigint | Uint8Array> {
   const reader = new BinaryReader(bytes)
   const fields = new Map<number, bigint | Uint8Array>()
@@ -61,7 +61,7 @@ const optionalText = (fields: Map<number, bigint | Uint8Array>, field: number) =
 const integer = (fields: Map<number, bigint | Uint8Array>, field: number) =>
   (fields.get(field) as bigint | undefined) ?? 0n
 
-/** A market event's body by another decoder. */
+/** A market event's body, read by an independent decoder. */
 function marketOf(body: Uint8Array): InstrumentEvent {
   const market = fieldsOf(body)
   const instrument = nested(nested(market, 2), 1)
@@ -117,7 +117,7 @@ function slaOf(fields: Map<number, bigint | Uint8Array>): InstrumentEvent['sla']
   return Object.values(sla).every((value) => ['', '0'].includes(String(value))) ? null : sla
 }
 
-/** An asset event's body by another decoder. */
+/** An asset event's body, read by an independent decoder. */
 function assetOf(body: Uint8Array): AssetEvent {
   const fields = fieldsOf(body)
   const details = nested(fields, 2)
@@ -157,9 +157,9 @@ describe('market and asset events of recordings', () => {
     ['smoke', 135, 23],
   ]
   for (const [name, markets, assets] of recordings) {
-    test(`are decoded as another decoder reads them: ${name}`, (t) => {
+    test(`are decoded as by an independent decoder: ${name}`, (t) => {
       const path = recordingPath(`${name}.evts.gz`)
-      if (path === null) return skip(t, 'the recordings are not there')
+      if (path === null) return skip(t, 'the recordings are missing')
       const counts = { market: 0, asset: 0 }
       for (const { event, body } of eventsIn(path)) {
         if (event?.kind === 'market') assert.deepEqual(event, marketOf(body))
@@ -170,13 +170,13 @@ describe('market and asset events of recordings', () => {
     })
   }
 
-  test('say what the reference says of its markets and assets', (t) => {
+  test('agree with the reference on its markets and assets', (t) => {
     for (const name of ['perps-calm-named', 'smoke']) {
       const path = recordingPath(`${name}.evts.gz`)
       const [markets, assets] = ['markets', 'assets'].map((what) =>
         referencePath(`instruments/${name}.${what}.json`),
       )
-      if (path === null || !markets || !assets) return skip(t, 'the answers of the reference are not there')
+      if (path === null || !markets || !assets) return skip(t, 'the answers of the reference are missing')
       const latest = new Map<string, MarketEvent>()
       for (const { event } of eventsIn(path)) {
         latest.set(event?.kind === 'asset' ? event.assetId : (event as InstrumentEvent).marketId, event!)
@@ -222,7 +222,7 @@ describe('a market event', () => {
   const tradable = (instrument: Uint8Array) => message({ 1: MARKET, 2: message({ 1: instrument }), 9: 5 })
   const market = (body: Uint8Array, kind: number = EVENT_KIND.marketCreated) => decode({ kind, body })
 
-  test('is decoded whatever it holds, as another decoder reads it', () => {
+  test('is decoded as by an independent decoder, whatever its content', () => {
     const texts = fc.option(
       fc.string({ unit: 'grapheme-composite', maxLength: 20 }).filter((s) => !s.includes('\0')),
     )
@@ -276,7 +276,7 @@ describe('a market event', () => {
     )
   })
 
-  test('of a spot market has its quote asset, of another its settlement asset in lower case', () => {
+  test('of a spot market has its quote asset, of other markets the settlement asset in lower case', () => {
     const product = message({ 1: idOf('B'), 2: idOf('C') })
     const of = (field: number) => market(tradable(message({ [field]: product }))).event as InstrumentEvent
     assert.deepEqual([of(101).settlementAsset, of(101).quoteName, of(101).funding], [idOf('c'), '', null])
@@ -287,7 +287,7 @@ describe('a market event', () => {
     assert.deepEqual([none.settlementAsset, none.product, none.code], [null, 'PRODUCT_UNSPECIFIED', ''])
   })
 
-  test('of two products has the last, and nothing of the other', () => {
+  test('with two products has the last, and nothing of the first', () => {
     const both = Buffer.concat([
       message({ 102: message({ 1: 'A', 2: 'B', 4: '0.1' }) }),
       message({ 100: message({ 2: 'C' }) }),
@@ -302,12 +302,12 @@ describe('a market event', () => {
   const schedules: [what: string, triggers: Trigger[], expected: InstrumentEvent['schedule']][] = [
     ['one trigger', [{ 1: 5, 2: 28_800 }], { initial: 5_000_000_000n, every: 28_800_000_000_000n }],
     ['a trigger without a first time', [{ 2: 1 }], { initial: null, every: 1_000_000_000n }],
-    ['a trigger that never comes again', [{ 1: 5 }], null],
+    ['a trigger that never repeats', [{ 1: 5 }], null],
     ['a trigger that goes back in time', [{ 1: 5, 2: -1n }], null],
     ['two triggers', [{ 1: 5, 2: 60 }, { 2: 60 }], null],
     ['none', [], null],
-    ['a time beyond what nanoseconds can say', [{ 1: 2n ** 62n, 2: 60 }], null],
-    ['an interval beyond it', [{ 1: 5, 2: 2n ** 62n }], null],
+    ['a time beyond the range of nanoseconds', [{ 1: 2n ** 62n, 2: 60 }], null],
+    ['an interval beyond that range', [{ 1: 5, 2: 2n ** 62n }], null],
   ]
   for (const [what, triggers, expected] of schedules) {
     test(`has the schedule of ${what}`, () => {
@@ -316,13 +316,13 @@ describe('a market event', () => {
     })
   }
 
-  test('of a future has no schedule, whatever stands in the field', () => {
+  test('of a future has no schedule, whatever the field contains', () => {
     const product = message({ 1: 'A', 7: scheduleSpec([{ 1: 5, 2: 60 }]) })
     const { event } = market(tradable(message({ 100: product })))
     assert.equal((event as InstrumentEvent).schedule, null)
   })
 
-  test('has SLA parameters as they were sent, and none where all of them are zero', () => {
+  test('has SLA parameters as sent, and none if all are zero', () => {
     const ofSla = (sla: Uint8Array) =>
       (market(message({ 1: MARKET, 9: 5, 18: sla })).event as InstrumentEvent).sla
     assert.deepEqual(ofSla(message({ 1: '0.05', 2: 'much', 4: 3, 5: '' })), {
@@ -348,7 +348,7 @@ describe('a market event', () => {
 
   const LONG = 'x'.repeat(1_025)
   const rows: [what: string, content: Content, reason: string | null][] = [
-    ['as it should be', perpetual(), null],
+    ['that is valid', perpetual(), null],
     ['with the longest code', perpetual({ code: LONG.slice(1) }), null],
     ['of a malformed id', perpetual({ marketId: 'abc' }), 'invalid market ID'],
     ['without an id', perpetual({ marketId: null }), 'invalid market ID'],
@@ -365,12 +365,12 @@ describe('a market event', () => {
     ],
     ['with a NUL in a parameter', perpetual({}, { 4: '\0' }), 'text that cannot be kept'],
     [
-      'with decimal places that no store keeps',
+      'with more decimal places than a store can hold',
       { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 3: 2n ** 63n }) },
       'decimal places of 2^63 or more',
     ],
     [
-      'with epochs that no store keeps',
+      'with more epochs than a store can hold',
       { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 4: 2n ** 63n }) }) },
       'epochs of 2^63 or more',
     ],
@@ -379,12 +379,12 @@ describe('a market event', () => {
       { kind: EVENT_KIND.marketCreated, body: message({ 1: MARKET, 18: message({ 5: '1'.repeat(257) }) }) },
       'number of more than 256 characters',
     ],
-    ['that is an asset as it should be', asset(), null],
+    ['that is a valid asset', asset(), null],
     ['that is an asset without an id', asset({ assetId: null }), 'invalid asset ID'],
-    ['that is an asset of an id too long', asset({ assetId: LONG.slice(0, 257) }), 'invalid asset ID'],
-    ['that is an asset of an unknown status', asset({ status: 5 }), 'unknown asset status'],
+    ['that is an asset with an id too long', asset({ assetId: LONG.slice(0, 257) }), 'invalid asset ID'],
+    ['that is an asset with an unknown status', asset({ status: 5 }), 'unknown asset status'],
     [
-      'that is an asset of too many decimals',
+      'that is an asset with too many decimals',
       asset({ decimals: 2n ** 63n }),
       'decimal places of 2^63 or more',
     ],
@@ -392,7 +392,7 @@ describe('a market event', () => {
     ['that is an asset with a NUL', asset({ symbol: '\0' }), 'text that cannot be kept'],
   ]
   for (const [what, content, reason] of rows) {
-    test(`${what} is ${reason === null ? 'kept' : `left out: ${reason}`}`, () => {
+    test(`${what} is ${reason === null ? 'stored' : `skipped: ${reason}`}`, () => {
       const { event, leftOut } = decode(content)
       assert.equal(event === null, reason !== null)
       assert.deepEqual(leftOut, reason === null ? [] : [reason])
@@ -408,7 +408,7 @@ describe('a market event', () => {
     }
   })
 
-  test('that is left out is counted, and stops a strict ingest before its block', async (t) => {
+  test('that is skipped is counted, and stops a strict ingest before its block', async (t) => {
     const store = STORE_KINDS[0]!.create(t)
     const bytes = fileOf(
       { height: 1, events: [perpetual()] },
@@ -421,13 +421,13 @@ describe('a market event', () => {
   })
 })
 
-test('an asset’s id is lower case where it is hex digits, and as it was sent where it is a name', () => {
+test('an asset’s id is lower case if it is hex digits, and unchanged if it is a name', () => {
   const idFrom = (assetId: string) => (decode(asset({ assetId })).event as AssetEvent).assetId
   assert.equal(idFrom(idOf('F')), idOf('f'))
   assert.equal(idFrom('VOTE'), 'VOTE')
 })
 
-test('the latest event by place describes a market and an asset, in whatever order blocks come', () => {
+test('the latest event by place describes a market and an asset, in whatever order blocks arrive', () => {
   const batch = createBatch()
   const project = (height: bigint, contents: Content[]) =>
     projectBlock(batch, {
@@ -455,13 +455,13 @@ test('the latest event by place describes a market and an asset, in whatever ord
   )
 })
 
-describe('what market data say of a running period', () => {
+describe('the running period in market data', () => {
   const of = (perpetualBytes: Uint8Array | null) => {
     const body = message({ 12: MARKET, 31: perpetualBytes === null ? null : message({ 31: perpetualBytes }) })
     return decode({ kind: EVENT_KIND.marketData, body }).event as MarketDataEvent
   }
 
-  test('is decoded where it is asked for', () => {
+  test('is decoded on request', () => {
     const said = message({ 1: '-5', 2: '-0.5', 3: '5', 4: '10', 5: 7, 6: 9_000_000_000n, 7: '1', 9: 3 })
     assert.deepEqual(of(said).figures!.perpetual, {
       fundingPayment: '-5',
@@ -475,13 +475,13 @@ describe('what market data say of a running period', () => {
     assert.equal(of(null).figures!.perpetual, null)
   })
 
-  test('is not looked at otherwise: what is malformed there is no error but to who asks', () => {
+  test('is not decoded otherwise: malformed data are no error unless requested', () => {
     const event = of(Buffer.from([0x0a, 0x09, 0x31]))
     assert.deepEqual(event.feeShares, [])
     assert.deepEqual([event.figures!.perpetual, event.figures!.isMalformed], [null, true])
   })
 
-  test('is all that verification takes of market data in a recording', () => {
+  test('is the only part of market data that verification uses in a recording', () => {
     let said = 0
     for (const { kind, bytes } of recordsOf(readRecording(SAMPLE))) {
       if (kind !== EVENT_KIND.marketData) continue

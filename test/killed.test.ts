@@ -18,10 +18,10 @@ import { readFrom, STORE_KINDS, settle } from './fixtures/stores.ts'
 
 const BLOCKS = scaled(1_500, 15_000)
 
-/** Times that one store's ingestion is killed before it is let run to its end. */
+/** How often one store's ingestion is killed before it may finish. */
 const KILLS_EACH = 4
 
-/** The arguments that take a file in by each command. */
+/** The arguments with which each command ingests a file. */
 const COMMANDS = {
   ingest: (store: string, file: string) => ['ingest', '--log-level', 'info', '--store', store, file],
   serve: (store: string, file: string) => ['serve', '--port', '0', '--store', store, file],
@@ -29,7 +29,7 @@ const COMMANDS = {
 
 type CommandName = keyof typeof COMMANDS
 
-/** Lets a command take the file in to its end. */
+/** Lets a command ingest the whole file. */
 async function finish(test: TestContext, command: CommandName, args: string[]): Promise<void> {
   if (command === 'ingest') {
     await runWell(test, args)
@@ -40,7 +40,7 @@ async function finish(test: TestContext, command: CommandName, args: string[]): 
   await end(service)
 }
 
-/** Nothing of a block after the position is there, and every table is readable. */
+/** Fails if the store has rows above its position, or an unreadable table. */
 function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   const [position] = dump.stream!
   const height = position === undefined ? 0n : BigInt((JSON.parse(position) as string[])[3]!)
@@ -57,7 +57,7 @@ function assertWholeUpToPosition(dump: StoreDump, where: string): void {
   }
 }
 
-/** The store's position; null if it is empty, or not there yet. */
+/** The store's position; null if it is empty or does not exist yet. */
 async function heightOf(store: string): Promise<bigint | null> {
   try {
     return (await readFrom(store, readCoverage))?.height ?? null
@@ -68,11 +68,11 @@ async function heightOf(store: string): Promise<bigint | null> {
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`a process that ends before its work is done (${kind.name})`, () => {
+  describe(`an interrupted process (${kind.name})`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'lyra-killed-'))
     let file: string
     let expected: StoreDump
-    /** How long the whole takes, the start of the program included. */
+    /** The duration of the whole run, including the program's start. */
     let wholeMs: number
 
     before(async () => {
@@ -88,7 +88,7 @@ for (const kind of STORE_KINDS) {
     })
     after(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** Kills an ingestion after a while; returns whether it was still at work. */
+    /** Kills an ingestion after a while; returns whether it was still running. */
     async function killAfter(scope: TestContext, args: string[], ms: number): Promise<boolean> {
       const run = startLyra(scope, args)
       await Promise.race([delay(ms), run.outcome])
@@ -118,7 +118,7 @@ for (const kind of STORE_KINDS) {
     })
 
     for (const command of ['ingest', 'serve'] as const) {
-      test(`${command} killed at random moments resumes, and ends with the same tables`, async (t) => {
+      test(`${command} killed at random moments resumes, and results in the same tables`, async (t) => {
         const random = createRandom(command === 'ingest' ? 11 : 12)
         let kills = 0
         for (let chain = 0; kills < runsOf('process'); chain++) {
@@ -141,13 +141,13 @@ for (const kind of STORE_KINDS) {
     }
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      test(`${signal} ends ingest with exit status 130, and what it has begun is committed`, async () => {
+      test(`${signal} ends ingest with exit status 130 after committing the batch in progress`, async () => {
         for (let run = 0; run < runsOf('seconds'); run++) {
           await inScope(async (scope) => {
             const store = kind.create(scope)
             const args = COMMANDS.ingest(store, '-')
             const { child, outcome } = startLyra(scope, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-            // Slowly, so that it is at work for certain; the pipe breaks when it ends.
+            // Written slowly, so that it is certainly still running; the pipe breaks when it ends.
             child.stdin!.on('error', () => {})
             const slowly = createReadStream(file, { highWaterMark: 16 * 1024 })
             slowly.on('data', () => {
@@ -170,7 +170,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('two writers at once: one is notified of the other, and the store stays whole', async (t) => {
+    test('of two writers at once, one is told of the other, and the store stays consistent', async (t) => {
       const store = kind.create(t)
       const runs = [1, 2].map(() => startLyra(t, COMMANDS.ingest(store, file)))
       const outcomes = await Promise.all(runs.map(({ outcome }) => outcome))

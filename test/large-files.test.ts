@@ -20,17 +20,17 @@ import { scaled } from './fixtures/sampling.ts'
 import { ANY_STORE_KIND, temporaryFolder } from './fixtures/stores.ts'
 
 const MB = 1024 * 1024
-/** The thread that reads ahead takes some 30 MB of it. */
+/** The thread that reads ahead takes about 30 MB of it. */
 const MAX_MEMORY_BYTES = 350_000_000
 
-/** However large the input: a hang would take longer, and a test runner's patience ends later. */
+/** Enough for any input here; a hang takes longer, and the test runner's own limit is higher. */
 const MAX_MS = 120_000
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
 
 type Run = { code: number | null; errors: string[]; stdout: string; memoryBytes: number }
 
-/** Runs `lyra ingest` to its end and measures its memory. */
+/** Runs `lyra ingest` and measures its peak memory. */
 async function ingestMeasured(
   test: TestContext,
   store: string,
@@ -60,7 +60,7 @@ async function ingestMeasured(
   return { code, errors, stdout, memoryBytes: Number(peak) * 1024 }
 }
 
-/** Writes chunks to a file of the test's own. */
+/** Writes chunks to a file of the test. */
 function fileWith(test: TestContext, chunks: Iterable<Uint8Array>): string {
   const path = join(temporaryFolder(test), 'large.evts')
   const file = openSync(path, 'w')
@@ -73,14 +73,14 @@ function* repeat(times: number, chunk: (time: number) => Uint8Array): Generator<
   for (let time = 0; time < times; time++) yield chunk(time)
 }
 
-/** Each chunk as a gzip member of its own. */
+/** Each chunk as a separate gzip member. */
 function* gzipped(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const chunk of chunks) yield gzipSync(chunk)
 }
 
 const begin = (height: number): Buffer => eventsOf([{ height, ends: false }])[0]!
 
-/** Events of one kind after the begin of block 2, in chunks; their indexes continue from chunk to chunk. */
+/** Events of one kind after the begin of block 2, in chunks with continuing indexes. */
 function* blockOf(count: number, kind: number, body: (index: number) => Uint8Array): Generator<Buffer> {
   yield frame([begin(2)])
   const CHUNK = 10_000
@@ -94,7 +94,7 @@ function* blockOf(count: number, kind: number, body: (index: number) => Uint8Arr
   }
 }
 
-/** The market data of a block with one long list, made of one element again and again. */
+/** The market data of a block with one long list, which repeats one element. */
 function longList(field: number, element: Uint8Array, bytes: number): Buffer {
   const one = message({ [field]: element })
   const list = Buffer.alloc(Math.floor(bytes / one.length) * one.length)
@@ -118,7 +118,7 @@ const stray = frame(
   Array.from({ length: 10_000 }, () => busEvent({ id: '7-3', kind: 102 }, Buffer.alloc(1000))),
 )
 
-/** Input that nobody sends but to harm, and what is said of it. */
+/** Malicious input, and its error. */
 const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp][] = [
   [
     'zeros of a gigabyte, gzipped',
@@ -177,7 +177,7 @@ const HOSTILE: [what: string, chunks: () => Iterable<Uint8Array>, error: RegExp]
   ],
 ]
 
-/** Input that is lawful, or may be cut off, however large. */
+/** Valid or truncated input, however large. */
 const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[], height: string][] = [
   [
     'a bomb of events before the first block',
@@ -189,7 +189,7 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
     'no block',
   ],
   [
-    'records of 60 MB that are passed over',
+    'skipped records of 60 MB',
     () => {
       const large = Buffer.alloc(60 * MB)
       const events = [begin(2), ...[2, 3, 4].map((index) => busEvent({ id: `2-${index}`, kind: 102 }, large))]
@@ -203,7 +203,7 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
     'blocks up to 2',
   ],
   [
-    'a stream full of holes',
+    'a stream full of gaps',
     () =>
       repeat(scaled(20, 100), (time) =>
         fileOf(...Array.from({ length: 1000 }, (_, index) => ({ height: 2 + 2 * (1000 * time + index) }))),
@@ -236,9 +236,9 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
 ]
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`input that would fill the memory (${kind.name})`, () => {
+  describe(`input that could fill the memory (${kind.name})`, () => {
     for (const [what, chunks, error] of HOSTILE) {
-      test(`${what}: one clear line, and little memory`, async (t) => {
+      test(`${what}is reported in one line, with little memory`, async (t) => {
         const store = kind.create(t)
         const { code, errors, memoryBytes } = await ingestMeasured(t, store, fileWith(t, chunks()))
         assert.equal(code, 1)

@@ -32,13 +32,13 @@ import { recorded, SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 /*
- * What docs/scale.md says of large stores. Stores that are spread over a Citus cluster are tested on plain PostgreSQL, where
- * one is written as a cluster's is (`spread`), and on a cluster where LYRA_TEST_STORE asks for one.
+ * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on
+ * plain PostgreSQL, where one is written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests one.
  */
 
 const SERVERS = STORE_KINDS.filter(({ name }) => name !== 'sqlite')
 
-/** An empty store that is written and read as one on a cluster. */
+/** Creates an empty store that is written and read like one on a cluster. */
 async function createSpread(t: TestContext, kind: StoreKind): Promise<string> {
   const store = kind.create(t)
   await openStore(store).migrate()
@@ -61,7 +61,7 @@ async function rowsOf(store: string, text: string): Promise<Row[]> {
 const count = async (store: string, table: string) =>
   Number((await rowsOf(store, `select count(*) from ${table}`))[0]![0])
 
-/** The statements that are sent to servers from now on. */
+/** Collects the statements sent to servers from now on. */
 function listen(t: TestContext): string[] {
   const heard: string[] = []
   const { query } = Client.prototype
@@ -76,7 +76,7 @@ function listen(t: TestContext): string[] {
 const names = (isNamed: (spread: string | undefined) => boolean) =>
   TABLES.filter(({ spread }) => isNamed(spread)).map(({ name }) => name)
 
-/** Whether a statement names one of some tables. */
+/** Whether a statement names one of the given tables. */
 const naming = (tables: readonly string[]) => {
   const pattern = new RegExp(`\\b(?:${tables.join('|')})\\b`)
   return (text: string) => pattern.test(text)
@@ -85,14 +85,14 @@ const namesNumbered = naming(names((spread) => spread === 'market'))
 const namesSpread = naming(names((spread) => spread !== 'nowhere'))
 const namesKept = naming([...names((spread) => spread === 'nowhere'), 'changes', 'unpublished'])
 
-describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }, () => {
+describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, () => {
   for (const kind of SERVERS) {
-    test(`each statement names its market by a value, and nothing that only the coordinator holds (${kind.name})`, async (t) => {
+    test(`each statement names its market, and no table that only the coordinator has (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
       const recording = recorded('perps-calm-named')
       const made = blocksOf(readRecording(recording))
       const heard = listen(t)
-      // Twice: points that are there already are written in another way.
+      // Twice, because existing points are written in another way.
       for (const from of [200n, 100n])
         await importBlocks(store, made, { from, to: 300n, blocksOfCommit: 100 })
       await ingestWhole(store, recording)
@@ -149,7 +149,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test(`what imports and events bring is the same as on one machine (${kind.name})`, async (t) => {
+    test(`imports and events result in the same tables as on one machine (${kind.name})`, async (t) => {
       const made = blocksOf(readRecording(SAMPLE))
       const stores = [join(temporaryFolder(t), 'one.db'), await createSpread(t, kind)]
       const digests: unknown[] = []
@@ -164,14 +164,14 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
     })
 
     for (const way of ['killed', 'cut off'] as const) {
-      test(`a writer that is ${way} between rows and position loses nothing (${kind.name})`, async (t) => {
+      test(`a writer that is ${way} between rows and position loses no rows (${kind.name})`, async (t) => {
         const expected = join(temporaryFolder(t), 'expected.db')
         await ingestWhole(expected, SAMPLE)
         const store = await createSpread(t, kind)
         const { config, schema } = parsePostgresAddress(store)
         const holder = new Client({ ...config, options: `-c search_path=${schema}` })
         await holder.connect()
-        // The second transaction alone writes it.
+        // Only the second transaction writes it.
         await holder.query('begin')
         await holder.query('lock table changes in exclusive mode')
         const ingestion = startLyra(t, ['ingest', '--store', store, SAMPLE])
@@ -200,7 +200,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
         }
         const { code, stderr } = await ingestion.outcome
         if (way === 'killed') {
-          // The next writer finds out what there is to be published, before it reads or writes anything.
+          // The next writer first publishes the rows that are already written.
           const writer = await openStore(store).openWriter()
           const coverage = await writer.coverage()
           await writer.close()
@@ -215,7 +215,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       })
     }
 
-    test(`what ends a snapshot is named by all that is asked of it afterwards (${kind.name})`, async (t) => {
+    test(`the error that ended a snapshot is returned for every later read of it (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
       const reader = await openReader(t, store)
       const snapshot = await reader.openSnapshot()
@@ -228,7 +228,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
       }
     })
 
-    test(`a worker, which holds no position, is refused by name (${kind.name})`, async (t) => {
+    test(`a worker, which has no position, is refused as one (${kind.name})`, async (t) => {
       const store = kind.create(t)
       const schema = `${new URL(store).searchParams.get('schema')}_worker`
       const worker = new URL(store)
@@ -251,7 +251,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
     })
   }
 
-  test('what a coordinator says of a lost worker passes, and leaves its own connection as it is', () => {
+  test("errors about a lost worker are temporary, and leave the coordinator's connection open", () => {
     const error = (code: string, severity: string, message = 'x') =>
       Object.assign(new Error(message), { code, severity })
     for (const lost of [
@@ -270,7 +270,7 @@ describe('a store that is spread over a cluster', { skip: SERVERS.length === 0 }
 })
 
 describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () => {
-  test('by the commands of docs/scale.md: what comes stands in them, as in one table', async (t) => {
+  test('created by the commands of docs/scale.md contain the same rows as one table', async (t) => {
     const page = documentedPages().find(({ path }) => path === 'docs/scale.md')!
     const block = page.blocks.find(({ language, text }) => language === 'sql' && /partition by/.test(text))!
     const name = `partitions_${process.pid}`
@@ -282,7 +282,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
     await openStore(store).migrate()
     await runSql(store, block.text)
     const folder = temporaryFolder(t)
-    // Some minutes before and after the end of 2026.
+    // A few minutes before and after the end of 2026.
     const path = join(folder, 'new-year.evts')
     const start = 1_798_761_600 - 1_704_067_200 - 200
     await pipeline(
@@ -290,7 +290,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
       createWriteStream(path),
     )
     const expected = join(folder, 'expected.db')
-    // Twice: rows that are there already are counted in another way.
+    // Twice, because existing rows are counted in another way.
     for (const time of ['once', 'again']) {
       for (const one of [expected, store]) await ingestWhole(one, path)
       assert.deepEqual(await digestStore(store), await digestStore(expected), time)
@@ -304,7 +304,7 @@ describe('points in partitions', { skip: !process.env.LYRA_TEST_POSTGRES }, () =
 describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus') }, () => {
   const kind = SERVERS.find(({ name }) => name === 'citus')!
 
-  /** A schema on the coordinator that is not spread yet. */
+  /** A schema on the coordinator that is not distributed yet. */
   function createPlain(t: TestContext): string {
     const url = new URL(process.env.LYRA_TEST_CITUS!)
     const schema = `plain_${process.pid}_${t.name.length}`
@@ -313,7 +313,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     return url.toString()
   }
 
-  test('rows that are there are moved, none is left behind, and several may spread the tables at once', async (t) => {
+  test('existing rows are all moved, and several processes may distribute the tables at once', async (t) => {
     const store = createPlain(t)
     await ingestWhole(store, SAMPLE)
     const expected = await digestStore(store)
@@ -323,13 +323,13 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
       const [[bytes]] = (await rowsOf(store, `select cast(pg_relation_size('${name}') as integer)`)) as [
         [number],
       ]
-      assert.equal(bytes, 0, `${name}: rows on the coordinator, unseen`)
+      assert.equal(bytes, 0, `${name}: hidden rows on the coordinator`)
     }
     await ingestWhole(store, SAMPLE)
     assert.deepEqual(await digestStore(store), expected)
   })
 
-  test('tables are not spread while a writer is at work', async (t) => {
+  test('tables are not distributed while a writer is connected', async (t) => {
     const store = createPlain(t)
     const writer = await openStore(store).openWriter()
     await assert.rejects(openStore(store).distribute!(), /a writer is at work/)
@@ -340,7 +340,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     await other.close()
   })
 
-  test('its size is that of all machines', async (t) => {
+  test('its size is the sum over all machines', async (t) => {
     const store = kind.create(t)
     const { bytes: empty } = await openStore(store).inspect()
     await ingestWhole(store, SAMPLE)
@@ -349,7 +349,7 @@ describe('a Citus cluster', { skip: !SERVERS.some(({ name }) => name === 'citus'
     assert.ok(bytes - empty > 100 * points, `${bytes - empty} bytes for ${points} points`)
   })
 
-  test('a page of points is one task of one machine', async (t) => {
+  test('a page of points is one task on one machine', async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const heard = listen(t)
     const reader = await openStore(store).openReader()

@@ -26,7 +26,7 @@ const MB = 1024 * 1024
 
 const blocks = await blocksOf(SAMPLE)
 
-/** Checks that a store holds what a plain ingest of the first blocks gives. */
+/** Checks that a store equals a plain ingest of the first blocks. */
 async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, count: number) {
   const file = join(temporaryFolder(t), 'first.evts')
   writeFileSync(
@@ -37,7 +37,7 @@ async function assertHoldsFirst(t: TestContext, kind: StoreKind, store: string, 
   assert.deepEqual(await digestStore(store), await digestStore(plain))
 }
 
-/** An event as it stands in a file: the size of what follows, a sequence number, the event. */
+/** An event as in a file: the size of the rest, a sequence number, the event. */
 function record(event: Buffer): Buffer[] {
   const header = Buffer.alloc(12)
   header.writeUInt32BE(event.length + 8)
@@ -45,7 +45,7 @@ function record(event: Buffer): Buffer[] {
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`a recording at its own pace and others (${kind.name})`, () => {
+  describe(`a recording at different speeds (${kind.name})`, () => {
     for (const [speed, count] of [
       [1, scaled(4, 120)],
       [100, scaled(200, 905)],
@@ -58,7 +58,7 @@ for (const kind of STORE_KINDS) {
           // The recording has a block a second.
           await sleep(Math.max(0, startedAt + (index * 1_000) / speed - performance.now()))
           await core.send(events)
-          // Block 1 comes twice, and is known to be whole once block 2 comes.
+          // Block 1 is complete only when block 2 begins.
           if (speed === 1 && index > 0) await untilHeight(service, index + 1)
         }
         await untilHeight(service, count)
@@ -69,17 +69,17 @@ for (const kind of STORE_KINDS) {
     }
   })
 
-  describe(`a disk that is full (${kind.name})`, () => {
-    test('under the buffer: the core waits, and continues once space is made', async (t) => {
+  describe(`a full disk (${kind.name})`, () => {
+    test('under the buffer: the core waits, and continues once there is space', async (t) => {
       const disk = mountSmallDisk(t, MB)
-      if (disk === null) return skip(t, 'no file system can be mounted here')
+      if (disk === null) return skip(t, 'cannot mount a file system')
       const store = kind.create(t)
       const buffer = join(disk.folder, 'buffer')
       let service = await startLive(t, store, buffer)
       let core = await dial(service.corePort)
       void core.send(blocks).catch(() => {})
       await service.program.printed(/the event buffer cannot be written .*the core has to wait/)
-      // Killed while it waits: what the store holds is not asked for again.
+      // Killed while it waits: the core only repeats blocks that the store does not have.
       await kill(service)
       core.socket.destroy()
       const from = await heightIn(store)
@@ -98,11 +98,11 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('a disk that is full under a SQLite store', () => {
-  test('the core is not held up; the fault is reported, and made good once space is made', async (t) => {
+describe('a full disk under a SQLite store', () => {
+  test('the core continues; the fault is reported, and repaired once there is space', async (t) => {
     if (SQLITE === undefined) return
     const disk = mountSmallDisk(t, (3 * MB) / 8)
-    if (disk === null) return skip(t, 'no file system can be mounted here')
+    if (disk === null) return skip(t, 'cannot mount a file system')
     const store = join(disk.folder, 'lyra.db')
     const { service, core } = await startWithCore(t, store)
     await core.send(blocks)

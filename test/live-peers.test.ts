@@ -11,10 +11,10 @@ import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.
 const SCRIPT = join(import.meta.dirname, 'live-peers/stream_events.py')
 
 for (const kind of ANY_STORE_KIND) {
-  test(`a real library for the protocol streams a recording (${kind.name})`, async (t) => {
+  test(`an existing library for the protocol streams a recording (${kind.name})`, async (t) => {
     const python = process.env.LYRA_PYTHON ?? 'python3'
     if (spawnSync(python, ['-c', 'import pynng']).status !== 0) {
-      return skip(t, 'pynng is not there; LYRA_PYTHON may name a Python that has it')
+      return skip(t, 'pynng is not installed; LYRA_PYTHON may name a Python that has it')
     }
     const service = startLyra(t, [
       ...['serve', '--port', '0', '--store', kind.create(t), '--listen', '127.0.0.1:0'],
@@ -33,8 +33,8 @@ for (const kind of ANY_STORE_KIND) {
   })
 }
 
-test('nanocat shakes hands', async (t) => {
-  if (spawnSync('nanocat', ['--help']).error !== undefined) return skip(t, 'nanocat is not there')
+test('nanocat completes the handshake', async (t) => {
+  if (spawnSync('nanocat', ['--help']).error !== undefined) return skip(t, 'nanocat is not installed')
   const service = startLyra(t, [
     ...['serve', '--port', '0', '--store', STORE_KINDS[0]!.create(t), '--listen', '127.0.0.1:0'],
     ...['--buffer', temporaryFolder(t)],

@@ -19,9 +19,9 @@ import { until } from './fixtures/until.ts'
 const blocks = await blocksOf(SAMPLE)
 const events = blocks.flat()
 
-/** A core that sends each event once, at a steady pace, and dials again whenever its connection is closed. */
+/** A core that sends each event once, at a steady pace, and reconnects whenever its connection is closed. */
 type SteadyCore = {
-  /** Events that have been sent, all together. */
+  /** The number of events sent. */
   sent: number
   stop(): void
 }
@@ -61,7 +61,7 @@ function startCore(t: TestContext, port: number, blocksPerSecond: number): Stead
 
 const idOf = (event: Buffer) => /^\d+-\d+/.exec(event.toString('latin1', 2, 40))![0]
 
-/** The id of the last event that a process has left in its buffer; null for an empty one. */
+/** The id of the last event in the buffer of an ended process; null if it is empty. */
 function lastIn(buffer: string): string | null {
   const name = readdirSync(buffer).sort().at(-1)
   const last = name === undefined ? undefined : recordsOf(readFileSync(join(buffer, name))).at(-1)
@@ -70,29 +70,29 @@ function lastIn(buffer: string): string | null {
 
 const [kind] = STORE_KINDS
 
-describe('a core that goes on with its next event after a restart of Lyra', () => {
+describe('a core that continues with its next event after a restart of Lyra', () => {
   for (const blocksPerSecond of [30, 4]) {
     for (const [how, end] of [
       ['stopped', stop],
       ['killed', kill],
     ] as const) {
-      test(`${how} within blocks at ${blocksPerSecond} a second it loses only what never arrived`, async (t) => {
+      test(`${how} within blocks at ${blocksPerSecond} a second loses only unreceived events`, async (t) => {
         const random = createRandom(blocksPerSecond)
         const store = kind!.create(t)
         const buffer = temporaryFolder(t)
         const port = await freePort(t)
         const args = ['--listen', `127.0.0.1:${port}`, '--allow-gap']
         const core = startCore(t, port, blocksPerSecond)
-        /** Heights of the events that a killed process had not read. */
+        /** Heights of the events that killed processes had not read. */
         const unread = new Set<bigint>()
         const rounds = runsOf('process')
         const lastKept = () => events.findIndex((event) => idOf(event) === lastIn(buffer))
         for (let round = 0; round < rounds; round++) {
           const service = await startLive(t, store, buffer, args)
           const from = core.sent
-          // On a busy machine the first events are on their way for longer than a process lives here.
+          // On a busy machine the first events can arrive later than this process would be ended.
           await until(() => (how === 'killed' ? lastKept() >= from : core.sent > from), 'the core')
-          // The events of a block are spread over its time, so that nearly every moment is within one.
+          // Events are spread evenly over time, so that nearly every moment is within a block.
           await sleep(((200 + random.integer(100)) * 10) / blocksPerSecond)
           await end(service)
           if (how === 'stopped') continue

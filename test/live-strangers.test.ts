@@ -37,7 +37,7 @@ const CHAIN = 'core-scenarios'
 const replaced = (event: Buffer, from: string, to: string) =>
   Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
 
-/** An event of the sample's chain, in a block that has begun. */
+/** An event of the sample's chain, within a block. */
 function event(height: number, index: number, kind: number, body: Uint8Array, chain = CHAIN): Buffer {
   return Buffer.from(busEvent({ id: `${height}-${index}`, kind, chain }, body))
 }
@@ -45,7 +45,7 @@ function event(height: number, index: number, kind: number, body: Uint8Array, ch
 const beginBlock = (height: number) => ({ body: message({ 1: height, 2: 1, 3: 'BABE' }) })
 const endBlock = (height: number) => ({ body: message({ 1: height }) })
 
-/** Sends what is refused; resolves once the connection is closed for it. */
+/** Sends messages that are refused; resolves once the connection is closed. */
 async function sendRefused(service: LiveService, messages: readonly Buffer[]): Promise<void> {
   const core = await dial(service.corePort)
   const closed = new Promise((resolve) => core.socket.once('close', resolve))
@@ -54,7 +54,7 @@ async function sendRefused(service: LiveService, messages: readonly Buffer[]): P
   await closed
 }
 
-/** Whether everything can go on: what a core sends afterwards makes the same store as a plain ingest. */
+/** Checks that ingestion continues: a core's blocks result in the same store as a plain ingest. */
 async function assertGoesOn(
   t: TestContext,
   service: LiveService,
@@ -73,18 +73,18 @@ async function assertGoesOn(
 }
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`a message that the store would refuse (${kind.name})`, () => {
+  describe(`a message that the store would reject (${kind.name})`, () => {
     const second = blocks[2]!
     const bad: [what: string, messages: Buffer[], reason: RegExp][] = [
       ['that is malformed', [second[0]!, Buffer.from([0xff, 0xff, 1])], /not an event/],
       [
-        'of a malformed body',
+        'with a malformed body',
         [second[0]!, event(3, 2, 160, Buffer.from([0x0a, 0x7f]))],
         /longer than its message/,
       ],
-      ['of no id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
+      ['without a valid id', [second[0]!, replaced(second[1]!, '3-2', 'x-2')], /its id is .*x-2/],
       ['of 5 MB', [second[0]!, event(3, 2, 160, Buffer.alloc(5_000_000))], /more than the 4194304 allowed/],
-      ['of no chain', [event(7, 1, 148, beginBlock(7).body, '')], /a chain id of/],
+      ['without a chain', [event(7, 1, 148, beginBlock(7).body, '')], /a chain id of/],
       [
         'of another chain',
         [second[0]!, replaced(second[1]!, CHAIN, 'core-elsewhere')],
@@ -92,7 +92,7 @@ for (const kind of ANY_STORE_KIND) {
       ],
       ['of another version', [second[0]!, replaced(second[1]!, ' \x01*', ' \x02*')], /version 2/],
     ]
-    test('is refused before it is kept, and all continues, also after a restart', async (t) => {
+    test('is refused before it is buffered, and ingestion continues, also after a restart', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
@@ -107,7 +107,7 @@ for (const kind of ANY_STORE_KIND) {
       await assertGoesOn(t, await startLive(t, store, buffer), store, kind.create(t))
     })
 
-    test('keeps readiness from being well until a block that came afterwards is committed', async (t) => {
+    test('makes the service not ready until a later block is committed', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
       await core.send(blocks.slice(0, 50))
@@ -126,12 +126,12 @@ for (const kind of ANY_STORE_KIND) {
       await assertGoesOn(t, service, store, kind.create(t))
     })
 
-    test('on an empty store another chain comes first and ends no block: the core is welcome', async (t) => {
+    test('an incomplete block of another chain on an empty store does not exclude the core', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
       for (const messages of [
-        // Half a block, an end without a beginning, and a whole block 1, which waits for block 2.
+        // An incomplete block, an end without a begin, and a complete block 1, which waits for block 2.
         [event(7, 1, 148, beginBlock(7).body, 'evil')],
         [event(7, 1, 149, endBlock(7).body, 'evil')],
         [event(1, 1, 148, beginBlock(1).body, 'evil'), event(1, 2, 149, endBlock(1).body, 'evil')],
@@ -171,14 +171,14 @@ for (const kind of ANY_STORE_KIND) {
       await untilNotReady(service, /more than 128 MiB without the end of a block/)
       const bytes = () =>
         readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
-      await until(() => bytes() < 1_000_000, 'little is left of it')
+      await until(() => bytes() < 1_000_000, 'most of it is deleted')
       await assertGoesOn(t, service, store, kind.create(t))
     })
   })
 }
 
-describe('a price that takes long to refuse', () => {
-  test('does not hold up a stop', async (t) => {
+describe('a price that is slow to validate', () => {
+  test('does not delay a stop', async (t) => {
     const { service, core } = await startWithCore(t, STORE_KINDS[0]!.create(t))
     const price = `${'1'.repeat(1_000_000)}x`
     await core.send([event(7, 1, 148, beginBlock(7).body), event(7, 2, 160, dataPoint({ price }).body)])
@@ -189,7 +189,7 @@ describe('a price that takes long to refuse', () => {
   })
 })
 
-describe('the place of the core', () => {
+describe("the core's connection", () => {
   type Heard = { faults: string[]; messages: string[]; connected: number }
 
   async function listen(t: TestContext, silenceMs?: number, networks: string[] = []) {
@@ -208,7 +208,7 @@ describe('the place of the core', () => {
     return { ...socket, heard }
   }
 
-  test('is not taken by those who only connect, however many', async (t) => {
+  test('is not taken by clients that only connect, however many', async (t) => {
     const { port, heard } = await listen(t)
     const probes = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => {}))
     t.after(() => probes.map((probe) => probe.destroy()))
@@ -219,7 +219,7 @@ describe('the place of the core', () => {
     assert.equal(heard.connected, 1)
   })
 
-  test('is lost by one who is silent, once another dials in; not by one who sends', async (t) => {
+  test('is lost by a silent client when another one connects, but not by a sender', async (t) => {
     const { port, heard } = await listen(t, 300)
     const silent = await dial(port)
     await sleep(400)
@@ -227,7 +227,7 @@ describe('the place of the core', () => {
     await core.send([Buffer.from('a')])
     await until(() => heard.messages.length === 1, 'a message')
     assert.deepEqual(heard.faults, ['silent core'])
-    await until(() => silent.socket.destroyed, 'the silent one is closed')
+    await until(() => silent.socket.destroyed, 'the silent connection is closed')
     const sending = setInterval(() => void core.send([Buffer.from('b')]), 50)
     t.after(() => clearInterval(sending))
     await sleep(400)
@@ -259,7 +259,7 @@ describe('the place of the core', () => {
     assert.ok(createAllowList([]).allows('192.0.2.8'))
   })
 
-  test('that many want to take makes a few lines of log, and no failure', async (t) => {
+  test('that many clients compete for causes a few log lines, and no failure', async (t) => {
     const service = await startLive(t, STORE_KINDS[0]!.create(t), temporaryFolder(t))
     const core: TestCore = await dial(service.corePort)
     await core.send(blocks.slice(0, 20))
@@ -281,7 +281,7 @@ describe('the place of the core', () => {
   })
 })
 
-test('a block that is taken back leaves nothing in the buffer, whatever was being written', async (t) => {
+test('a dropped block leaves nothing in the buffer, whatever was being written', async (t) => {
   for (let round = 0; round < 30; round++) {
     const folder = temporaryFolder(t)
     const buffer = new EventBuffer({ folder, archive: null, maxFileBytes: 1 << 20, onNotice: () => {} })

@@ -38,8 +38,8 @@ async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string
 const last = blocks.length
 
 for (const kind of STORE_KINDS) {
-  describe(`a core that dials in (${kind.name})`, () => {
-    test('what it sends is what a plain ingest writes', async (t) => {
+  describe(`a core that connects (${kind.name})`, () => {
+    test('results in the same tables as a plain ingest', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const service = await startLive(t, store, buffer)
@@ -53,14 +53,14 @@ for (const kind of STORE_KINDS) {
       const metrics = await metricsOf(service.base)
       assert.match(metrics, /lyra_live_core_connected 1/)
       const isCommitted = async () => /lyra_live_buffer_bytes 0$/m.test(await metricsOf(service.base))
-      await until(isCommitted, 'no bytes that are not committed')
+      await until(isCommitted, 'no uncommitted bytes')
       await core.close()
       await stop(service)
       assert.deepEqual(readdirSync(buffer), [], 'a committed buffer is removed')
       await assertSameAsIngest(t, kind, store)
     })
 
-    test('what is committed is kept as event files where that is asked for', async (t) => {
+    test('committed events are archived as event files on request', async (t) => {
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
       const { service, core } = await startWithCore(t, store, buffer, ['--keep-buffer'])
@@ -72,7 +72,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await digestStore(again), await digestStore(store))
     })
 
-    test('killed at any moment it loses nothing that was visible, and nothing that is sent again', async (t) => {
+    test('a kill at any moment loses no visible block and no repeated block', async (t) => {
       const random = createRandom(7)
       const store = kind.create(t)
       const buffer = temporaryFolder(t)
@@ -82,16 +82,16 @@ for (const kind of STORE_KINDS) {
         const { service, core } = await startWithCore(t, store, buffer)
         const to = Math.min(last, from + 1 + random.integer(Math.ceil((2 * last) / kills)))
         if (round % 2 === 0) {
-          // Wait until a block is visible: it and all before it must never be asked for again.
+          // Wait until a block is visible: from then on it and all before it must never be needed again.
           await core.send(blocks.slice(from, to))
-          // The last block of the input is whole; block 1 alone waits for block 2.
+          // The last block of the input is complete; only block 1 waits for block 2.
           if (to > 1) {
             await untilHeight(service, to)
             from = to
           }
           await core.send(blocks.slice(to, Math.min(last, to + 5)).flat())
         } else {
-          // Killed in the middle of it: the core starts again from where it was sure.
+          // Killed in the middle: the core repeats everything after the last visible block.
           void core.send(blocks.slice(from, to)).catch(() => {})
           await sleep(random.integer(60))
         }
@@ -108,7 +108,7 @@ for (const kind of STORE_KINDS) {
       await assertSameAsIngest(t, kind, store)
     })
 
-    test('a gap stops it, and it resumes by itself once files have filled the gap', async (t) => {
+    test('a gap stops the ingestion, which resumes on its own once files have filled the gap', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)])
@@ -123,7 +123,7 @@ for (const kind of STORE_KINDS) {
       await assertSameAsIngest(t, kind, store)
     })
 
-    test('a gap is closed by the core itself where it starts again and sends the blocks', async (t) => {
+    test('a gap is filled by the core itself if it restarts and sends the blocks', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
       await core.send([...blocks.slice(0, 100), ...blocks.slice(110, 200)])
@@ -137,7 +137,7 @@ for (const kind of STORE_KINDS) {
       await assertSameAsIngest(t, kind, store)
     })
 
-    test('an event left out within a block stops it before that block', async (t) => {
+    test('a missing event within a block stops the ingestion before that block', async (t) => {
       const store = kind.create(t)
       const { service, core } = await startWithCore(t, store)
       const block = blocks[49]!
@@ -149,7 +149,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** Cuts the last file of a buffer anywhere: the core sends again what was not committed. */
+/** Truncates the last file of a buffer anywhere: the core repeats uncommitted blocks. */
 function cutLastFile(buffer: string, below: (limit: number) => number): void {
   const name = readdirSync(buffer).sort().at(-1)
   if (name === undefined) return
@@ -157,12 +157,12 @@ function cutLastFile(buffer: string, below: (limit: number) => number): void {
   truncateSync(path, below(statSync(path).size + 1))
 }
 
-describe('a peer that is not as it should be', () => {
+describe('a faulty peer', () => {
   const [store] = STORE_KINDS
   const other = (event: Buffer, from: string, to: string) =>
     Buffer.from(event.toString('latin1').replace(from, to), 'latin1')
   type Peer = [what: string, bytes: Buffer, reason: RegExp, fault: string]
-  /** Those who never shake hands are no core: the ingestion does not fail with them. */
+  /** Peers that never complete the handshake are no core: they do not affect readiness. */
   const strangers: Peer[] = [
     ['another protocol', Buffer.from('0053500000200000', 'hex'), /not the handshake/, 'broken handshake'],
     [
@@ -200,7 +200,7 @@ describe('a peer that is not as it should be', () => {
   ]
   for (const [what, bytes, reason, fault] of [...strangers, ...wrong]) {
     const isCore = wrong.some(([name]) => name === what)
-    test(`${what} is refused, and seen in ${isCore ? 'readiness, ' : ''}metrics and log`, async (t) => {
+    test(`${what} is refused, and reported in ${isCore ? 'readiness, ' : ''}metrics and log`, async (t) => {
       const place = store!.create(t)
       await ingestWhole(place, SAMPLE)
       const service = await startLive(t, place, temporaryFolder(t))
@@ -216,7 +216,7 @@ describe('a peer that is not as it should be', () => {
       const metrics = await metricsOf(service.base)
       assert.match(metrics, new RegExp(`lyra_live_connection_faults\\{reason="${fault}"\\} 1`))
       assert.match(service.program.output.stderr, reason)
-      // A core as it should be is welcome all the same.
+      // A valid core is still accepted.
       const core = await dial(service.corePort)
       await core.send(blocks[0]!)
       await sleep(50)
@@ -224,7 +224,7 @@ describe('a peer that is not as it should be', () => {
     })
   }
 
-  test('a second core is refused while the first is there, and welcome once that is gone', async (t) => {
+  test('a second core is refused while the first is connected, and accepted afterwards', async (t) => {
     const service = await startLive(t, store!.create(t), temporaryFolder(t))
     const first = await dial(service.corePort)
     const second = connect(service.corePort, '127.0.0.1')
@@ -244,7 +244,7 @@ describe('a peer that is not as it should be', () => {
     await untilHeight(service, 20)
   })
 
-  test('an old last block is reported, where live blocks are waited for', async (t) => {
+  test('an old last block is reported if live blocks are expected', async (t) => {
     const place = store!.create(t)
     await ingestWhole(place, SAMPLE)
     const service = await startLive(t, place, temporaryFolder(t), ['--max-behind', '60'])
