@@ -15,16 +15,16 @@ import { recorded } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, type StoreKind } from './fixtures/stores.ts'
 import { StreamModel } from './fixtures/stream-model.ts'
 
-/** A stream of a few blocks that begins with genesis, with everything in it. */
+/** A stream of a few blocks from genesis on, with every kind of event. */
 const GENERATED = Buffer.concat([...generateRecords({ blocks: 30, markets: 2, parties: 4, events: 2 })])
 
-/** Recordings that are harmed, by name. */
+/** The recordings to damage, by name. */
 const BASES: [name: string, bytes: Buffer][] = [
   ['generated', GENERATED],
   ...['synthetic', 'four-periods'].map((name): [string, Buffer] => [name, readRecording(recorded(name))]),
 ]
 
-/** Where an ingestion stopped: the number of the record that it did not take. */
+/** The number of the record at which an ingestion stopped. */
 function stopOf({ failure }: IngestionResult): number {
   if (failure === null || failure instanceof MissingHistoryError) return Number.POSITIVE_INFINITY
   assert.ok(failure instanceof EventStreamError, String(failure))
@@ -33,7 +33,7 @@ function stopOf({ failure }: IngestionResult): number {
   return failure.position.record
 }
 
-/** Takes a harmed file in, then the unharmed one; after each the store holds what the model says. */
+/** Ingests a damaged file, then the original; after each the store must equal the model. */
 async function checkHarmed(
   scope: TestContext,
   kind: StoreKind,
@@ -45,10 +45,10 @@ async function checkHarmed(
   const model = new StreamModel()
   const first = await ingestBytes(scope, store, harmed, { allowGap })
   model.ingest(harmed, { stoppedAt: stopOf(first), allowGap })
-  assertSameDump(await dumpStore(store), model.dump(), 'after the harmed file')
+  assertSameDump(await dumpStore(store), model.dump(), 'after the damaged file')
   assert.equal(first.report.height, lastHeight(model.dump()))
   const second = await ingestBytes(scope, store, unharmed)
-  // The harmed file may have begun another chain, or put the position if the unharmed one does not reach.
+  // The damaged file may have another chain, or a position above the end of the original.
   if (second.failure !== null) {
     assert.ok(
       [ChainError, GapError, MissingHistoryError].some((kind) => second.failure instanceof kind),
@@ -56,7 +56,7 @@ async function checkHarmed(
     )
   }
   model.ingest(unharmed, { stoppedAt: stopOf(second) })
-  assertSameDump(await dumpStore(store), model.dump(), 'after the unharmed file')
+  assertSameDump(await dumpStore(store), model.dump(), 'after the original')
   return { model: model.dump(), finished: second.failure === null }
 }
 
@@ -65,9 +65,9 @@ function lastHeight({ stream }: StoreDump): string | null {
 }
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`harmed files (${kind.name})`, () => {
+  describe(`damaged files (${kind.name})`, () => {
     for (const [name, bytes] of BASES) {
-      test(`the model says what the store holds after ${name}`, async (t) => {
+      test(`the model equals the store after ${name}`, async (t) => {
         const model = new StreamModel()
         model.ingest(bytes)
         const dump = await dumpOf(t, kind, bytes)
@@ -75,7 +75,7 @@ for (const kind of ANY_STORE_KIND) {
         assert.notDeepEqual(dump, emptyDump())
       })
 
-      test(`${name}, cut off at every byte, gives its whole blocks, and the whole file the rest`, async (t) => {
+      test(`${name}, cut at every byte, yields its complete blocks, and the whole file the rest`, async (t) => {
         const expected = await dumpOf(t, kind, bytes)
         const lengths = Array.from({ length: bytes.length + 1 }, (_, length) => length)
         for (const length of sampled('change', lengths, kind)) {
@@ -86,11 +86,11 @@ for (const kind of ANY_STORE_KIND) {
         }
       })
 
-      test(`random harm to ${name} leaves whole blocks and a clear error`, async (t) => {
+      test(`random damage to ${name} leaves complete blocks and a clear error`, async (t) => {
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
-        // Where another block comes first the store begins there; and which parts of block 1 there are, and in
-        // which order, decides on the places of its events.
+        // If another block is first, the store begins there. The places of events in block 1 depend on its parts
+        // and their order. So differing files are compared only if their first blocks are the same.
         const start = Buffer.concat(records.filter(({ height }) => height <= 1).map((record) => record.bytes))
         const beginsAlike = (harmed: Buffer) => harmed.subarray(0, start.length).equals(start)
         for (let turn = 0; turn < runsOf('change', kind); turn++) {

@@ -21,10 +21,10 @@ import { ANY_STORE_KIND, STORE_KINDS, temporaryFolder } from './fixtures/stores.
 
 const MB = 1024 * 1024
 
-/** What a service may take of memory, whatever its clients do: its own 120 MB, 64 MB kept for them, and slack. */
+/** The memory limit of a service, whatever its clients do: its own 120 MB, 64 MB for clients, and slack. */
 const MAX_RESIDENT_MB = 512
 
-/** The codes of the details that each status of the table of errors has; null for none. */
+/** The detail codes of each status in the table of errors; null for no details. */
 const ROWS: Record<number, { code: number; details: (number | null)[] }> = {
   400: { code: 3, details: [null, 10000, 10003, 10015, 10028] },
   404: { code: 5, details: [null] },
@@ -32,13 +32,13 @@ const ROWS: Record<number, { code: number; details: (number | null)[] }> = {
   431: { code: 3, details: [null] },
 }
 
-/** An answer taken apart by its own words: whether it has a body depends on requests that may be garbage. */
+/** Splits answers by their own headers, because the requests may be garbage. */
 function readHostileAnswers(bytes: Buffer): { status: number; type: string | null; body: Buffer }[] {
   const text = bytes.toString('latin1')
   const answers: { status: number; type: string | null; body: Buffer }[] = []
   for (let at = 0; at < text.length; ) {
     const end = text.indexOf('\r\n\r\n', at)
-    assert.notEqual(end, -1, `half an answer: ${JSON.stringify(text.slice(at, at + 200))}`)
+    assert.notEqual(end, -1, `incomplete answer: ${JSON.stringify(text.slice(at, at + 200))}`)
     const head = text.slice(at, end)
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
     assert.ok(status >= 100, `no answer: ${JSON.stringify(head.slice(0, 200))}`)
@@ -46,10 +46,10 @@ function readHostileAnswers(bytes: Buffer): { status: number; type: string | nul
     if (status >= 200) assert.match(head, /\r\nx-content-type-options: nosniff/i, head)
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
     at = end + 4
-    // To HEAD comes the head alone.
+    // HEAD is answered without a body.
     const bodiless = at === text.length || text.startsWith('HTTP/1.1 ', at)
     const body = bodiless ? Buffer.alloc(0) : bytes.subarray(at, at + length)
-    assert.equal(body.length, bodiless ? 0 : length, 'a body is cut')
+    assert.equal(body.length, bodiless ? 0 : length, 'incomplete body')
     at += body.length
     const type = /\r\ncontent-type: ([^\r]*)/i.exec(head)?.[1] ?? null
     if (status >= 200) answers.push({ status, type, body: gzipped && !bodiless ? gunzipSync(body) : body })
@@ -57,7 +57,7 @@ function readHostileAnswers(bytes: Buffer): { status: number; type: string | nul
   return answers
 }
 
-/** Checks that an answer is a page, one of the service's own, or a row of the table of errors. */
+/** Checks that an answer is a page, one of the service paths, or a row of the table of errors. */
 function assertLawful(
   { status, type, body }: { status: number; type: string | null; body: Buffer },
   where: string,
@@ -80,7 +80,7 @@ function assertLawful(
   assert.doesNotMatch(body.toString(), /node_modules|\.ts:\d|select /i, shown)
 }
 
-/** Sends bytes and the end of the stream, and takes all that comes until the server closes the connection. */
+/** Sends bytes and the end of the stream, and collects all bytes until the server closes the connection. */
 async function hostileExchange(base: string, bytes: Buffer): Promise<Buffer> {
   const socket = openSocket(base)
   const chunks: Buffer[] = []
@@ -97,10 +97,10 @@ async function hostileExchange(base: string, bytes: Buffer): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A service in a process of its own. */
+/** A service in its own process. */
 type Served = {
   base: string
-  /** Megabytes of memory that the process takes. */
+  /** Memory of the process in megabytes. */
   residentMb(): Promise<number>
 }
 
@@ -117,7 +117,7 @@ async function serveApart(t: TestContext, store: string): Promise<Served> {
   }
 }
 
-test('When too much is kept for clients, the address that holds most loses its oldest, and nobody else', () => {
+test('Over the memory limit, only the address with the most unread bytes loses its oldest answer', () => {
   const backlog = createBacklog(100)
   const closed: string[] = []
   const hold = (address: string, name: string, bytes: number) =>
@@ -125,7 +125,7 @@ test('When too much is kept for clients, the address that holds most loses its o
   const release = hold('honest', 'h1', 30)
   release()
   hold('honest', 'h2', 30)
-  // Of no effect a second time.
+  // A second call has no effect.
   release()
   const taken = hold('hoarder', 'a1', 30)
   taken()
@@ -135,7 +135,7 @@ test('When too much is kept for clients, the address that holds most loses its o
   assert.deepEqual(closed, [])
   hold('hoarder', 'a4', 1)
   assert.deepEqual(closed, ['a2'])
-  // One that comes anew gets its bytes, however many.
+  // A new address gets its bytes, however many.
   hold('new', 'n1', 60)
   assert.deepEqual(closed, ['a2', 'h2', 'o1'])
   hold('new', 'n2', 20)
@@ -145,7 +145,7 @@ test('When too much is kept for clients, the address that holds most loses its o
 })
 
 for (const kind of STORE_KINDS) {
-  test(`Harmed requests get an answer of the table or a closed connection (${kind.name})`, async (t) => {
+  test(`Corrupted requests get an answer of the table or a closed connection (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const { base, residentMb } = await serveApart(t, store)
     const cursors: Record<string, string> = {}
@@ -194,7 +194,7 @@ for (const kind of STORE_KINDS) {
     assert.ok(end < warm + 100, `${warm} MB, then ${end} MB`)
     for (const status of [200, 400, 404, 405, 431]) assert.ok(statuses.has(status), `none got ${status}`)
     assert.deepEqual(await getPage(base, POINTS, 'pagination.first=10'), page)
-    // The same request gets the same answer, if that is none of the service's own figures.
+    // The same request gets the same answer, except for the service's own metrics.
     for (const seed of seedsOf('request')) {
       if (!/process_cpu/.test(told[seed]!)) assert.equal(await one(seed), told[seed], `seed ${seed}`)
     }
@@ -202,13 +202,13 @@ for (const kind of STORE_KINDS) {
 }
 
 for (const kind of ANY_STORE_KIND) {
-  test(`Slow clients are waited for, then cut off, and nobody else waits for them (${kind.name})`, async (t) => {
+  test(`Slow clients are cut off after a while, and delay nobody else (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const { base } = await serveApart(t, store)
     const page = await getPage(base, POINTS, 'pagination.first=10')
     const target = `${POINTS}?pagination.first=10`
 
-    /** Sends a byte a second; resolves with what came, and after how many seconds the connection was closed. */
+    /** Sends a byte a second; resolves with the answer, and the seconds until the connection was closed. */
     const dribble = async (bytes: string, start: number) => {
       const socket = openSocket(base)
       const chunks: Buffer[] = []
@@ -226,7 +226,7 @@ for (const kind of ANY_STORE_KIND) {
     const slow = Promise.all([
       ...Array.from({ length: 40 }, () => dribble(head, 0)),
       ...Array.from({ length: 40 }, () => dribble(head, 100)),
-      // A connection on which nothing comes at all.
+      // A connection that sends nothing.
       ...Array.from({ length: 40 }, () => dribble('', 0)),
     ])
     const slower = LONG ? Promise.all(Array.from({ length: 40 }, () => dribble(body, body.length - 999))) : []
@@ -258,7 +258,7 @@ for (const kind of ANY_STORE_KIND) {
     assert.ok(slowest < 2_000, `${slowest} ms`)
   })
 
-  test(`Clients that read nothing cost a bounded memory (${kind.name})`, async (t) => {
+  test(`Clients that read nothing take limited memory (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const events = join(temporaryFolder(t), 'points.evts')
     const options = { blocks: 7_000, markets: 1, points: 1, parties: 0, events: 0 }
@@ -268,7 +268,7 @@ for (const kind of ANY_STORE_KIND) {
     const target = `/api/v2/funding-periods/data-points/${await marketOf(generateRecords(options))}?pagination.first=5000`
     const page = await send(base, target)
     assert.equal(page.status, 200)
-    assert.ok(page.body.length > MB, 'a page that is worth the trouble')
+    assert.ok(page.body.length > MB, 'a large page')
     const idleMb = await residentMb()
 
     const sockets: Socket[] = []
@@ -290,12 +290,12 @@ for (const kind of ANY_STORE_KIND) {
         await delay(100)
       }
     }
-    // Whole pages that nobody takes, several asked for on each connection.
+    // Whole unread pages, several requested on each connection.
     for (let count = 0; count < scaled(150, 1_000); count++) {
       const headers = count % 3 === 0 ? { 'Accept-Encoding': 'gzip' } : {}
       mute(requestText(`GET ${target}`, { Connection: 'keep-alive', ...headers }).repeat(8))
     }
-    // Others take a byte a second.
+    // Others read a byte a second.
     const sipping = setInterval(() => {
       for (const socket of sockets.slice(0, 20)) socket.read(1)
     }, 1_000)
@@ -307,9 +307,9 @@ for (const kind of ANY_STORE_KIND) {
       mute(`GET ${target} HTTP/1.1\r\nHost: lyra\r\nX: ${'x'.repeat(15_000)}`)
     }
     await watch(scaled(2, 10))
-    t.diagnostic(`${Math.round(idleMb)} MB idle, ${Math.round(pagesMb)} MB with pages that are not read, `)
+    t.diagnostic(`${Math.round(idleMb)} MB idle, ${Math.round(pagesMb)} MB with unread pages, `)
     t.diagnostic(
-      `${Math.round(mostMb)} MB with half requests as well; /health within ${Math.round(slowestMs)} ms`,
+      `${Math.round(mostMb)} MB with incomplete requests as well; /health within ${Math.round(slowestMs)} ms`,
     )
     assert.ok(mostMb < MAX_RESIDENT_MB, `${mostMb} MB`)
     assert.ok(slowestMs < 3_000, `${slowestMs} ms`)
@@ -320,7 +320,7 @@ for (const kind of ANY_STORE_KIND) {
   })
 }
 
-/** The market of a generated stream that has one. */
+/** The market of a generated stream with a single market. */
 async function marketOf(records: Iterable<Uint8Array>): Promise<string> {
   for await (const { event } of decodedEvents(records)) {
     if (event.kind === 'funding-period-data-point') return event.marketId

@@ -13,14 +13,14 @@ import { ingestWhole, serve, serveFiles, storeOf } from './fixtures/service.ts'
 import { SAMPLE, skip } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, fileWith, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-/** Clears a terminal's screen, breaks the line, turns text around; the last one begins a sequence in one byte. */
+/** Clears a terminal's screen, breaks the line, reverses text; the last one starts a sequence in one byte. */
 const HOSTILE = 'a\x1b[2J\r\nb\u202ec\x9bd'
 const ESCAPED = 'a\\u001b[2J\\u000d\\u000ab\\u202ec\\u009bd'
 
-/** Whether a text holds a control character that is not the end of a line. */
+/** Whether a text contains a control character other than a line feed. */
 const RAW = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u
 
-/** A stream of one block, of a chain and a checkpoint. */
+/** A stream of one block with a checkpoint, of a given chain. */
 function stream(chain: string, hash: string): Buffer {
   const contents = [
     { kind: 148, body: message({ 1: 7, 2: 1, 3: 'BABE' }) },
@@ -31,7 +31,7 @@ function stream(chain: string, hash: string): Buffer {
 }
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`texts of events that are meant for a terminal or a spreadsheet (${kind.name})`, () => {
+  describe(`event texts that attack a terminal or a spreadsheet (${kind.name})`, () => {
     test('reach a terminal escaped: status, check, ingest and their logs', async (t) => {
       const store = kind.create(t)
       const path = fileWith(t, stream(HOSTILE, 'cafe'))
@@ -50,8 +50,8 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('reach a terminal escaped from an export, a row a line, and a pipe as they are', async (t) => {
-      if (process.platform !== 'linux') return skip(t, 'the terminal is made by script of util-linux')
+    test('reach a terminal escaped from an export, one line a row, and a pipe unchanged', async (t) => {
+      if (process.platform !== 'linux') return skip(t, "the terminal is created by util-linux's script")
       const store = kind.create(t)
       const path = fileWith(t, stream('test-chain', HOSTILE))
       await ingestWhole(store, path)
@@ -71,7 +71,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('that begin as a formula does are text in CSV, and as they are in ndjson', async (t) => {
+    test('that look like formulas are text in CSV, and unchanged in ndjson', async (t) => {
       for (const hash of ['=1+1', '+1-x', '-1+x', '@sum(1)', '\tx', '\r=x']) {
         const store = kind.create(t)
         const path = fileWith(t, stream('test-chain', hash))
@@ -85,7 +85,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('longer than is kept now are still served by a store that has them, and pass check', async (t) => {
+    test('longer than allowed now are still served by a store that has them, and pass the check', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const price = '7'.repeat(5_000)
       await runSql(store, `update funding_period_data_points set price = '${price}'`)
@@ -128,7 +128,7 @@ test('a view in a SQLite file that is not the store’s own is found by check', 
   assert.match(stdout, /1 problem found/)
 })
 
-test('numbers never change in CSV, those below zero and lists of them neither', () => {
+test('numbers never change in CSV, not even negative ones and lists', () => {
   const share = {
     party: idOf('b'),
     equityLikeShare: '-0.5',
@@ -146,13 +146,13 @@ test('numbers never change in CSV, those below zero and lists of them neither', 
   assert.match(line, /,"-0\.1,0\.2",'=1,'-x,/)
 })
 
-test('what is printable stays as it is', () => {
+test('printable texts stay unchanged', () => {
   assert.equal(printable('Größe 1 – 日本 🙂'), 'Größe 1 – 日本 🙂')
   assert.equal(printable(HOSTILE), ESCAPED)
 })
 
 for (const kind of STORE_KINDS) {
-  test(`hashes of several lines or none, with quotes or without, stand in pages and cursors as they are (${kind.name})`, async (t) => {
+  test(`hashes with line breaks or quotes are unchanged in pages and cursors (${kind.name})`, async (t) => {
     const texts = ['\n', 'a\n', 'a\nb', '\n\n', '"', '\\n', '\u2028é\u{1f600}', '[]', 'cafe', 'CAFE']
     const blocks = texts.map((hash, index) => {
       const height = 7 + index

@@ -22,7 +22,7 @@ for (const kind of ANY_STORE_KIND) {
     const base = await serveFiles(t, kind, SAMPLE)
     const page = (await ask(base, `GET ${PAGE}`)).body
 
-    await t.test('requests sent ahead are answered in their order', async () => {
+    await t.test('pipelined requests are answered in order', async () => {
       const lines = [
         `GET ${PAGE}`,
         'GET /nope',
@@ -45,7 +45,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(answers[5]!.body, page)
     })
 
-    await t.test('sixteen requests may be sent ahead; with more the connection is closed', async () => {
+    await t.test('sixteen requests may be pipelined; more close the connection', async () => {
       const some = await exchange(base, request(`GET ${PAGE}`).repeat(17), { until: 17 })
       assert.equal(some.answers.length, 17)
       for (const { body } of some.answers) assert.equal(body, page)
@@ -67,7 +67,7 @@ for (const kind of ANY_STORE_KIND) {
       ['no Host', `GET ${PAGE} HTTP/1.1\r\n\r\n`, MALFORMED],
     ] as const) {
       await t.test(
-        `${what} behind good requests is answered after them, and ends the connection`,
+        `${what} after valid requests is answered after them, and closes the connection`,
         async () => {
           const {
             answers,
@@ -86,13 +86,13 @@ for (const kind of ANY_STORE_KIND) {
 
     for (const [what, headers, body] of [
       ['a body', { 'Content-Length': '3' }, 'abc'],
-      ['a body of a kind that is not known', { 'Content-Length': '3', 'Content-Type': 'x/y' }, 'abc'],
-      ['a body that is no JSON', { 'Content-Length': '3', 'Content-Type': 'application/json' }, '{a}'],
+      ['a body of an unknown type', { 'Content-Length': '3', 'Content-Type': 'x/y' }, 'abc'],
+      ['a body that is not JSON', { 'Content-Length': '3', 'Content-Type': 'application/json' }, '{a}'],
       ['a body in chunks', { 'Transfer-Encoding': 'chunked' }, '3\r\nabc\r\n0\r\n\r\n'],
       ['a body of two megabytes', { 'Content-Length': '2000000' }, 'x'.repeat(2_000_000)],
       ['a length of 0', { 'Content-Length': '0' }, ''],
     ] as [string, Record<string, string>, string][]) {
-      await t.test(`${what} is thrown away, whatever the request, and the next one is read`, async () => {
+      await t.test(`${what} is discarded, whatever the request, and the next request is read`, async () => {
         const lines = [`GET ${PAGE}`, `POST ${PAGE}`, 'PUT /nope', 'GET /health', `QUERY ${CHECKPOINTS}`]
         const bytes = lines.map((line) => request(line, headers, body)).join('') + request(`GET ${PAGE}`)
         const { answers } = await exchange(base, bytes, { until: 6 })
@@ -105,7 +105,7 @@ for (const kind of ANY_STORE_KIND) {
       })
     }
 
-    await t.test('a client that waits for leave to send its body gets it', async () => {
+    await t.test('a client that expects 100 Continue gets it', async () => {
       const socket = openSocket(base)
       const chunks: Buffer[] = []
       socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
@@ -119,7 +119,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(answers[1]!.body, page)
     })
 
-    await t.test('a request may come in single bytes', async () => {
+    await t.test('a request may arrive byte by byte', async () => {
       const socket = openSocket(base)
       const chunks: Buffer[] = []
       socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
@@ -131,7 +131,7 @@ for (const kind of ANY_STORE_KIND) {
       assert.equal(readAnswers(Buffer.concat(chunks)).answers[0]!.body, page)
     })
 
-    await t.test('a client that has ended its side is answered', async () => {
+    await t.test('a client that closed its side is answered', async () => {
       const { answers, closed: ended } = await exchange(base, request(`GET ${PAGE}`).repeat(2), {
         half: true,
       })
@@ -147,7 +147,7 @@ for (const kind of ANY_STORE_KIND) {
       ['its headers', `GET ${PAGE} HTTP/1.1\r\nHost: ly`],
       ['its body', request(`GET ${PAGE}`, { 'Content-Length': '9' }, 'abc')],
     ] as const) {
-      await t.test(`a client that ends its side within ${what} is refused`, async () => {
+      await t.test(`a client that closes its side within ${what} is refused`, async () => {
         const { answers, closed: ended } = await exchange(base, bytes, { half: true })
         assert.equal(answers.length, 1)
         assertRefusal(answers[0]!, MALFORMED, what)
@@ -155,7 +155,7 @@ for (const kind of ANY_STORE_KIND) {
       })
     }
 
-    await t.test('HTTP/1.0 is answered, and closes the connection unless it is to be kept', async () => {
+    await t.test('HTTP/1.0 is answered, and closes the connection without keep-alive', async () => {
       const once = await exchange(base, `GET ${PAGE} HTTP/1.0\r\n\r\n`)
       assert.equal(once.answers[0]!.body, page)
       assert.ok(once.closed)
@@ -168,14 +168,14 @@ for (const kind of ANY_STORE_KIND) {
       assert.deepEqual(twice.answers[0]!.headers.get('connection'), ['keep-alive'])
     })
 
-    await t.test('a client that asks for another protocol stays with this one', async () => {
+    await t.test('a request to upgrade the protocol is ignored', async () => {
       const headers = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' }
       const { answers } = await exchange(base, request(`GET ${PAGE}`, headers), { until: 1 })
       assert.equal(answers[0]!.body, page)
     })
   })
 
-  test(`A service that stops answers what is in flight (${kind.name})`, async (t) => {
+  test(`A service that stops answers requests in progress (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const { child, printed, outcome } = startLyra(t, ['serve', '--port', '0', '--store', store])
     const base = (await printed(/serving .* on (http:\/\/127\.0\.0\.1:\d+)/))[1]!
@@ -199,9 +199,9 @@ for (const kind of ANY_STORE_KIND) {
     const stoppedAt = performance.now()
     child.kill('SIGTERM')
     await idle.ended
-    await assert.rejects(ask(base, 'GET /health'), 'no new connection is taken')
+    await assert.rejects(ask(base, 'GET /health'), 'no new connection is accepted')
     assert.equal(inFlight.answers().length, 0)
-    // The end of the request, and one more after it.
+    // The end of the request, followed by another one.
     inFlight.socket.write(`c${request(`GET ${PAGE}`)}`)
     await inFlight.ended
     assert.equal(inFlight.answers()[0]!.body, page)

@@ -16,7 +16,7 @@ import { serve, serveFiles } from './fixtures/service.ts'
 import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND } from './fixtures/stores.ts'
 
-/** Requests that no page is made for, by what is wrong with them. */
+/** Requests that are refused, by their fault. */
 const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['an unknown path', requestText('GET /nope'), NOT_FOUND],
   ['a trailing slash', requestText(`GET ${CHECKPOINTS}/`), NOT_FOUND],
@@ -32,7 +32,7 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['OPTIONS of an unknown path', requestText('OPTIONS /nope'), NOT_FOUND],
   ['another method on an unknown path', requestText('DELETE /nope'), NOT_FOUND],
   ['an unknown method on an unknown path', requestText('BREW /nope'), NOT_FOUND],
-  ['JSON that is none to an unknown path', requestText('POST /nope', jsonOf('{'), '{'), NOT_FOUND],
+  ['malformed JSON to an unknown path', requestText('POST /nope', jsonOf('{'), '{'), NOT_FOUND],
   ['CONNECT', requestText('CONNECT lyra:443'), NOT_FOUND],
   ['CONNECT to a known path', requestText(`CONNECT ${CHECKPOINTS}`), NOT_ALLOWED],
   ['an unknown method', requestText(`BREW ${CHECKPOINTS}?a=b`), NOT_ALLOWED],
@@ -47,7 +47,7 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['a bad escape in the path', requestText('GET /api/v2/%zz'), MALFORMED],
   ['bytes in the path that are no UTF-8', requestText('GET /api/v2/%ff'), MALFORMED],
   ['half a surrogate pair', requestText('GET /nope?a=%ed%a0%80'), MALFORMED],
-  ['a bad escape in the value of an unknown name', requestText(`GET ${CHECKPOINTS}?x=%g0`), MALFORMED],
+  ['an invalid escape in the value of an unknown name', requestText(`GET ${CHECKPOINTS}?x=%g0`), MALFORMED],
   ['a bad escape in a name', requestText(`GET ${CHECKPOINTS}?%=x`), MALFORMED],
   ['a cut escape at the end', requestText(`GET ${CHECKPOINTS}?x=%a`), MALFORMED],
   ['bytes in the query that are no UTF-8', requestText(`GET ${CHECKPOINTS}?x=%c3%28`), MALFORMED],
@@ -70,7 +70,7 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
   ['a header with a line feed alone', `GET ${CHECKPOINTS} HTTP/1.1\nHost: lyra\n\n`, MALFORMED],
   ['a length below zero', requestText(`POST ${CHECKPOINTS}`, { 'Content-Length': '-1' }), MALFORMED],
   [
-    'a length beside chunks',
+    'both a length and chunks',
     requestText(
       `POST ${CHECKPOINTS}`,
       { 'Content-Length': '3', 'Transfer-Encoding': 'chunked' },
@@ -79,7 +79,7 @@ const REFUSED: [what: string, request: string, expected: Refusal][] = [
     MALFORMED,
   ],
   [
-    'a chunk without a size, of a body that nobody wants',
+    'a chunk without a size, in an unused body',
     requestText(`GET ${CHECKPOINTS}`, { 'Transfer-Encoding': 'chunked' }, 'zz\r\nabc\r\n0\r\n\r\n'),
     MALFORMED,
   ],
@@ -100,7 +100,7 @@ const invalid = (detail: number): Refusal => ({ status: 400, code: 3, detail })
 
 type FaultyRequest = { method: string; path: string; params: string[]; headers: Record<string, string> }
 
-/** A fault, and how a request gets it. */
+/** A fault, its answer, and how to add it to a request. */
 type Fault = [what: string, expected: Refusal, add: (request: FaultyRequest) => void]
 
 const atPath = (path: string) => (request: FaultyRequest) => {
@@ -110,18 +110,18 @@ const atPath = (path: string) => (request: FaultyRequest) => {
 const LONG: Fault = ['headers too large', TOO_LARGE, ({ headers }) => (headers.X = 'x'.repeat(20_000))]
 const ESCAPE: Fault = ['a bad escape', MALFORMED, ({ params }) => params.push('a=%zz')]
 const METHOD: Fault = ['another method', NOT_ALLOWED, (request) => (request.method = 'PUT')]
-const PARSE: Fault = ['an unparsable one', UNPARSED, ({ params }) => params.push('pagination.first=x')]
+const PARSE: Fault = ['an unparsable parameter', UNPARSED, ({ params }) => params.push('pagination.first=x')]
 const CURSORS: Fault = [
   'both cursors',
   invalid(10028),
   ({ params }) => params.push('pagination.after=', 'pagination.before='),
 ]
-/** Nothing adds it: the store of the test is empty. */
+/** Needs no change of the request: the test's store is empty. */
 const EMPTY: Fault = ['an empty store', UNAVAILABLE, () => undefined]
 
 const DATA_POINTS = '/api/v2/funding-periods/data-points/'
 
-/** Requests that are right but for their faults, which stand in the order of the table. */
+/** Requests that are valid except for their faults, listed in the order of the table. */
 const CHAINS: [path: string, faults: Fault[]][] = [
   [
     CHECKPOINTS,
@@ -200,12 +200,12 @@ for (const kind of ANY_STORE_KIND) {
     }
   })
 
-  test(`Too many requests are reported before every other fault, on ${kind.name}`, async (t) => {
+  test(`The rate limit is reported before every other fault, on ${kind.name}`, async (t) => {
     const base = await serve(t, kind.create(t), { rateLimit: 1 })
     for (const [path, faults] of CHAINS) {
       for (const [index, [what]] of faults.entries()) {
         let answers: RawAnswer[] = []
-        // A second may just have passed, and allowed one more.
+        // The next second may just have begun, which allows one more.
         for (let time = 0; time < 3 && answers[0]?.status !== 429; time++) {
           while ((await ask(base, 'GET /nope')).status !== 429);
           answers = (await exchange(base, faultyRequest(path, faults.slice(index)), { until: 1 })).answers

@@ -15,7 +15,7 @@ const PAGES = [
   `${CHECKPOINTS}?pagination.first=3`,
   `${POINTS}?pagination.first=3`,
   `${PROVIDERS}?marketId=${MARKET}`,
-  // Other questions are answered in the same way.
+  // Other operations are answered in the same way.
   '/api/v2/coverage',
   '/api/v2/market-summaries',
 ]
@@ -25,13 +25,13 @@ const KNOWN_PATHS = [...PAGES, ...SERVICE_PATHS, '/openapi.json']
 const EXPOSED =
   'ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Block-Height, X-Block-Timestamp, X-Request-Id'
 
-/** Asks with headers, over a connection that is kept, and takes the body as text of single bytes. */
+/** Asks with headers, over a kept connection, and reads the body as Latin-1 text. */
 async function get(base: string, target: string, headers: Record<string, string> = {}, method = 'GET') {
   const answer = await send(base, target, { headers, method })
   return { ...answer, bytes: answer.body.toString('latin1') }
 }
 
-/** The headers that differ between two equal requests. */
+/** The answer's headers without those that differ between equal requests. */
 const OF_ONE_REQUEST = new Set(['x-request-id', 'date', 'connection', 'keep-alive'])
 
 function lasting(answer: RawAnswer): [string, string[]][] {
@@ -43,7 +43,7 @@ for (const kind of STORE_KINDS) {
     const store = await storeOf(t, kind, SAMPLE)
     const base = await serve(t, store)
 
-    await t.test('a page says once what it is and where the store stands, and nothing odd', async () => {
+    await t.test('a page has exactly the expected headers, each once', async () => {
       for (const target of [...PAGES, `${PAGES[0]}&pretty`]) {
         const answer = await ask(base, `GET ${target}`)
         assert.equal(answer.status, 200, target)
@@ -68,7 +68,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    await t.test('HEAD answers as GET does, without the body', async () => {
+    await t.test('HEAD answers like GET, without the body', async () => {
       const refused = ['/nope', `${CHECKPOINTS}?pagination.first=0`, `${CHECKPOINTS}?a=%zz`]
       for (const target of [...PAGES, '/health', '/ready', '/openapi.json', ...refused]) {
         for (const encoding of ['identity', 'gzip']) {
@@ -127,7 +127,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(answer.headers.get('access-control-allow-headers'), ['*'])
     })
 
-    await t.test('a list of origins lets their scripts read answers, and no others', async (t) => {
+    await t.test('only scripts of listed origins may read answers', async (t) => {
       const listed = await serve(t, store, { corsOrigins: ['http://a.example', 'http://b.example:8080'] })
       for (const [origin, allowed] of [
         ['http://a.example', true],
@@ -159,13 +159,13 @@ for (const kind of STORE_KINDS) {
           assert.deepEqual(answer.headers.get('vary'), [vary], where)
         }
       }
-      // What is no HTTP names no origin.
+      // Bytes that are not HTTP name no origin.
       const refusal = await ask(listed, `GET ${CHECKPOINTS}`, { 'A b': 'c', Origin: 'http://a.example' })
       assert.equal(refusal.status, 400)
       assert.equal(refusal.headers.has('access-control-allow-origin'), false)
     })
 
-    await t.test('Accept-Encoding decides on gzip, q=0 being a no', async () => {
+    await t.test('Accept-Encoding decides on gzip; q=0 excludes it', async () => {
       const plain = await get(base, PAGES[1]!)
       for (const [accepted, gzipped] of [
         ['gzip', true],
@@ -204,7 +204,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    await t.test('what a client holds already is not sent again', async () => {
+    await t.test('an unchanged answer is not sent again', async () => {
       for (const target of [...PAGES, '/openapi.json']) {
         for (const encoding of ['identity', 'gzip']) {
           const headers = { 'Accept-Encoding': encoding }
@@ -243,7 +243,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(other.status, 200)
     })
 
-    await t.test('a request keeps its id, where that is printable and short', async () => {
+    await t.test('a request keeps its id if that is printable and short', async () => {
       for (const [given, kept] of [
         ['a', true],
         ['request 7 of {client}: "x"', true],
@@ -305,7 +305,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    await t.test('headers that ask for something else change nothing', async () => {
+    await t.test('other request headers change nothing', async () => {
       const expected = (await get(base, PAGES[0]!)).text
       for (const headers of [
         { Accept: 'text/html' },
@@ -324,7 +324,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    await t.test('the service reports on itself', async () => {
+    await t.test('the service paths answer', async () => {
       const health = await get(base, '/health')
       assert.equal(health.status, 200)
       assert.equal(health.text, '{"status":"ok"}')
@@ -341,7 +341,7 @@ for (const kind of STORE_KINDS) {
     })
   })
 
-  test(`A store without a block gets 503, and errors of the request before that (${kind.name})`, async (t) => {
+  test(`An empty store gets 503, after errors of the request (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
     for (const target of PAGES) {
@@ -370,7 +370,7 @@ for (const kind of STORE_KINDS) {
     assert.equal((await ask(base, 'GET /ready')).status, 200)
   })
 
-  test(`A store that cannot be read gets 503, a fault of ours 500 (${kind.name})`, async (t) => {
+  test(`An unreadable store gets 503, an internal error 500 (${kind.name})`, async (t) => {
     const store = await storeOf(t, kind, SAMPLE)
     const reader = await openReader(t, store)
     let fault: Error | null = null
@@ -415,7 +415,7 @@ for (const kind of STORE_KINDS) {
     assert.equal((await ask(base, `GET ${PAGES[0]}`)).status, 200)
   })
 
-  test(`Headers and rows are of one snapshot, and move on with each commit (${kind.name})`, async (t) => {
+  test(`Headers and rows are of one snapshot, and change with each commit (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
     const ingest = ingestWhole(store, SAMPLE)
@@ -423,7 +423,7 @@ for (const kind of STORE_KINDS) {
     void ingest.finally(() => {
       ended = true
     })
-    // Every 25th block has a checkpoint, so the newest one tells the height of its snapshot to within 24.
+    // Every 25th block has a checkpoint, so the newest one gives the height of its snapshot to within 24.
     const heights = new Set<number>()
     for (let after = 0; after < 2; after += ended ? 1 : 0) {
       const answer = await get(base, `${CHECKPOINTS}?pagination.first=1`)
@@ -443,7 +443,7 @@ for (const kind of STORE_KINDS) {
 
 const PAGINATION = { status: 400, code: 3, detail: 10028 }
 
-test('A rate limit counts each address, reports where it stands, and lets bursts through', async (t) => {
+test('A rate limit counts each address, reports its state, and allows bursts', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const limit = 20
   const base = await serve(t, store, { rateLimit: limit, trustProxy: true })
@@ -470,7 +470,7 @@ test('A rate limit counts each address, reports where it stands, and lets bursts
   assert.deepEqual(last!.headers.get('ratelimit-remaining'), ['0'])
   assert.deepEqual(last!.headers.get('x-block-height'), [HEIGHT])
 
-  // Another address, the service's own paths and preflights are not concerned.
+  // Another address, the service's own paths and preflights are not limited.
   assert.equal((await from('10.0.0.2')).status, 200)
   for (const path of SERVICE_PATHS) assert.equal((await from('10.0.0.1', `GET ${path}`)).status, 200)
   const preflight = {
@@ -479,10 +479,10 @@ test('A rate limit counts each address, reports where it stands, and lets bursts
     'X-Forwarded-For': '10.0.0.1',
   }
   assert.equal((await ask(base, `OPTIONS ${CHECKPOINTS}`, preflight)).status, 204)
-  // An address that the client made up stands before the one that the proxy has seen.
+  // A forged address precedes the one that the proxy added.
   const made = await from('10.9.9.9, 10.0.0.1')
   assert.ok(Number(made.headers.get('ratelimit-remaining')![0]) < limit * 4)
-  // A second gives back a second's worth.
+  // A second later, a second's worth of requests is allowed.
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   assert.equal((await from('10.0.0.1')).status, 200)
 })

@@ -15,7 +15,7 @@ const MAX_MS = 5_000
 
 const long = (text: string) => text.repeat(LENGTH / text.length)
 
-/** Texts that end so that what matched before them must be given up. */
+/** Texts whose end makes a regular expression backtrack. */
 const HOSTILE: Record<string, string> = {
   'digits and an x': `${long('1')}x`,
   'digits, a point, digits and an x': `${long('1')}.${long('1')}x`,
@@ -34,7 +34,7 @@ const FUNCTIONS: Record<string, (text: string) => unknown> = {
 
 for (const [what, run] of Object.entries(FUNCTIONS)) {
   for (const [text, value] of Object.entries(HOSTILE)) {
-    test(`${what} in time linear in its text: ${text}`, () => {
+    test(`${what} in linear time: ${text}`, () => {
       const startedAt = performance.now()
       run(value)
       assert.ok(performance.now() - startedAt < MAX_MS)
@@ -42,15 +42,15 @@ for (const [what, run] of Object.entries(FUNCTIONS)) {
   }
 }
 
-test('a percentage of many zeros is written in time linear in its text', () => {
-  // The digits of so large a number take longer to work out than to write: a tenth of the length is enough.
+test('a percentage of many zeros is written in linear time', () => {
+  // Calculating so many digits takes longer than writing them: a tenth of the length is enough.
   const zeros = '0'.repeat(LENGTH / 10)
   const startedAt = performance.now()
   assert.equal(formatPercent(`0.${zeros}1${zeros}`).length, LENGTH / 10 + '0.1 %'.length - 2)
   assert.ok(performance.now() - startedAt < MAX_MS)
 })
 
-test('what a service answers as metrics is read in time linear in it', async (t) => {
+test('the metrics of a service are parsed in linear time', async (t) => {
   const server = createServer((request, response) => {
     const ready = request.url === '/ready'
     if (!ready && request.url !== '/metrics') response.statusCode = 503

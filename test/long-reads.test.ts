@@ -32,7 +32,7 @@ const MB = 1024 * 1024
 const CHECKPOINT_STREAM = '/api/v2/stream/checkpoints'
 const POINT_STREAM = `/api/v2/stream/funding-period-data-points?marketId=${LIVE_MARKET}`
 
-/** A follower that takes everything at once. */
+/** A follower that accepts everything at once. */
 function createListener(): Follower & { text: string; close(): void } {
   let isClosed = false
   return {
@@ -50,7 +50,7 @@ function createListener(): Follower & { text: string; close(): void } {
   }
 }
 
-/** The text of a stream, as it comes. */
+/** The text of a stream as it arrives. */
 async function listen(t: TestContext, base: string, target: string): Promise<{ text: string }> {
   const heard = { text: '' }
   const request = get(`${base}${target}`, { agent: false })
@@ -75,7 +75,7 @@ const eventsIn = (text: string) => text.split('\nevent: ').length - 1
 
 for (const kind of STORE_KINDS) {
   describe(`reading for streams (${kind.name})`, () => {
-    test('looks at the store once for all who have had more than there is, not for each', async (t) => {
+    test('reads the store once for all followers that are up to date, not for each', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const reader = await openReader(t, store)
@@ -110,7 +110,7 @@ for (const kind of STORE_KINDS) {
       await Promise.all(joined)
     })
 
-    test('sends what is committed while the store is being looked at, without waiting for another commit', async (t) => {
+    test('sends a block committed during a read, without waiting for another commit', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const opened = await openReader(t, store)
@@ -139,7 +139,7 @@ for (const kind of STORE_KINDS) {
       hub.leave(listener)
     })
 
-    test('is read when its writer reports a commit, and seldom asked otherwise', async (t) => {
+    test('reads when the writer reports a commit, and seldom otherwise', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const opened = await openReader(t, store)
@@ -156,7 +156,7 @@ for (const kind of STORE_KINDS) {
       await hub.follow(fundingPeriodDataPoints, { marketId: LIVE_MARKET }, listener, 'now')
       hub.committed()
       await sleep(1_500)
-      assert.ok(looks <= 4, `${looks} looks in 1.5 s`)
+      assert.ok(looks <= 4, `${looks} reads in 1.5 s`)
       for (let height = 2; height <= 30; height++) {
         await live.commit(height, [pointAt(height)])
         const before = looks
@@ -164,13 +164,13 @@ for (const kind of STORE_KINDS) {
         await until(() => looks > before, 'a look')
         await until(() => eventsIn(listener.text) === height - 1, `the row of block ${height}`)
       }
-      // A second a commit would be half a minute.
-      assert.ok(looks <= 75, `${looks} looks for 29 commits`)
+      // One read a second would take half a minute.
+      assert.ok(looks <= 75, `${looks} reads for 29 commits`)
       listener.close()
       hub.leave(listener)
     })
 
-    test('sends one who follows all of a commit of many rows, in pieces', async (t) => {
+    test('sends a follower all rows of a large commit, in pieces', async (t) => {
       const { live, base } = await serveLive(t, kind, [pointAt(1)])
       const heard = await listen(t, base, POINT_STREAM)
       await until(() => heard.text.includes('id: '), 'the first id')
@@ -183,7 +183,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(!heard.text.includes('event: dropped'))
     })
 
-    test('continues to the end for a client that begins with everything, in pieces that are short where rows are long', async (t) => {
+    test('sends the whole history in pieces, which have fewer rows if rows are long', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const blockHash = 'x'.repeat(20_000)
       const rows = 150
@@ -210,8 +210,8 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('what reads for streams and exports', () => {
-  test('is a thread beside the one that answers, where the store is a SQLite file', {
+describe('the reader for streams and exports', () => {
+  test('is a separate thread from the one that answers, for a SQLite file', {
     skip: SQLITE === undefined && 'for SQLite only',
   }, async (t) => {
     const { store, live } = await createLiveStore(t, SQLITE!)
@@ -231,9 +231,9 @@ describe('what reads for streams and exports', () => {
     const base = await serve(t, store, { reader, longReads })
     t.after(() => longReads.close())
     const heard = await listen(t, base, `${POINT_STREAM}&afterBlock=0`)
-    await until(() => eventsIn(heard.text) === 10, 'what was there')
+    await until(() => eventsIn(heard.text) === 10, 'the stored rows')
     await live.commit(11, [pointAt(11)])
-    await until(() => eventsIn(heard.text) === 11, 'what has come')
+    await until(() => eventsIn(heard.text) === 11, 'the new row')
     const exported = await send(base, '/api/v2/checkpoints?format=ndjson')
     assert.equal(exported.text.trimEnd().split('\n').length, 10)
   })
@@ -245,7 +245,7 @@ describe('what reads for streams and exports', () => {
     await longReads.close()
   })
 
-  test('takes turns: what has just come first, then those who lag and exports one after the other', async () => {
+  test('takes turns: new rows first, then lagging followers and exports alternately', async () => {
     const turns = createReadingTurns(1)
     const order: string[] = []
     const run = (lane: Lane, name: string) =>
@@ -269,8 +269,8 @@ describe('what reads for streams and exports', () => {
   })
 })
 
-describe('what the clients of streams have not taken', () => {
-  /** An answer whose client does not read, and the client. */
+describe('the unsent bytes of streams', () => {
+  /** Opens an answer whose client does not read; returns both. */
   async function openUnread(t: TestContext) {
     const { promise, resolve } = Promise.withResolvers<ServerResponse>()
     const server = createServer((_, response) => resolve(response)).listen(0, '127.0.0.1')
@@ -285,7 +285,7 @@ describe('what the clients of streams have not taken', () => {
     return { response, client }
   }
 
-  test('is counted with what is kept for all, until they take it or are gone', async (t) => {
+  test('count towards the common limit until they are read or the client is gone', async (t) => {
     const { response, client } = await openUnread(t)
     let kept = 0
     const backlog = {
@@ -300,7 +300,7 @@ describe('what the clients of streams have not taken', () => {
     const piece = Buffer.alloc(MB / 4, 'x')
     let sent = 0
     while (kept < 2 * piece.length) {
-      assert.ok(sent < 100, 'the system takes no more at last')
+      assert.ok(sent < 100, "the system's buffers are full")
       follower.send(piece, 1)
       sent++
       await sleep(5)
@@ -309,9 +309,9 @@ describe('what the clients of streams have not taken', () => {
     const before = kept
     follower.send(piece, 1_000)
     await sleep(20)
-    assert.ok(kept > before && kept - before < 1_000, 'what a thousand are sent is in memory once')
+    assert.ok(kept > before && kept - before < 1_000, 'bytes sent to a thousand followers are in memory once')
     client.resume()
-    await until(() => kept === 0, 'all is taken')
+    await until(() => kept === 0, 'all is read')
     client.pause()
     for (let n = 0; kept === 0 && n < 100; n++) {
       follower.send(piece, 1)
@@ -319,10 +319,10 @@ describe('what the clients of streams have not taken', () => {
     }
     assert.ok(kept > 0)
     client.destroy()
-    await until(() => kept === 0, 'nothing is kept for one who is gone')
+    await until(() => kept === 0, 'nothing is kept for a disconnected client')
   })
 
-  test('has the one cut off who holds most, when it is too much', async (t) => {
+  test('over the limit disconnect the client that holds most', async (t) => {
     const backlog = createBacklog(MB)
     const clients = await Promise.all([1, 2, 3].map(() => openUnread(t)))
     const followers = clients.map(({ response }, index) =>
@@ -339,7 +339,7 @@ describe('what the clients of streams have not taken', () => {
     )
   })
 
-  test('takes little memory, however many ask for all checkpoints and read nothing', async (t) => {
+  test('take little memory, however many clients request all checkpoints and read nothing', async (t) => {
     const kind = STORE_KINDS[0]!
     const { store, live } = await createLiveStore(t, kind)
     const rows = 250
@@ -366,7 +366,7 @@ describe('what the clients of streams have not taken', () => {
     assert.ok(most < 600e6, `${most} bytes`)
     const heard = await listen(t, base, `${CHECKPOINT_STREAM}?afterBlock=0`)
     const whole = () => heard.text.length > rows * blockHash.length && eventsIn(heard.text) === rows
-    // The thread that reads for streams has a lower priority than whatever else the machine runs.
-    await until(whole, 'one who reads has everything', 180)
+    // The thread that reads for streams has a lower priority than other processes.
+    await until(whole, 'the reading client has everything', 180)
   })
 })

@@ -11,7 +11,7 @@ const PARTY = idOf('b')
 
 type Decoded = { event: MarketDataEvent | null; leftOut: string[] }
 
-/** Decodes market data of one fee share and one SLA; tells what was left out, at once and when lists are read. */
+/** Decodes market data of one fee share and one SLA; returns why data were skipped, in the event and its lists. */
 function decode(feeShare: Uint8Array, sla: Uint8Array, marketId = MARKET): Decoded {
   return decodeBody(message({ 12: marketId, 26: feeShare, 32: sla }))
 }
@@ -53,19 +53,19 @@ test('a batch is counted without decoding the lists of providers', () => {
   assert.equal(batchRows(batch), 1)
 })
 
-test('market data seen before are checked again where a byte differs', () => {
+test('market data seen before are checked again if a byte differs', () => {
   const cases: [string, Uint8Array, Uint8Array, string[], number, number][] = [
     ['as before', share, sla, [], 1, 1],
     ['another party', message({ 1: idOf('B'), 2: '0.5', 4: '0.25' }), sla, [], 1, 1],
     ['no party’s id', message({ 1: 'x'.repeat(64), 2: '0.5', 4: '0.25' }), sla, ['invalid party ID'], 0, 1],
-    ['a digit that is none', message({ 1: `${'b'.repeat(63)}g` }), sla, ['invalid party ID'], 0, 1],
+    ['an invalid digit', message({ 1: `${'b'.repeat(63)}g` }), sla, ['invalid party ID'], 0, 1],
     ['no party', message({ 2: '0.5' }), sla, ['invalid party ID'], 0, 1],
     ['a NUL', message({ 1: PARTY, 2: '0\x005' }), sla, ['text that cannot be kept'], 0, 1],
     ['a NUL in the SLA', share, message({ 1: PARTY, 9: '\0' }), ['text that cannot be kept'], 1, 0],
     ['texts beyond ASCII', message({ 1: PARTY, 2: 'é' }), sla, [], 1, 1],
     ['a NUL in a field that is not read', message({ 1: PARTY, 8: '\0' }), sla, [], 1, 1],
     [
-      'the same as an SLA, where it is read',
+      'the same in an SLA, in which the field is read',
       share,
       message({ 1: PARTY, 8: '\0' }),
       ['text that cannot be kept'],
@@ -92,7 +92,7 @@ test('market data seen before are checked again where a byte differs', () => {
   }
 })
 
-test('market data keep the values that they came with', () => {
+test('market data keep their values after the input is overwritten', () => {
   for (let round = 0; round < 500; round++) {
     const score = String(round % 7)
     const { event } = decode(message({ 1: idOf('B'), 4: score }), sla, idOf('A'))
@@ -108,7 +108,7 @@ test('market data keep the values that they came with', () => {
   }
 })
 
-test('market data of no market are left out, and text that is not UTF-8 is an error', () => {
+test('market data of no market are skipped, and text that is not UTF-8 is an error', () => {
   assert.deepEqual(decode(share, sla, 'x'.repeat(64)), { event: null, leftOut: ['invalid market ID'] })
   const bad = Buffer.from(message({ 1: PARTY, 2: 'zz' }))
   bad.fill(0xff, bad.length - 2)
@@ -116,7 +116,7 @@ test('market data of no market are left out, and text that is not UTF-8 is an er
   assert.throws(() => decode(Uint8Array.from(bad), sla), MalformedMessageError)
 })
 
-test('fields may come in any order, and the market last or not at all', () => {
+test('fields may be in any order, with the market last or missing', () => {
   const elements = message({ 26: share, 32: sla })
   const market = message({ 12: MARKET })
   for (let round = 0; round < 2; round++) {

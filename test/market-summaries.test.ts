@@ -39,14 +39,14 @@ const ESTIMATES = '/api/v2/funding-estimates/'
 
 type Node = Record<string, unknown>
 
-/** The rows of another resource, as its own model has them, ascending. */
+/** The rows of another resource from its own model, ascending. */
 function rowsOf(name: string, events: readonly MarketEvent[]): ModelRow[] {
   const model = new PageModel(RESOURCE_CASES.find(({ resource }) => resource.name === name)!)
   model.add(1, events)
   return model.rows({})
 }
 
-/** The market that an event's row names, of whatever kind it is. */
+/** The market of an event, of any kind. */
 const marketOf = (event: MarketEvent) => ('marketId' in event ? [event.marketId] : [])
 
 /** The node of a market's latest data; null if no event has figures. */
@@ -60,7 +60,7 @@ function marketDataOf(events: readonly MarketEvent[], marketId: string): object 
   }
 }
 
-/** Market summaries on plain arrays: of the nodes that the models of the other resources have. */
+/** Market summaries calculated on plain arrays, from the nodes of the other resources' models. */
 const SUMMARY_CASE: ResourceCase = {
   resource: marketSummaries,
   events: fc.oneof(
@@ -99,7 +99,7 @@ async function estimateOf(base: string, marketId: string): Promise<unknown> {
   return JSON.parse((await send(base, `${ESTIMATES}${marketId}`)).text).fundingEstimate
 }
 
-/** The node without its estimate, which must be that of its own operation, and its averages (funding-rates.test.ts). */
+/** Removes the estimate, after comparing it with its own operation's, and the averages (funding-rates.test.ts). */
 async function withoutEstimate(base: string, { estimate, averages: _, ...rest }: Node): Promise<Node> {
   assert.deepEqual(estimate, await estimateOf(base, String(rest.marketId)))
   return rest
@@ -114,7 +114,7 @@ async function fillMarkets(t: TestContext, kind: (typeof STORE_KINDS)[number], c
   const ids = Array.from({ length: count }, (_, index) => (index + 16).toString(16).repeat(32))
   await live.commit(
     1,
-    // The order of their numbers in the store is not that of their ids.
+    // Their numbers in the store are not in the order of their ids.
     ids
       .toReversed()
       .flatMap((marketId) => [
@@ -140,7 +140,7 @@ for (const kind of STORE_KINDS) {
     testPages(kind, SUMMARY_CASE, withoutEstimate)
 
     for (const name of ['perps-calm-named', 'perps-long-named']) {
-      test(`of ${name} say what the other operations say`, async (t) => {
+      test(`of ${name} agree with the other operations`, async (t) => {
         const recording = recorded(name)
         const base = await serveFiles(t, kind, recording)
         const { edges } = await getPage(base, SUMMARIES, 'pagination.newestFirst=false')
@@ -203,7 +203,7 @@ for (const kind of STORE_KINDS) {
       assert.match(foreign.text, /is a cursor of another resource/)
     })
 
-    test('list a market of which nothing but auctions is known', async (t) => {
+    test('include a market of which only auctions are known', async (t) => {
       const store = kind.create(t)
       const live = await openLiveStore(t, store)
       const marketId = idOf('c')
@@ -225,10 +225,10 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** A statement that was run, with one of the lists of its values. */
+/** A statement that was run, with one of its lists of values. */
 type Run = { text: string; values: readonly (bigint | string)[] }
 
-/** Reads a page from a file as the store does, and gives what was run for it. */
+/** Reads a page from a file as the store does, and returns the statements run. */
 function runsIn(path: string, summaries: MarketSummaries): Run[] {
   const database = new DatabaseSync(path, { readOnly: true, returnArrays: true })
   try {
@@ -248,8 +248,8 @@ function runsIn(path: string, summaries: MarketSummaries): Run[] {
   }
 }
 
-describe('what a page of market summaries costs', () => {
-  test('is a few looks into indexes for each market that a commit has changed', async (t) => {
+describe('the cost of a page of market summaries', () => {
+  test('is a few index lookups for each market that a commit changed', async (t) => {
     const [kind] = STORE_KINDS
     if (kind?.name !== 'sqlite') return
     const { store, live, ids } = await fillMarkets(t, kind, 20)

@@ -10,7 +10,7 @@ import { NAMED_SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
-  test(`every label that is known stands at 0 from the start (${kind.name})`, async (t) => {
+  test(`every known label is 0 from the start (${kind.name})`, async (t) => {
     const { text } = await send(await serve(t, kind.create(t)), '/metrics')
     for (const reason of LEFT_OUT_REASONS) {
       assert.ok(text.includes(`lyra_events_left_out_total{reason="${reason}"} 0\n`), reason)

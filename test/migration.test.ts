@@ -20,7 +20,7 @@ for (const kind of STORE_KINDS) {
   const newest = kind.schemaVersion
 
   describe(`a store of an older schema (${kind.name})`, () => {
-    test('is refused by every command but migrate, serve and ingest, and left as it is', async (t) => {
+    test('is refused by every command but migrate, serve and ingest, and left unchanged', async (t) => {
       const old = await restoreOldStore(t, kind)
       const before = await openStore(old).schemaVersion()
       const other = join(temporaryFolder(t), 'new.db')
@@ -43,7 +43,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(await openStore(old).schemaVersion(), before)
     })
 
-    test('is backed up as it is, and said to be old by migrate --check', async (t) => {
+    test('is backed up unchanged, and reported as old by migrate --check', async (t) => {
       const old = await restoreOldStore(t, kind)
       const before = await openStore(old).schemaVersion()
       const checked = await runLyra(t, ['migrate', '--check', '--store', old])
@@ -74,7 +74,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(await openStore(old).schemaVersion(), before)
     })
 
-    test('is brought up to date by migrate, by ingest, and by serve', async (t) => {
+    test('is upgraded by migrate, by ingest, and by serve', async (t) => {
       for (const args of [['migrate'], ['ingest', SAMPLE]]) {
         const old = await restoreOldStore(t, kind)
         await runWell(t, [...args, '--store', old])
@@ -89,7 +89,7 @@ for (const kind of STORE_KINDS) {
       await service.outcome
     })
 
-    test('is brought up to date once, by however many at the same time, and has the tables of a new one', async (t) => {
+    test('is upgraded once, by any number of processes at a time, and has the tables of a new one', async (t) => {
       const old = await restoreOldStore(t, kind)
       await Promise.all([1, 2, 3].map(() => openStore(old).migrate()))
       assert.equal(await openStore(old).schemaVersion(), newest)
@@ -98,7 +98,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await schemaOf(kind, old), await schemaOf(kind, made))
     })
 
-    test('that has no schedules and SLA parameters says so, and has them once the files come again', async (t) => {
+    test('without schedules and SLA parameters says so, and has them after a new ingestion', async (t) => {
       const events = [perpetual({}, { 7: YEARLY })]
       const [file, later] = ['some.evts', 'later.evts'].map((name) => join(temporaryFolder(t), name))
       writeFileSync(file!, fileOf({ height: 1 }, { height: 2, events }))
@@ -126,7 +126,7 @@ for (const kind of STORE_KINDS) {
     })
   })
 
-  test(`a store of version 0.1.0 is refused, with what to do, and left as it is (${kind.name})`, async (t) => {
+  test(`a store of version 0.1.0 is refused, with what to do, and left unchanged (${kind.name})`, async (t) => {
     const store = kind.create(t)
     await openStore(store).migrate()
     await runSql(
@@ -140,7 +140,7 @@ for (const kind of STORE_KINDS) {
       ['ingest', SAMPLE],
       ['serve', '--port', '0'],
     ]
-    // Each is refused because those before it have left the store as it was.
+    // Each is refused, because the commands before it left the store unchanged.
     for (const args of commands) {
       const { code, stderr } = await runLyra(t, [...args, '--store', store])
       assert.equal(code, 1, args.join(' '))
@@ -153,11 +153,11 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('a migration that the disk may have no room for is refused, and changes nothing', async (t) => {
-  if (SQLITE === undefined) return skip(t, 'SQLite is not asked for')
+test('a migration for which the disk may be too small is refused, and changes nothing', async (t) => {
+  if (SQLITE === undefined) return skip(t, 'SQLite is not requested')
   const bytes = readFileSync(await restoreOldStore(t, SQLITE))
   const disk = mountSmallDisk(t, bytes.length + 8 * 1024 * 1024)
-  if (disk === null) return skip(t, 'no file system can be mounted')
+  if (disk === null) return skip(t, 'cannot mount a file system')
   const store = join(disk.folder, 'lyra.db')
   writeFileSync(store, bytes)
   await runSql(store, 'pragma wal_checkpoint(truncate)')
@@ -174,12 +174,12 @@ test('a migration that the disk may have no room for is refused, and changes not
   assert.equal(await openStore(store).schemaVersion(), SQLITE.schemaVersion)
 })
 
-/** A `DataSourceSpec` with a trigger that comes every 365 days. */
+/** A `DataSourceSpec` with a trigger every 365 days. */
 const YEARLY = [2, 2, 1, 4].reduce((inner, field) => message({ [field]: inner }), message({ 2: 31_536_000 }))
 
-/** Makes of a store one from before schedules and SLA parameters were kept. */
+/** Turns a store into one from before schedules and SLA parameters were stored. */
 async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
-  // The history of providers came later.
+  // The history of providers was added later.
   await runSql(store, 'drop table instrument_terms; drop table liquidity_provider_history')
   const before = kind.schemaVersion - 2
   await runSql(
@@ -190,7 +190,7 @@ async function withoutTerms(kind: StoreKind, store: string): Promise<void> {
   )
 }
 
-/** Tables, columns, keys and indexes, by their names; the same for a new store and one brought up to date. */
+/** Tables, columns, keys and indexes, by their names; equal for a new store and an upgraded one. */
 async function schemaOf(kind: StoreKind, store: string): Promise<TextCell[][]> {
   if (kind.name === 'sqlite') {
     const database = new DatabaseSync(store)

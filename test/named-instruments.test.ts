@@ -33,7 +33,7 @@ const instrument = (marketId: string, code: string, name: string, decimalPlaces:
   sla: null,
 })
 
-/** What the recording's events say, by market id. */
+/** The instruments of the recording's events, by market id. */
 const EXPECTED = [
   instrument('669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c', 'BTC', 'Bitcoin', '2'),
   instrument(MARKET, 'ETH', 'Ether', '2'),
@@ -42,7 +42,7 @@ const EXPECTED = [
 
 for (const kind of STORE_KINDS) {
   describe(`Named instruments (${kind.name})`, () => {
-    test('instruments are what the events of markets and assets say', async (t) => {
+    test('instruments match the events of markets and assets', async (t) => {
       const base = await serveFiles(t, kind, NAMED)
       const oldestFirst: [string, string] = ['pagination.newestFirst', 'false']
       const page = await getPage(base, INSTRUMENTS, [oldestFirst])
@@ -70,7 +70,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('are exported with the names of assets beside them, by the filters that they have', async (t) => {
+    test('are exported with the names of assets, by their own filters', async (t) => {
       const store = await storeOf(t, kind, NAMED)
       const exported = await runLyra(t, [
         ...['export', 'instruments', '--store', store, '--format', 'csv', '--oldest-first'],

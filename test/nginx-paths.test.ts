@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { openApiDocument } from '../src/api/openapi/openapi.ts'
 import { ROOT } from './fixtures/documentation.ts'
 
-/** Where deploy/nginx/lyra.conf sends a path: the port of its first location that matches, as nginx chooses. */
+/** The port to which deploy/nginx/lyra.conf sends a path: that of the location that nginx chooses. */
 function portOf(path: string): string {
   const text = readFileSync(join(ROOT, 'deploy/nginx/lyra.conf'), 'utf8')
   const locations = [...text.matchAll(/location (~ )?(\S+) \{\s+proxy_pass http:\/\/127\.0\.0\.1:(\d+);/g)]

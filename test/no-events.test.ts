@@ -40,7 +40,7 @@ describe('input without a single event', () => {
     })
   }
 
-  test('is reported of a file among others, which are ingested', async (t) => {
+  test('is reported for one of several files; the others are ingested', async (t) => {
     const folder = temporaryFolder(t)
     const empty = join(folder, 'empty.evts')
     writeFileSync(empty, '')
@@ -56,7 +56,7 @@ describe('input without a single event', () => {
     assert.match(stdout, /^905 blocks/)
   })
 
-  test('makes a service that was to ingest it not ready', async (t) => {
+  test('makes a service that ingests it not ready', async (t) => {
     const folder = temporaryFolder(t)
     const path = join(folder, 'some.evts')
     writeFileSync(path, '')
@@ -71,7 +71,7 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
     const path = join(folder, 'cut.evts.gz')
     const store = join(folder, 'a.db')
     const whole = readRecording(SAMPLE)
-    // All but the check sum at the end is there: the last record is whole.
+    // Only the check sum at the end is missing: the last record is complete.
     writeFileSync(path, gzipSync(whole).subarray(0, -8))
     const words = `${path}: the gzip stream is cut short after a whole record, at offset ${whole.length}`
     for (const args of [
@@ -93,7 +93,7 @@ describe('a gzip stream that is cut at the boundary of a record', () => {
 
 for (const kind of STORE_KINDS) {
   describe(`an export without rows (${kind.name})`, () => {
-    test('of a market that no table knows is an error, and leaves no file', async (t) => {
+    test('of an unknown market is an error, and leaves no file', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const out = join(temporaryFolder(t), 'points.csv')
       for (const resource of ['funding-period-data-points', 'liquidity-providers']) {
@@ -106,7 +106,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of one that is known is said, and no error', async (t) => {
+    test('of a known market is reported, but no error', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const args = [
         'export',

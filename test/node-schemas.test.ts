@@ -18,7 +18,7 @@ function* fieldsWithin(schema: object, place = ''): Generator<[string, Record<st
 }
 
 describe('The schema of a node', () => {
-  test('is there for every list and the estimate, with a meaning for every field', () => {
+  test('exists for every list and the estimate, with a meaning for every field', () => {
     assert.deepEqual(
       Object.keys(NODE_SCHEMAS),
       [...LISTS, ...NODE_PARTS].map(({ nodeName }) => nodeName),
@@ -31,7 +31,7 @@ describe('The schema of a node', () => {
   })
 
   for (const { resource, selection, rows } of RESOURCE_ROWS) {
-    test(`${resource.name}: allows the nodes of its rows, and nothing that lacks a field or has another`, () => {
+    test(`${resource.name}: allows the nodes of its rows, and none with a missing or additional field`, () => {
       const validate = ajv.compile(NODE_SCHEMAS[resource.nodeName]!)
       for (const row of rows) {
         const node = JSON.parse(resource.node(row, selection)) as Record<string, unknown>

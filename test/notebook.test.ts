@@ -16,17 +16,17 @@ const PYTHON = process.env.LYRA_PYTHON ?? 'python3'
 type Output = { output_type: string; text?: string[]; data?: { 'image/png'?: string } }
 type Cell = { cell_type: string; outputs: Output[] }
 
-test('The notebook shows tables and charts, those that are stored in it, from an export of the sample', async (t) => {
+test('The notebook, run on an export of the sample, shows its stored tables and charts', async (t) => {
   if (spawnSync(PYTHON, ['-c', 'import duckdb, matplotlib']).status !== 0) {
     return skip(
       t,
-      'DuckDB or matplotlib for Python is not there; LYRA_PYTHON may name a Python that has them',
+      'DuckDB or matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has them',
     )
   }
   const folder = temporaryFolder(t)
   const store = join(folder, 'lyra.db')
   await ingestWhole(store, NAMED_SAMPLE)
-  // As in a checkout whose reader has followed the tutorial.
+  // As in a checkout after the tutorial.
   await runWell(t, ['export', 'all', '--store', store, '--out', join(folder, 'everything')])
   mkdirSync(join(folder, 'docs'))
   copyFileSync(NOTEBOOK, join(folder, 'docs/notebook.ipynb'))
@@ -39,7 +39,7 @@ test('The notebook shows tables and charts, those that are stored in it, from an
     .filter(({ cell_type }) => cell_type === 'code')
     .map(({ outputs }) => {
       const charts = outputs.filter(({ output_type }) => output_type !== 'stream')
-      // A PNG, as it begins in base64.
+      // The start of a PNG in base64.
       for (const { data } of charts) assert.match(data!['image/png']!, /^iVBORw0KGgo/)
       return { text: outputs.flatMap(({ text = [] }) => text).join(''), pictures: charts.length }
     })

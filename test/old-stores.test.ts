@@ -11,7 +11,7 @@ import { ingestWhole, serve, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
-/** What both versions say: the cursors of a later one may be written otherwise, and instruments have more fields. */
+/** The part of an answer that both versions share: later cursors may differ, and instruments have more fields. */
 function knownPartOf(body: string): unknown {
   return JSON.parse(body, (key, value) => (/cursor$|^schedule$|^sla$/i.test(key) ? undefined : value))
 }
@@ -46,21 +46,21 @@ async function eventsAfter(base: string, target: string, id: string, count: numb
 /** The events of a stream that carry a row. */
 const rowsOf = ({ events }: OldAnswers['streams'][number]) => events.filter(({ data }) => data !== undefined)
 
-/** The figures of market summaries are not those of version 0.2.0: of these only the cursors must be accepted. */
+/** Market summaries have changed since version 0.2.0: only their cursors must be accepted. */
 const isSummary = (target: string) => target.startsWith('/api/v2/market-summaries')
 
-/** Where a stream goes on after the id of a row: rows of one event share an id, and are sent together. */
+/** The index at which a stream continues after a row's id, which all rows of an event share. */
 function indexAfter(rows: readonly { id?: string }[], at: number): number {
   const first = rows.findIndex(({ id }) => id === rows[at]!.id)
   return rows[first + 1]?.id === rows[first]!.id ? first : at + 1
 }
 
 for (const kind of STORE_KINDS) {
-  // The SQLite file came from version 0.1.0: its rows are of the first recording, its instruments of the second.
+  // The SQLite file was created by version 0.1.0 from the recording without instruments.
   const files = kind.name === 'sqlite' ? SAMPLE : NAMED_SAMPLE
 
   describe(`a store of version 0.2.0 (${kind.name})`, () => {
-    test('gives every answer that the version gave, and accepts its cursors', async (t) => {
+    test('returns every answer of that version, and accepts its cursors', async (t) => {
       const base = await serve(t, await restoreOldStore(t, kind))
       for (const { target, status, height, timestamp, body } of readOldAnswers().answers) {
         const answer = await send(base, target)
@@ -72,7 +72,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('has the series of a store made now, and passes the check', async (t) => {
+    test('has the series of a new store, and passes the check', async (t) => {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
       const made = await storeOf(t, kind, files)
@@ -101,7 +101,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('passes the check against its files, and ingesting these again fills what it does not know', async (t) => {
+    test('passes the check against its files, and ingesting these again adds missing data', async (t) => {
       const old = await restoreOldStore(t, kind)
       await openStore(old).migrate()
       const made = await storeOf(t, kind, files)
@@ -116,11 +116,11 @@ for (const kind of STORE_KINDS) {
       await check()
       const dump = async (store: string): Promise<StoreDump> => ({
         ...(await dumpStore(store)),
-        // Version 0.1.0 did not keep the hashes of block 1's parts.
+        // Version 0.1.0 did not store the hashes of block 1's parts.
         ...{ stream: [], instruments: [], assets: [] },
       })
       const [migrated, expected] = [await dump(old), await dump(made)]
-      // Nor did it keep the places of periods' starts, and neither version kept market data or instruments' terms.
+      // Nor did it store the places of periods' starts; neither version stored market data or instrument terms.
       const unknown = { market_data: [], instrument_terms: [], kept_from: [], funding_periods: [] }
       const startless = (rows: readonly string[]) =>
         rows.map((row) => JSON.stringify(JSON.parse(row).toSpliced(3, 2)))

@@ -29,13 +29,13 @@ type Document = {
 
 const ID = 'https://lyra.invalid/openapi.json'
 
-/** Where a request without a market (or a party) is refused. */
+/** Paths that refuse a request without a market (or a party). */
 const NEED_MARKET: ReadonlySet<string> = new Set([
   ...RESOURCES.filter(({ needsFilter }) => needsFilter).map(({ path }) => path),
   ...RESOURCES.filter(({ scope, needsFilter }) => scope !== null || needsFilter).map(streamPath),
 ])
 
-/** Whether a request needs nothing but this parameter: the market, or a party if either will do. */
+/** Whether a request needs only this parameter: the market, or a party if either suffices. */
 function isEnough(path: string, name: string): boolean {
   const isOneOfSome = RESOURCES.some(
     (resource) => resource.needsFilter && [resource.path, streamPath(resource)].includes(path),
@@ -43,22 +43,22 @@ function isEnough(path: string, name: string): boolean {
   return name === 'marketId' || (isOneOfSome && name === 'partyId')
 }
 
-/** Headers that stand in an answer only if there is something to say. */
+/** Headers that not every answer has. */
 const NOT_ALWAYS = /^(x-block-|ratelimit-|allow$|retry-after$)/
 
 const document = openApiDocument('1.2.3') as Document
 const ajv = new Ajv2020({ strict: true, allErrors: true, validateFormats: false, allowUnionTypes: false })
-// The document's own keys are no keywords of JSON Schema, and references in it are relative to it.
+// The document's own keys are not keywords of JSON Schema, and its references are relative to it.
 ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
 ajv.addSchema({ $id: ID, ...document })
 
-/** A JSON pointer's parts, as they stand in a reference. */
+/** The parts of a JSON pointer, escaped for a reference. */
 const pointer = (parts: string[]) =>
   parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
 
 const validators = new Map<string, ValidateFunction>()
 
-/** Checks a value against the schema that stands at a place of the document. */
+/** Checks a value against the schema at a place in the document. */
 function assertValid(value: unknown, place: string[], where: string): void {
   const ref = `${ID}#/${pointer(place)}`
   let validate = validators.get(ref)
@@ -69,7 +69,7 @@ function assertValid(value: unknown, place: string[], where: string): void {
   assert.ok(validate(value), `${where}: ${ajv.errorsText(validate.errors)}`)
 }
 
-/** What a reference stands for; anything else stands for itself. */
+/** Resolves a reference; returns any other value unchanged. */
 function resolved<T>(value: T | { $ref: string }): { value: T; place: string[] | null } {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return { value, place: null }
   const place = value.$ref.slice(2).split('/')
@@ -86,7 +86,7 @@ function* within(value: unknown, place: string[] = []): Generator<[Record<string
   for (const [key, inner] of Object.entries(value)) yield* within(inner, [...place, key])
 }
 
-/** The path of the document that a request's path is of, or null. */
+/** The document's path that matches a request's path, or null. */
 function documentedPath(target: string): string | null {
   const path = target.split('?')[0]!
   const found = Object.keys(document.paths).filter((template) =>
@@ -95,9 +95,9 @@ function documentedPath(target: string): string | null {
   return found[0] ?? null
 }
 
-/** Checks an answer against what the document says of its path and status. */
+/** Checks an answer against the document's response for its path and status. */
 function assertDocumented(answer: RawAnswer, target: string): void {
-  // What is no path of ours has no operation; its answer is that of any other.
+  // An unknown path has no operation; it is answered like an error of any other path.
   const path = documentedPath(target) ?? CHECKPOINTS
   const where = `${target.slice(0, 300)}: ${answer.status} ${answer.body.slice(0, 300)}`
   const { responses } = document.paths[path]!.get
@@ -133,13 +133,13 @@ function assertDocumented(answer: RawAnswer, target: string): void {
   assertValid(value, [...place, 'content', found, 'schema'], where)
 }
 
-/** Spellings of booleans that are taken besides `true` and `false`, which are what the document says. */
+/** Accepted spellings of booleans besides the documented `true` and `false`. */
 const BOOLEANS = new Map([
   ...['true', '1'].map((text) => [text, true] as const),
   ...['FALSE', '0'].map((text) => [text, false] as const),
 ])
 
-/** What a text of a query is, for the schema of its parameter. */
+/** Converts a query text to the type in its parameter's schema. */
 function typedValue(type: unknown, text: string): unknown {
   if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text)
   return type === 'boolean' ? (BOOLEANS.get(text) ?? text) : text
@@ -153,7 +153,7 @@ describe('The OpenAPI document', () => {
     assert.equal(validator.version, '3.1')
   })
 
-  test('has nothing that the linter of Redocly holds against it', async () => {
+  test('passes the linter of Redocly', async () => {
     const problems = await lintDocument({
       document: makeDocumentFromString(JSON.stringify(document), 'openapi.json'),
       config: await createConfig({ extends: ['recommended'] }),
@@ -165,7 +165,7 @@ describe('The OpenAPI document', () => {
     )
   })
 
-  test('says that nothing need be shown to be let in, and that booleans are booleans', () => {
+  test('requires no authentication, and declares booleans as booleans', () => {
     assert.deepEqual((document as unknown as { security: unknown }).security, [])
     const lists = Object.values(document.paths).flatMap(({ get }) => get.parameters ?? [])
     const order = lists.filter((parameter) => parameter.name === 'pagination.newestFirst')
@@ -173,7 +173,7 @@ describe('The OpenAPI document', () => {
     for (const { schema } of order) assert.equal(schema.type, 'boolean')
   })
 
-  test('is whole: references lead somewhere, schemas compile, names of operations are their own', () => {
+  test('is whole: references resolve, schemas compile, names of operations are unique', () => {
     let schemas = 0
     for (const [value, place] of within(document)) {
       if (typeof value.$ref === 'string') resolved(value as { $ref: string })
@@ -187,7 +187,7 @@ describe('The OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test('describes every path that is answered, but for those of the pages', async (t) => {
+  test("describes every path except those of the explorer's files", async (t) => {
     const pages = [EXPLORER_PATH, REFERENCE_PATH, ASSETS_PATH]
     const paths = await routedPaths(t, join(temporaryFolder(t), 'lyra.db'))
     const names = paths.filter((path) => !pages.includes(path)).map((path) => path.replace(/:(\w+)/, '{$1}'))
@@ -214,7 +214,7 @@ describe('The OpenAPI document', () => {
   })
 })
 
-/** Requests of every operation, right and wrong. */
+/** Requests of every operation, valid and invalid. */
 const TARGETS = [
   CHECKPOINTS,
   `${CHECKPOINTS}?pagination.first=2`,
@@ -254,8 +254,8 @@ const TARGETS = [
 ]
 
 for (const kind of ANY_STORE_KIND) {
-  describe(`What is served on ${kind.name}`, () => {
-    test('is what the document says, whatever is asked', async (t) => {
+  describe(`The service on ${kind.name}`, () => {
+    test('answers as documented, whatever the request', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const base = await serve(t, store)
       const served = await ask(base, 'GET /openapi.json')
@@ -281,7 +281,7 @@ for (const kind of ANY_STORE_KIND) {
       for (const target of TARGETS) assertDocumented(await ask(empty, `GET ${target}`), target)
     })
 
-    test('takes the parameters that the document lists, and no others', async (t) => {
+    test('accepts the documented parameters, and no others', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       const targets: Record<string, string> = {
         [CHECKPOINTS]: CHECKPOINTS,
@@ -304,7 +304,7 @@ for (const kind of ANY_STORE_KIND) {
             .map(({ name }) => name),
         )
         for (const name of [...all, 'offset', 'limit']) {
-          // A name that is taken may stand once.
+          // An accepted name may appear once.
           const twice = `${target}${target.includes('?') ? '&' : '?'}${name}=1&${name}=1`
           const answer = await ask(base, `GET ${twice}`)
           const taken = listed.has(name) && name !== 'pretty'
@@ -313,7 +313,7 @@ for (const kind of ANY_STORE_KIND) {
       }
     })
 
-    test('takes what the schemas of parameters allow, and refuses what they do not', async (t) => {
+    test('accepts values that the schemas of parameters allow, and refuses others', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       const texts = [
         ...['', '0', '1', '2', '3', '5000', '5001', '-1', '2147483647', '2147483648', '9223372036854775807'],
@@ -329,15 +329,15 @@ for (const kind of ANY_STORE_KIND) {
           for (const text of texts) {
             const value = typedValue(parameter.schema.type, text)
             const allowed = validate(value)
-            // That a cursor is one of ours, a pattern cannot say.
+            // A pattern cannot tell whether a cursor is valid.
             if (allowed && /^(pagination\.(after|before)|after)$/.test(parameter.name)) continue
-            // Nor that a range has too many buckets.
+            // Nor whether a range has too many buckets.
             if (allowed && path === '/api/v2/funding-rates' && /^dateRange/.test(parameter.name)) continue
             const market = parameter.in === 'path' ? encodeURIComponent(text) : MARKET
             const params: [string, string][] = parameter.in === 'path' ? [] : [[parameter.name, text]]
             const target = `${path.replace('{marketId}', market)}${query(params)}`
             const required = NEED_MARKET.has(path) && !isEnough(path, parameter.name)
-            // A stream has no end, and an export comes in chunks; their heads say the same.
+            // A stream has no end, and an export is sent in chunks: only their headers are checked.
             const method = /\/(?:stream|export)\//.test(path) ? 'HEAD' : 'GET'
             const { status, body } = await ask(
               base,
@@ -350,13 +350,13 @@ for (const kind of ANY_STORE_KIND) {
     })
 
     for (const name of goldenNames()) {
-      test(`is what the document says on the recording of ${name}`, async (t) => {
+      test(`answers as documented on the recording of ${name}`, async (t) => {
         const golden = readGolden(name)
         const recording = golden === null ? null : recordingPath(golden.events)
-        if (golden === null || recording === null) return skip(t, `the recording ${name} is not there`)
+        if (golden === null || recording === null) return skip(t, `the recording ${name} is missing`)
         const base = await serveFiles(t, kind, recording)
         for (const { path, params } of sampled('answer', golden.cases)) {
-          // The cursors of other cases are replaced by a text: what matters here is the shape of the answer.
+          // A text replaces the cursors of other cases: only the shape of the answer matters here.
           const texts = params.map(([key, value]): [string, string] => [
             key,
             typeof value === 'string' ? value : 'AQ',

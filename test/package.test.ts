@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const ROOT = dirname(import.meta.dirname)
 
 describe('the package', () => {
-  test('npm pack gives a package that runs where it is installed, without a runtime of its own', async (t) => {
+  test('npm pack creates a package that runs when installed, without its own runtime', async (t) => {
     const folder = temporaryFolder(t)
     await run('npm', ['pack', '--pack-destination', folder], { cwd: ROOT })
     const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
@@ -23,7 +23,7 @@ describe('the package', () => {
       await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', archive!], { cwd: folder })
     } catch (error) {
       if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT/.test(String(error))) {
-        return skip(t, 'the package registry cannot be reached')
+        return skip(t, 'the package registry is unreachable')
       }
       throw error
     }
@@ -64,7 +64,7 @@ describe('the package', () => {
     assert.match(outcome.stderr, /^lyra: needs Node 26 or later, .*\n$/)
   })
 
-  test('the package asks for the Node it is tested on', () => {
+  test('the package requires the Node that it is tested on', () => {
     const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       engines: { node: string }
     }

@@ -12,15 +12,15 @@ import { temporaryFolder } from './fixtures/stores.ts'
 const ROOT = dirname(import.meta.dirname)
 const PACKAGES = join(ROOT, 'dist/packages')
 
-/** A file of `npm run packages`; null, and the test skipped, if it has not been made. */
+/** A file of `npm run packages`; if it was not built, null, and the test is skipped. */
 function packed(t: Parameters<typeof skip>[0], ending: string): string | null {
   const names = existsSync(PACKAGES) ? readdirSync(PACKAGES) : []
   const name = names.find((candidate) => candidate.endsWith(ending))
-  if (name === undefined) skip(t, `npm run packages has not made dist/packages/*${ending}`)
+  if (name === undefined) skip(t, `npm run packages has not built dist/packages/*${ending}`)
   return name === undefined ? null : join(PACKAGES, name)
 }
 
-/** Has the package configured as systemd's machines do it, with what stands in for `systemctl`. */
+/** Configures the package as on a machine with systemd, with a substitute for `systemctl`. */
 function configuresAsUnderSystemd(t: TestContext, store: string): void {
   const folder = temporaryFolder(t)
   const log = join(folder, 'log')
@@ -48,22 +48,22 @@ function configuresAsUnderSystemd(t: TestContext, store: string): void {
       stderr,
       /lyra backup --store '\/var\/lib\/lyra\/lyra\.db'[\s\S]*systemctl restart lyra\.service/,
     )
-    assert.ok(readFileSync(store).equals(older), 'the store is left as it is')
+    assert.ok(readFileSync(store).equals(older), 'the store is unchanged')
     writeFileSync(store, whole)
   } finally {
     if (!had) rmSync('/run/systemd', { recursive: true })
   }
 }
 
-describe('what npm run packages makes', () => {
-  test('the archive holds a program that needs no Node', async (t) => {
+describe('the packages of npm run packages', () => {
+  test('the archive contains a program that needs no Node', async (t) => {
     const archive = packed(t, 'linux-x64.tar.gz')
     if (archive === null) return
     const folder = temporaryFolder(t)
     execFileSync('tar', ['-xzf', archive, '-C', folder])
     const [name] = readdirSync(folder)
     assert.match(name!, /^lyra-\d+\.\d+\.\d+-linux-x64$/)
-    // As systems have them: sh, dirname and readlink are all that the program's start asks for.
+    // A minimal system: the program's start script only needs sh, dirname and readlink.
     const env = { PATH: '/usr/bin:/bin', NODE_OPTIONS: '' }
     const lyra = join(folder, name!, 'bin/lyra')
     const store = join(folder, 'lyra.db')
@@ -86,7 +86,7 @@ describe('what npm run packages makes', () => {
     assert.equal(execFileSync(node, ['--version']).toString().trim(), process.version)
   })
 
-  test('an archive has the documents that it points to, the licences, and a bill of all that is packed', (t) => {
+  test('an archive has the documents that it refers to, the licences, and a bill of materials', (t) => {
     const archive = packed(t, 'x64.tar.gz')
     if (archive === null) return
     const folder = temporaryFolder(t)
@@ -125,16 +125,16 @@ describe('what npm run packages makes', () => {
     for (const { name, licenses } of bill.components) assert.equal(licenses.length, 1, name)
   })
 
-  test('the sums are those of the files', (t) => {
+  test('the check sums match the files', (t) => {
     if (packed(t, 'SHA256SUMS') === null) return
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: PACKAGES })
   })
 
-  test('the Debian package is installed, runs, and is purged without the store', async (t) => {
+  test('the Debian package can be installed, run and purged without deleting the store', async (t) => {
     const file = packed(t, 'amd64.deb')
     if (file === null) return
     if (process.env.LYRA_TEST_INSTALL !== '1' || process.getuid?.() !== 0) {
-      return t.skip('LYRA_TEST_INSTALL=1 has root install it on this machine')
+      return t.skip('set LYRA_TEST_INSTALL=1 to install it on this machine as root')
     }
     const apt = (...args: string[]) => execFileSync('apt-get', ['--yes', '--quiet', ...args])
     apt('install', file)

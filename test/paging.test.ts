@@ -16,20 +16,20 @@ import { fileWith, STORE_KINDS } from './fixtures/stores.ts'
 const RECORDINGS = ['synthetic', 'perps-calm', 'smoke', 'four-providers']
 const SIZES = [1, 2, 3, 7, 1000]
 
-/** Pages of one walk at most: the smallest pages walk the short selections only, unless the long run is on. */
+/** The most pages read of one list: the smallest pages are tested only on short selections, or in the long run. */
 const MAX_PAGES = scaled(25, 1_000_000)
 
 type Params = [name: string, value: string][]
 
-/** What one request selects, and its rows in ascending order. */
+/** The selection of a request, and its rows in ascending order. */
 type ListCase = { what: string; path: string; params: Params; nodes: ModelRow['node'][] }
 
-/** Each of the values that rows have in a field, in the order of the rows. */
+/** The distinct values of a field, in the order of the rows. */
 function valuesOf<Name extends keyof ModelRow['of']>(name: Name, rows: readonly ModelRow[]) {
   return [...new Set(rows.flatMap(({ of }) => of[name] ?? []))]
 }
 
-/** Selections of every kind that a resource takes: with few rows, with many and with none. */
+/** Selections of every kind for a resource: with few rows, with many and with none. */
 function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): Generator<Selection> {
   if (resource.scope === null && !resource.needsFilter) yield {}
   for (const partyId of valuesOf('partyId', rows)) yield { partyId }
@@ -37,7 +37,7 @@ function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): G
     const own = rows.filter(({ of }) => of.marketId === marketId)
     yield { marketId }
     for (const partyId of valuesOf('partyId', own)) yield { marketId, partyId }
-    // Source 0 restricts nothing.
+    // Source 0 selects all sources.
     for (const source of valuesOf('source', own)) if (source !== 0n) yield { marketId, source }
     if (!resource.dateRange) continue
     const times = own.map(({ key: [time] }) => time as bigint)
@@ -54,7 +54,7 @@ function* selectionsOf({ resource }: ResourceCase, rows: readonly ModelRow[]): G
   }
 }
 
-/** Selections of every resource in a recording, with the rows that each of them has. */
+/** Selections of every resource in a recording, with their rows. */
 function listsOf(recording: string): ListCase[] {
   const { blocks } = blocksOf(readRecording(recording))
   return RESOURCE_CASES.flatMap((resourceCase) => {
@@ -76,7 +76,7 @@ function listsOf(recording: string): ListCase[] {
 
 type Walk = { list: ListCase; size: number; newestFirst: boolean; backward: boolean }
 
-/** The pages of a walk in the order of asking, each checked by itself. */
+/** The pages of a list in the order of the requests, each checked. */
 async function* pagesOf(base: string, { list, size, newestFirst, backward }: Walk) {
   let cursor: string | null = null
   for (;;) {
@@ -119,7 +119,7 @@ async function checkWalk(base: string, walk: Walk): Promise<void> {
   )
 }
 
-/** Pages past the end, from the cursors of the first and the last row. */
+/** Checks pages past both ends, from the cursors of the first and the last row. */
 async function checkPastEnds(base: string, list: ListCase): Promise<void> {
   if (list.nodes.length === 0) return
   for (const newestFirst of ['true', 'false']) {
@@ -136,7 +136,7 @@ function emptyPage(flags: { hasPreviousPage: boolean; hasNextPage: boolean }): P
   return { edges: [], pageInfo: { ...flags, startCursor: '', endCursor: '' } }
 }
 
-/** Every cursor of every selection, in order. */
+/** Collects every cursor of every selection, in order. */
 async function cursorsOf(base: string, lists: readonly ListCase[]): Promise<string[][]> {
   const all: string[][] = []
   for (const { path, params } of lists) {
@@ -146,7 +146,7 @@ async function cursorsOf(base: string, lists: readonly ListCase[]): Promise<stri
   return all
 }
 
-test('random pages are tried of every resource', () => {
+test('random pages are tested of every resource', () => {
   assert.deepEqual(
     RESOURCE_CASES.map(({ resource }) => resource),
     RESOURCES,
@@ -156,9 +156,9 @@ test('random pages are tried of every resource', () => {
 for (const kind of STORE_KINDS) {
   describe(`pages (${kind.name})`, () => {
     for (const name of RECORDINGS) {
-      test(`walks of every size and direction over ${name} give every row once, in order`, async (t) => {
+      test(`pages of every size and direction on ${name} contain every row once, in order`, async (t) => {
         const recording = recordingPath(`${name}.evts.gz`)
-        if (recording === null) return skip(t, `${name} is not there`)
+        if (recording === null) return skip(t, `${name} is missing`)
         const base = await serveFiles(t, kind, recording)
         const lists = listsOf(recording)
         assert.ok(lists.length > 0)
@@ -175,7 +175,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('cursors are the same after a reingest that met the markets in another order', async (t) => {
+    test('cursors are the same after a new ingestion with the markets in another order', async (t) => {
       const recording = recorded('perps-calm')
       const [first, second] = [kind.create(t), kind.create(t)]
       await ingestWhole(first, recording)
@@ -183,7 +183,7 @@ for (const kind of STORE_KINDS) {
       const met = lists
         .flatMap(({ nodes }) => nodes.map(({ marketId }) => String(marketId ?? '~')))
         .sort()[0]!
-      // What is left out here is filled in by the whole recording; the store then knows the market last.
+      // Blocks missing here are filled by the whole recording; the store numbers this market last.
       const records = recordsOf(readRecording(recording))
       const mentions = records.filter(({ bytes }) => bytes.includes(met)).map(({ height }) => height)
       const gap = new Set(mentions.filter((height) => height > 1 && height < 600))

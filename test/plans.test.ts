@@ -30,12 +30,12 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const LIMIT = 100
 
-/** A page whose plan is looked at. `marketId` and `partyId` are filled in from the data. */
+/** A page whose plan is checked. `marketId` and `partyId` are filled in from the data. */
 type PlannedPage = {
   name: string
   resource: Resource
   selection: Selection
-  /** Where in the data the cursor lies, from 0 to 1; none for a first page. */
+  /** The place of the cursor in the data, from 0 to 1; absent for a first page. */
   depth?: number
 }
 
@@ -60,13 +60,13 @@ const PAGES: PlannedPage[] = [
   { name: 'deep history of all', resource: history, selection: {}, depth: 0.5 },
 ]
 
-/** More providers of each market than a page holds. */
+/** More providers for each market than fit on a page. */
 const LISTS = { markets: 10, points: 10, parties: 1_000, events: 0 }
 
-/** What the pages are asked of: a market, a party, and the times of its points. */
+/** Facts about the data for requests: a market, a party, and the times of its points. */
 type Facts = {
   marketId: string
-  /** The market that has most providers. */
+  /** The market with the most providers. */
   providersMarketId: string
   partyId: string
   first: bigint
@@ -84,7 +84,7 @@ function queryOf(page: PlannedPage, facts: Facts, descending: boolean): PageQuer
   return { resource, selection, descending, cursor: depth === undefined ? null : at, limit: LIMIT }
 }
 
-/** The key of a row at a share of the way through a list, or of none. */
+/** A key at a fraction of a list; a row with it need not exist. */
 function cursorAt(resource: Resource, facts: Facts, depth: number): Key {
   const { first, last, height, providersMarketId, partyId } = facts
   const share = (value: bigint) => (value * BigInt(Math.round(depth * 1000))) / 1000n
@@ -129,7 +129,7 @@ function factsOf([marketId, providersMarketId, partyId, first, last, height]: st
   }
 }
 
-/** The number of the market whose facts are asked for; null if rows do not name theirs by it. */
+/** The number of the requested market; null if rows name their market by id. */
 const marketOf = ({ resource: { storage } }: PageQuery) => (storage.scopeBy === 'number' ? 1n : null)
 
 const scansOf = (query: PageQuery): PageScans => pageScans(query, null, marketOf(query))
@@ -147,7 +147,7 @@ function sqliteStatements(query: PageQuery): [string, Statement][] {
 
 describe('the plans of pages', () => {
   for (const kind of STORE_KINDS) {
-    test(`every page is a walk along an index (${kind.name})`, async (t) => {
+    test(`every page is an index scan (${kind.name})`, async (t) => {
       const store = kind.create(t)
       await fill(t, store)
       if (kind.name === 'sqlite') checkSqlitePlans(store)
@@ -155,16 +155,16 @@ describe('the plans of pages', () => {
     })
   }
 
-  // SQLite plans anew for each statement that it prepares, and has no other index to choose.
+  // SQLite plans each prepared statement anew, and has only one index to choose.
   for (const kind of STORE_KINDS.filter(({ name }) => name === 'postgres')) {
-    test('a writer that began with empty tables does not read all points', async (t) => {
+    test('a writer that started with empty tables does not scan all points', async (t) => {
       const store = kind.create(t)
       await (await openStore(store).openWriter()).close()
       const client = new Client(writerConfig(parsePostgresAddress(store)))
       await client.connect()
       t.after(() => client.end())
       await client.query(`prepare last_time (bigint, bigint) as ${READ_LAST_TIMESTAMP}`)
-      // As often as the server plans anew, before it keeps one plan.
+      // More often than the server plans anew before it keeps one plan.
       for (let turn = 0; turn < 10; turn++) await client.query('execute last_time (1, 2)')
       await fill(t, store)
       const explained = await client.query('explain (analyze, format json) execute last_time (1, 2)')
@@ -214,7 +214,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
   const client = new Client({ ...readerConfig(parsePostgresAddress(store), isSpread), pipeline: false })
   await client.connect()
   try {
-    // As the server does by itself within a minute.
+    // The server does this on its own within a minute.
     await client.query('set default_transaction_read_only = off')
     await client.query(`vacuum (analyze) ${TABLES.map(({ name }) => name).join(', ')}`)
     const { rows } = await client.query({ text: FACTS, rowMode: 'array' })
@@ -225,7 +225,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
         const statementOf = isReadAsColumns(scans.page.resource, isSpread) ? columnsStatement : rowsStatement
         const { text, values } = statementOf(scans, { limit: LIMIT + 1, withState: false })
         const explain = 'explain (analyze, format json)'
-        // As readers run it: by a plan for any values; on a cluster by one for these, which finds their machine.
+        // As readers run it: by a generic plan, on a cluster by one for these values, which finds their machine.
         if (!isSpread) await client.query(`prepare page as ${text}`)
         const literals = values.map((value) => `'${value}'`).join(', ')
         const explained = isSpread
@@ -242,7 +242,7 @@ async function checkPostgresPlans(store: string, isSpread: boolean): Promise<voi
   }
 }
 
-/** Every table is read by an index, no more than the page's rows and one of each run. */
+/** Checks that every table is read by an index, and only the page's rows and one row more. */
 function checkNode(node: PlanNode, where: string): void {
   assert.doesNotMatch(node['Node Type'], /Seq Scan|Bitmap/, where)
   if (/Index/.test(node['Node Type'])) {

@@ -55,7 +55,7 @@ async function crash(server: PostgresServer): Promise<void> {
   await start(server)
 }
 
-/** Starts a killed server; its children take a moment to notice, and to let go of the shared memory. */
+/** Starts a killed server; its child processes take a moment to notice and to release the shared memory. */
 async function start(server: PostgresServer): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await sleep(200)
@@ -68,7 +68,7 @@ async function start(server: PostgresServer): Promise<void> {
   }
 }
 
-describe('PostgreSQL that fails', withOwnServer(), () => {
+describe('failures of PostgreSQL', withOwnServer(), () => {
   let server: PostgresServer
   let stream: string
   let schemas = 0
@@ -76,7 +76,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
   before(async () => {
     server = (await startPostgresServer())!
   })
-  // A test that failed may have left it killed.
+  // A failed test may have left it killed.
   beforeEach(async () => {
     await query(server.url, 'select 1').catch(() => start(server))
   })
@@ -84,7 +84,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
 
   const store = () => `${server.url}?schema=fault_${schemas++}`
 
-  /** A stream that takes some seconds to ingest, and the digests of it ingested without faults. */
+  /** A stream that takes a few seconds to ingest, and its digests after an ingestion without faults. */
   async function prepare(t: TestContext): Promise<{ stream: string; expected: unknown }> {
     const folder = temporaryFolder(t)
     stream = join(folder, 'stream.evts')
@@ -97,11 +97,11 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     return { stream, expected: await digestStore(plain) }
   }
 
-  test('killed and started again while blocks are ingested: nothing is lost or doubled, readers get 503 at worst', async (t) => {
+  test('killed and restarted during ingestion: no row is lost or duplicated, readers get 503 at worst', async (t) => {
     const { expected } = await prepare(t)
     const name = store()
     const { service, base } = await startService(t, ['--store', name, stream])
-    // Once the first blocks are there: a writer that finds no server at its start does not wait for one.
+    // Only after the first blocks: a writer that finds no server at its start does not wait for one.
     while ((await statusOf(base, '/api/v2/checkpoints')) !== 200) await sleep(20)
     const statuses = new Map<number, number>()
     let asking = true
@@ -136,7 +136,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await digestStore(name), expected)
   })
 
-  test('connections cut again and again: nothing is lost or doubled', async (t) => {
+  test('connections cut again and again: no row is lost or duplicated', async (t) => {
     const { expected } = await prepare(t)
     const name = store()
     const random = createRandom(3)
@@ -146,7 +146,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       running = false
     })
     for (let round = 0; running; round++) {
-      // Later and later: on a busy machine no commit may end within a second.
+      // At growing intervals, because on a busy machine a commit may take over a second.
       await sleep(500 + random.integer(500) + round * 50)
       await query(
         server.url,
@@ -158,7 +158,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await digestStore(name), expected)
   })
 
-  test('a reader that is closed opens no connection any more', async () => {
+  test('a closed reader opens no more connections', async () => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openStore(name).openReader()
@@ -168,7 +168,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     await assert.rejects(reader.read(readCoverage))
   })
 
-  test('pages share a connection as long as it keeps up, four at most, and are asked for anew where those are cut', async (t) => {
+  test('pages use one to four connections, as needed, and are read again if these are cut', async (t) => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const reader = await openReader(t, name)
@@ -191,7 +191,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     }
     const holder = new Client({ connectionString: server.url })
     await holder.connect()
-    // Before the reader: it waits for the answers that are held up.
+    // Registered before the reader's end, which waits for the blocked answers.
     t.after(() => holder.end())
     await holder.query(`begin; lock table ${schema}.stream in access exclusive mode`)
     const pages: ReturnType<typeof pageOf>[] = []
@@ -199,9 +199,9 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       for (let index = 0; index < count; index++) pages.push(pageOf(pages.length + 1))
     }
     askAtOnce(12)
-    // Each has been waited for at least once when its process is found, for longer than is late.
+    // When its process is found, each has been waited for at least once, for longer than the limit.
     let first = await untilWaiting(1)
-    // One more at most, where the machine stood still between two of them.
+    // At most one more, if the machine paused between two of them.
     assert.ok(first.length <= 2, `${first.length} connections wait`)
     for (const connections of [2, 3, 4, 4]) {
       askAtOnce(1)
@@ -223,11 +223,11 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     }
   })
 
-  test('all of its connections cut, each noticed when it is used next: readers get answers from new ones', async (t) => {
+  test('all connections cut, each noticed on its next use: readers get answers from new ones', async (t) => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const address = new URL(name)
-    /** Connections that go away with the next byte that is sent on them. */
+    /** Connections that break at the next byte sent on them. */
     const doomed = new Set<Socket>()
     const open = new Set<Socket>()
     const proxy = createServer((socket) => {
@@ -256,7 +256,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await reader.read(readCoverage), expected)
   })
 
-  test('stopped for a while: the core is not held up, and everything is there once it is back', async (t) => {
+  test('stopped for a while: the core continues, and everything is stored once the server is back', async (t) => {
     const plain = store()
     await ingestWhole(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
@@ -278,9 +278,9 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await digestStore(name), await digestStore(plain))
   })
 
-  test('on a disk that is full: it is reported in one line, readers are answered, and it continues with more space', async (t) => {
+  test('a full disk is reported in one line, readers are answered, and more space is used', async (t) => {
     const disk = mountSmallDisk(t, 12 * MB)
-    if (disk === null) return skip(t, 'no file system can be mounted here')
+    if (disk === null) return skip(t, 'cannot mount a file system')
     const { expected } = await prepare(t)
     const location = join(disk.folder, 'tables')
     mkdirSync(location)
@@ -290,7 +290,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     const name = server.url.replace('/postgres', '/on_small')
     const { service, base } = await startService(t, ['--store', name, stream])
     await service.printed(/the server's disk is full/)
-    // What was committed before can be read; nothing may be there yet.
+    // Earlier commits can be read; there may be none yet.
     assert.ok([200, 503].includes(await statusOf(base, '/api/v2/checkpoints')))
     disk.resize(512 * MB)
     assert.equal((await service.printed(/ingestion (ended|stopped: .*)/))[1], 'ended')
@@ -309,11 +309,11 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       (await query(server.url, `select height from ${schema}.stream`))[0]?.height as string | undefined
     const first = startLyra(t, ['ingest', '--store', name, stream])
     while ((await heightNow().catch(() => undefined)) === undefined) await sleep(10)
-    // It stays at work for as long as the second one needs to start.
+    // Paused, so that it stays the writer until the second one has started.
     first.child.kill('SIGSTOP')
     const second = startLyra(t, ['ingest', '--store', name, stream])
     await second.printed(/another writer is active; standing by/)
-    assert.equal(first.child.exitCode, null, 'the first one is still at work')
+    assert.equal(first.child.exitCode, null, 'the first one is still running')
     first.child.kill('SIGKILL')
     const killedAt = performance.now()
     let tookOver = Number.NaN
@@ -329,7 +329,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await digestStore(name), expected)
   })
 
-  test('a service that stands by says so in its metrics, until it takes over', async (t) => {
+  test('a service in standby shows that in its metrics until it takes over', async (t) => {
     const name = store()
     const first = await openStore(name).openWriter()
     const buffer = join(temporaryFolder(t), 'buffer')
@@ -346,13 +346,13 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     await end(service)
   })
 
-  test('any number of processes may make the schema at once', async (t) => {
+  test('any number of processes may create the schema at once', async (t) => {
     const name = store()
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => runLyra(t, ['migrate', '--store', name])))
     for (const { code, stderr } of outcomes) assert.equal(code, 0, stderr)
   })
 
-  test('a replica that lags or is gone is not used, and comes back by itself', async (t) => {
+  test('a replica that lags or is unreachable is not used until it recovers', async (t) => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     const replica = await startReplica(t, server)
@@ -366,7 +366,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       Number((await send(base, '/api/v2/checkpoints?pagination.first=1')).headers['x-block-height'])
     assert.equal(await heightSeen(), 905)
 
-    // The replica stops following, and the primary goes on.
+    // The replica stops following, and the primary continues.
     await query(replica.url, 'select pg_wal_replay_pause()')
     await query(server.url, `update ${schema}.stream set height = height + 100`)
     await service.printed(/not in use, it is 100 blocks behind/)
@@ -376,7 +376,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.equal(await heightSeen(), 1005)
 
     replica.control('stop', '-m', 'immediate')
-    assert.equal(await heightSeen(), 1005, 'the primary answers while the replica is gone')
+    assert.equal(await heightSeen(), 1005, 'the primary answers while the replica is unreachable')
     const before = service.output.stderr.length
     replica.control('start')
     await until(
@@ -386,7 +386,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.equal(await heightSeen(), 1005)
   })
 
-  test('a database that is away at the start is reported in one line, without its password', async (t) => {
+  test('a database unreachable at the start is reported in one line, without its password', async (t) => {
     const name = 'postgres://lyra:secret-word@127.0.0.1:1/postgres'
     for (const args of [
       ['ingest', '--store', name, SAMPLE],
@@ -403,7 +403,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     }
   })
 
-  test('at its limit of connections: pages are read on those that are open, and one line says so', async (t) => {
+  test('at its connection limit: pages are read on open connections, and one line reports it', async (t) => {
     const name = store()
     await ingestWhole(name, SAMPLE)
     await query(server.url, 'create role few login connection limit 20; grant pg_read_all_data to few')
@@ -419,7 +419,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
       const found: number[] = []
       const reading = Array.from({ length: readers }, async (_, reader) => {
         for (let round = 0; round < rounds; round++) {
-          // Pages that nobody has asked for before, so that each is read.
+          // Pages that were never requested, so that each is read.
           const path = paths[(reader + round) % paths.length]!.replace(/\d+$/, (most) => `${+most - reader}`)
           found.push(await statusOf(base, path))
         }
@@ -441,7 +441,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     assert.deepEqual(await statuses(32, 1), [200])
   })
 
-  test('away when the service starts: the core is taken, and its blocks are written once the database is there', async (t) => {
+  test('unreachable at the start: the core is accepted, and its blocks are written later', async (t) => {
     const plain = store()
     await ingestWhole(plain, SAMPLE)
     const blocks = await blocksOf(SAMPLE)
@@ -480,7 +480,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     }
   })
 
-  test('that refuses the service for good makes it exit, at its start and when it is found later', async (t) => {
+  test('a permanent refusal makes the service exit, at its start and later', async (t) => {
     await query(
       server.url,
       "create role locked login password 'right'; create role poor login; create role reads login; grant pg_read_all_data to reads",
@@ -527,7 +527,7 @@ describe('PostgreSQL that fails', withOwnServer(), () => {
     }
   })
 
-  test('every unique key of a distributed table holds the column that it is distributed by', async () => {
+  test('every unique key of a distributed table contains the distribution column', async () => {
     const name = store()
     await openStore(name).migrate()
     const schema = new URL(name).searchParams.get('schema')

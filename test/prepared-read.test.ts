@@ -28,7 +28,7 @@ describe('Prepared reads', withOwnServer(), () => {
     return { client, described: () => count }
   }
 
-  test('give the same rows each time, and have their columns described once a connection', async () => {
+  test('return the same rows each time, and have their columns described once per connection', async () => {
     const row = ['9223372036854775807', 'é\n"', 2, false, '', '4611686018427387903']
     for (const { client, described } of [await open(), await open()]) {
       for (let run = 0; run < 3; run++) {
@@ -43,7 +43,7 @@ describe('Prepared reads', withOwnServer(), () => {
     }
   })
 
-  test('are answered each by its own rows where many are sent ahead', async () => {
+  test('are answered by their own rows if many are pipelined', async () => {
     const { client } = await open()
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -58,7 +58,7 @@ describe('Prepared reads', withOwnServer(), () => {
     )
   })
 
-  test('of which one fails say so, and those behind it are answered', async () => {
+  test('report a failed one, and the ones after it are answered', async () => {
     const { client } = await open()
     const quotient = 'select 6 / $1::integer'
     const isReadOf = (message: RegExp) => (result: PromiseSettledResult<unknown>) =>
