@@ -76,7 +76,7 @@ describe('the table of a resource', () => {
     })
 
     for (const asText of [false, true]) {
-      test(`${resource.name}: is Parquet with exact types and null for a missing value${asText ? ', numbers as text' : ''}`, async (t) => {
+      test(`${resource.name}: is Parquet with exact types and nulls${asText ? ', numbers as text' : ''}`, async (t) => {
         const python = process.env.LYRA_PYTHON ?? 'python3'
         if (spawnSync(python, ['-c', 'import duckdb']).status !== 0) {
           return skip(t, 'DuckDB for Python is not installed; LYRA_PYTHON may name a Python that has it')

@@ -239,7 +239,7 @@ describe('a receiver of forwarded events', () => {
     ['a block', []],
     ['event', blocks[20]!.toSpliced(2, 1)],
   ] as const) {
-    test(`gets what follows a missing ${what} in a new connection, and all once the core repeats it`, async (t) => {
+    test(`gets what follows a missing ${what} in a new connection, and all after a repeat`, async (t) => {
       const receiver = await startReceiver(t)
       const folder = temporaryFolder(t)
       const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [

@@ -33,7 +33,8 @@ import { openReader, openStore, STORE_KINDS, type StoreKind, temporaryFolder } f
 
 /*
  * Tests the statements of docs/scale.md about large stores. Stores distributed over a Citus cluster are tested on
- * plain PostgreSQL, where one is written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests one.
+ * plain PostgreSQL, where one is written like a cluster's (`spread`), and on a cluster if LYRA_TEST_STORE requests
+ * one.
  */
 
 const SERVERS = STORE_KINDS.filter(({ name }) => name !== 'sqlite')
@@ -87,7 +88,7 @@ const namesKept = naming([...names((spread) => spread === 'nowhere'), 'changes',
 
 describe('a store distributed over a cluster', { skip: SERVERS.length === 0 }, () => {
   for (const kind of SERVERS) {
-    test(`each statement names its market, and no table that only the coordinator has (${kind.name})`, async (t) => {
+    test(`each statement names its market, and no table of the coordinator alone (${kind.name})`, async (t) => {
       const store = await createSpread(t, kind)
       const recording = recorded('perps-calm-named')
       const made = blocksOf(readRecording(recording))

@@ -7,14 +7,14 @@ import { ANY_STORE_KIND, STORE_KINDS } from './fixtures/stores.ts'
 
 /*
  * Proves that a new resource needs only one description, one table and one projection: the suites of all resources
- * run again in a program with an example resource, which test/fixtures/trades/ describes and registers. The program
- * also has an example question, in one file.
+ * run again in a program with the example resource of test/fixtures/trades/. The program also has an example
+ * question, in one file.
  */
 
 const ROOT = join(import.meta.dirname, '..')
 const REGISTER = new URL('./fixtures/trades/register.ts', import.meta.url)
 
-/** Runs the tests of a file whose names contain one of `names`, in a program with the resource; returns the TAP. */
+/** Runs the tests of a file whose names contain one of `names`, in a program with the resource; returns TAP. */
 async function runSuite(file: string, names: readonly string[], stores: string): Promise<string> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${names.join('|')}`]
@@ -43,8 +43,8 @@ const ON_EVERY_STORE: [file: string, names: string[]][] = [
     'resources.test.ts',
     [
       'have a case',
-      ...['the stream of trades', 'exports of trades', 'holds trades', 'old rows of trades'],
-      ...['says what pages of trades are', 'requests for trades'],
+      ...['the stream of trades', 'exports of trades', 'contains trades', 'old rows of trades'],
+      ...['describes pages of trades', 'requests for trades'],
     ],
   ],
   ['fixtures/trades/wire.test.ts', ['trades get from the wire', 'as incomplete for trades']],
@@ -54,13 +54,13 @@ const ON_EVERY_STORE: [file: string, names: string[]][] = [
 /** Suites that run on one kind of store, unless the full numbers are requested. */
 const ON_ANY_STORE: typeof ON_EVERY_STORE = [
   ['cursors.test.ts', ['cursors of trades', 'begin with their own letter']],
-  ['stream-cursors.test.ts', ['is of one resource']],
+  ['stream-cursors.test.ts', ['belongs to one resource']],
   ['node-schemas.test.ts', ['for every list', 'trades: allows']],
   [
     'export-tables.test.ts',
     ['for every resource', 'trades: has a column', 'trades: is CSV', 'trades: is ndjson'],
   ],
-  ['tables.test.ts', ['are those that are described', 'are described']],
+  ['tables.test.ts', ['match their descriptions', 'are described']],
   ['openapi.test.ts', ['is valid OpenAPI', 'is whole', 'shows examples', 'schemas of parameters']],
   ['full-exports.test.ts', ['contain all trades', 'bound to a market']],
   ['export-folder.test.ts', ['equals a single export']],

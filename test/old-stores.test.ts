@@ -56,7 +56,7 @@ function indexAfter(rows: readonly { id?: string }[], at: number): number {
 }
 
 for (const kind of STORE_KINDS) {
-  // The SQLite file was created by version 0.1.0 from the recording without instruments.
+  // Version 0.1.0 ingested the SQLite file from the first recording; 0.2.0 added the instruments of the second.
   const files = kind.name === 'sqlite' ? SAMPLE : NAMED_SAMPLE
 
   describe(`a store of version 0.2.0 (${kind.name})`, () => {

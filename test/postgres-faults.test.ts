@@ -97,7 +97,7 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     return { stream, expected: await digestStore(plain) }
   }
 
-  test('killed and restarted during ingestion: no row is lost or duplicated, readers get 503 at worst', async (t) => {
+  test('killed and restarted during ingestion: no row is lost or duplicated, readers get 503', async (t) => {
     const { expected } = await prepare(t)
     const name = store()
     const { service, base } = await startService(t, ['--store', name, stream])

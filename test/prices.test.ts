@@ -11,7 +11,7 @@ import { restoreOldStore } from './fixtures/old-store.ts'
 import { serve } from './fixtures/service.ts'
 import { openStore, SQLITE, STORE_KINDS } from './fixtures/stores.ts'
 
-/** Prices as events may have them: those that integers of a database hold, and those that read back otherwise. */
+/** Prices of events: those that a database can store as integers, and those that would change in that form. */
 const PRICES = [
   ...['0', '00', '7', '007', '-7', '-0', '+5', '1.', '.5', '-1.50', '1e5', '1E+05'],
   ...['12345678901', '999999999999999', '1000000000000000', '9007199254740993'],
@@ -33,7 +33,7 @@ const pairs = PRICES.map((price, index) => [price, PRICES.at(-1 - index)!])
 
 type Series = { sources: { buckets: { price: { last: string }; twap: { last: string } }[] }[] }
 
-/** How a SQLite store holds its prices: as text, or as integers. */
+/** How a SQLite store stores its prices: as text or as integers. */
 function heldAs(store: string): string[] {
   const database = new DatabaseSync(store, { readOnly: true })
   try {
@@ -48,7 +48,7 @@ function heldAs(store: string): string[] {
 
 for (const kind of STORE_KINDS) {
   describe(`prices and TWAPs (${kind.name})`, () => {
-    test('come back as the events have them, by every way', async (t) => {
+    test('are returned as in the events by every interface', async (t) => {
       const store = await storeOfBytes(t, kind, FILE)
       const base = await serve(t, store)
       const path = `/api/v2/funding-periods/data-points/${MARKET}?pagination.newestFirst=false`
@@ -71,7 +71,7 @@ for (const kind of STORE_KINDS) {
         rows.map((row) => row.split(',')).map((cells) => [cells[price!], cells[twap!]]),
         pairs,
       )
-      // Made from the points themselves, and from the buckets that are kept of them.
+      // Calculated from the points themselves, and from stored buckets.
       for (const interval of ['1s', '1m']) {
         const target = `/api/v2/series/funding-period-data-points/${MARKET}?interval=${interval}`
         const { series } = await getJson<{ series: Series }>(base, target)
@@ -84,7 +84,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('stay as they are in a copy, and when their events come again', async (t) => {
+    test('are unchanged in a copy, and when their events are ingested again', async (t) => {
       const store = await storeOfBytes(t, kind, FILE)
       const first = await dumpStore(store)
       await ingestWell(t, store, FILE)
@@ -98,8 +98,8 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is not asked for' }, () => {
-  test('are integers where these read back as the events have them', async (t) => {
+describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is not requested' }, () => {
+  test('are integers if these read back as in the events', async (t) => {
     const store = SQLITE!.create(t)
     await ingestWell(t, store, FILE)
     const integers = PRICES.filter((price) => /^(0|[1-9]\d{0,14})$/.test(price))
@@ -110,7 +110,7 @@ describe('prices in a SQLite store', { skip: SQLITE === undefined && 'SQLite is 
     )
   })
 
-  test('of before stay texts once it is migrated, and become integers in a copy', async (t) => {
+  test('of an old store stay texts after migration, and become integers in a copy', async (t) => {
     const old = await restoreOldStore(t, SQLITE!)
     await openStore(old).migrate()
     assert.deepEqual(new Set(heldAs(old)), new Set(['text']))

@@ -29,7 +29,7 @@ const PATH = '/api/v2/liquidity/provider-history'
 
 type Node = PageAnswer['edges'][number]['node']
 
-/** The fields of a message by their numbers, read by a decoder that is none of ours. */
+/** The fields of a message by their numbers, read by an independent decoder. */
 function fieldsOf(bytes: Uint8Array): Map<number, (bigint | Uint8Array)[]> {
   const reader = new BinaryReader(bytes)
   const fields = new Map<number, (bigint | Uint8Array)[]>()
@@ -47,7 +47,7 @@ const textIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
 const numberIn = (fields: ReturnType<typeof fieldsOf>, no: number) =>
   (fields.get(no)?.at(-1) as bigint | undefined) ?? 0n
 
-/** The history that the events of a file make, from its bytes alone: epochs, and the first data of each market after. */
+/** The history in the events of a file, from its bytes alone: epochs, then the first data of each market. */
 function historyIn(bytes: Buffer): Node[] {
   const rows: Node[] = []
   let ended: { epoch: bigint; markets: Set<string> } | null = null
@@ -124,7 +124,7 @@ function readIfThere(name: string): Buffer | null {
   return path === null ? null : readRecording(path)
 }
 
-/** A recording in which every 40th block ends an epoch, in the place of an event that is passed over. */
+/** A recording in which an unused event of every 40th block is replaced by the end of an epoch. */
 function withEpochs(bytes: Buffer | null): Buffer | null {
   if (bytes === null) return null
   const events = recordsOf(bytes).map(({ bytes: record, kind, height, index }) => {
@@ -150,7 +150,7 @@ for (const kind of STORE_KINDS) {
       },
     }
     for (const [name, { least, bytes: find }] of Object.entries(sources)) {
-      test(`of ${name} is what its events say, by market, by party and by time`, async (t) => {
+      test(`of ${name} matches its events, by market, by party and by time`, async (t) => {
         const bytes = find()
         if (bytes === null) return skip(t, `no ${name}`)
         const expected = inOrder(historyIn(bytes))
@@ -171,7 +171,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('begins at the end of an epoch, with the first data of each market after it in its block', async (t) => {
+    test('starts at the end of an epoch, with the first data of each market after it in its block', async (t) => {
       const store = await storeOfBytes(
         t,
         kind,
@@ -208,7 +208,7 @@ for (const kind of STORE_KINDS) {
       await assertMalformed(base, `${PATH}?marketId=x`, 10000)
     })
 
-    test('is the same in whatever order blocks come, and when an incomplete block comes again whole', async (t) => {
+    test('is the same in whatever order blocks arrive, and after an incomplete block is completed', async (t) => {
       const first = { height: 5, events: [epoch(7), data(MARKET, [sla(PARTY, '0.1')])] }
       const whole = {
         height: 6,
@@ -234,7 +234,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('is missing of blocks that were ingested without it, until their files are ingested again', async (t) => {
+    test('is missing for blocks ingested without it, until their files are ingested again', async (t) => {
       const bytes = Buffer.concat([...generateRecords({ blocks: 700 })])
       const store = await storeOfBytes(t, kind, bytes)
       const expected = await dumpStore(store)
@@ -250,7 +250,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpStore(store), expected, 'ingested again')
     })
 
-    test('is said to be missing after an upgrade', { skip: kind.name === 'citus' }, async (t) => {
+    test('is reported as missing after an upgrade', { skip: kind.name === 'citus' }, async (t) => {
       const old = await restoreOldStore(t, kind)
       await runWell(t, ['migrate', '--store', old])
       const { stdout } = await runWell(t, ['status', '--store', old])

@@ -45,7 +45,7 @@ for (const kind of STORE_KINDS) {
         ],
       ],
       [
-        'in a block that comes after a later one, which shows the party again',
+        'in a block that arrives after a later one, which shows the party again',
         [
           [1, [share('0.1')]],
           [3, [provision(1)]],
@@ -53,7 +53,7 @@ for (const kind of STORE_KINDS) {
         ],
       ],
       [
-        'in a block before the one that shows the party, which comes later',
+        'in a block before the one that shows the party, which arrives later',
         [
           [1, [share('0.1')]],
           [3, [share('0.2')]],
@@ -62,7 +62,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     for (const [what, blocks] of cases) {
-      test(`has the figures of the latest list, where it stands ${what}; who follows is sent it`, async (t) => {
+      test(`has the figures of the latest list ${what}, and is sent to followers`, async (t) => {
         const { store, live } = await createLiveStore(t, kind)
         const [[first, events], ...later] = blocks as [(typeof blocks)[number], ...typeof blocks]
         await live.commit(first, events)

@@ -8,7 +8,7 @@ import { CompressionError } from '../src/records/gunzip.ts'
 import { readAhead } from '../src/records/read-ahead.ts'
 import { fileWith, temporaryFolder } from './fixtures/stores.ts'
 
-/** More than is read ahead at a time, hard to compress and then easy. */
+/** More than is read ahead at a time: first incompressible, then compressible bytes. */
 const CONTENT = Buffer.concat([randomBytes(9_000_001), Buffer.alloc(12_000_000, 'block after block ')])
 const GZIPPED = gzipSync(CONTENT, { level: 1 })
 
@@ -45,7 +45,7 @@ for (const [name, content] of [
   ['plain', CONTENT],
   ['gzipped', GZIPPED],
 ] as const) {
-  test(`A large file, ${name}, is read as it is, however slowly it is taken`, async (t) => {
+  test(`A large file, ${name}, is read unchanged, however slow the consumer`, async (t) => {
     const path = fileOf(t, content)
     for (const pause of [0, 5]) {
       const { bytes, progress, error } = await readAll(readAhead, path, async (count) => {
@@ -58,7 +58,7 @@ for (const [name, content] of [
   })
 }
 
-test('A large file that is cut short or damaged ends as a small one does, its good bytes first', async (t) => {
+test('A truncated or damaged large file yields its good bytes, then the same error as a small one', async (t) => {
   const damaged = Buffer.from(GZIPPED)
   damaged.fill(0xff, 7_000_000, 7_000_100)
   const cases = {
@@ -81,7 +81,7 @@ test('A large file that is cut short or damaged ends as a small one does, its go
   }
 })
 
-test('Reading ahead ends when it is broken off or asked to stop', async (t) => {
+test('Reading ahead ends when its consumer stops or it is aborted', async (t) => {
   const path = fileOf(t, GZIPPED)
   for await (const chunk of readAhead(path, { bytesRead: 0 })) {
     assert.ok(chunk.length > 0)
@@ -95,15 +95,15 @@ test('Reading ahead ends when it is broken off or asked to stop', async (t) => {
   }
   assert.equal(count, 3)
   const stopped = AbortSignal.abort()
-  for await (const _ of readAhead(path, { bytesRead: 0 }, stopped)) assert.fail('nothing is to be read')
-  // No thread is left that would keep this process from ending.
+  for await (const _ of readAhead(path, { bytesRead: 0 }, stopped)) assert.fail('nothing must be read')
+  // No thread may be left that would keep this process running.
   assert.deepEqual(
     process.getActiveResourcesInfo().filter((name) => /port|worker/i.test(name)),
     [],
   )
 })
 
-test('Files that cannot be read, small or large, are refused alike', async (t) => {
+test('Files that cannot be read, small or large, are refused in the same way', async (t) => {
   const folder = temporaryFolder(t)
   for (const path of [join(folder, 'nothing.evts'), folder]) {
     const { error } = await readAll(readAhead, path)

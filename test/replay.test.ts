@@ -35,11 +35,11 @@ import { recorded, recordingPath, skip } from './fixtures/shared.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
-  describe(`ingestion again and in pieces (${kind.name})`, () => {
+  describe(`repeated and partial ingestion (${kind.name})`, () => {
     for (const name of ['synthetic', 'perps-calm', 'smoke']) {
-      test(`taking ${name} in twice changes nothing`, async (t) => {
+      test(`ingesting ${name} twice changes nothing`, async (t) => {
         const path = recordingPath(`${name}.evts.gz`)
-        if (path === null) return skip(t, `${name} is not there`)
+        if (path === null) return skip(t, `${name} is missing`)
         const store = kind.create(t)
         const { report: first } = await ingestWhole(store, path)
         const before = await dumpStore(store)
@@ -51,7 +51,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a file that ends at any block is finished by the whole file', async (t) => {
+    test('a file cut at any block is completed by the whole file', async (t) => {
       const bytes = readRecording(recorded('synthetic'))
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
@@ -65,7 +65,7 @@ for (const kind of STORE_KINDS) {
       assert.ok(begins.length > 50)
     })
 
-    test('a file that ends at any byte is finished by the whole file', async (t) => {
+    test('a file cut at any byte is completed by the whole file', async (t) => {
       const bytes = readRecording(recorded('perps-long'))
       const expected = await dumpOf(t, kind, bytes)
       const random = createRandom(7)
@@ -79,13 +79,13 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('a file may be ingested piece by piece, each beginning where the last one ended', async (t) => {
+    test('a file may be ingested in consecutive pieces', async (t) => {
       const path = recordingPath('smoke.evts.gz')
-      if (path === null) return skip(t, 'smoke is not there')
+      if (path === null) return skip(t, 'smoke is missing')
       const bytes = readRecording(path)
       const expected = await dumpOf(t, kind, bytes)
       const begins = recordsOf(bytes).filter(({ kind }) => kind === EVENT_KIND.beginBlock)
-      // A piece that ends before block 2 begins would leave block 1 out, which is whole only then.
+      // A piece must not end before block 2 begins, because only that completes block 1.
       const cuts = [0, 1000, 1001, 3333].map((index) => (index === 0 ? 0 : begins[index]!.offset))
       const store = kind.create(t)
       for (const [index, cut] of cuts.entries()) {
@@ -99,7 +99,7 @@ for (const kind of STORE_KINDS) {
     const blocks = (...heights: number[]): MadeBlock[] =>
       heights.map((height) => ({ height, events: [checkpoint({ atBlock: height })] }))
 
-    /** Streams that lack something, and what is missing. */
+    /** Incomplete streams, and the reported gap. */
     const lacking: [what: string, stream: MadeBlock[], missing: RegExp, committed: string][] = [
       ['a height', blocks(2, 4), /expected block 3, found block 4: height 3 missing/, '2'],
       ['several heights', blocks(2, 9), /heights 3 to 8 missing/, '2'],
@@ -135,7 +135,7 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     for (const [what, stream, missing, committed] of lacking) {
-      test(`without ${what} ingestion stops before the block that shows it`, async (t) => {
+      test(`without ${what} ingestion stops before the block that reveals the gap`, async (t) => {
         const store = kind.create(t)
         const { report, failure } = await ingestBytes(t, store, fileOf(...stream))
         assert.ok(failure instanceof GapError, String(failure))
@@ -170,14 +170,14 @@ for (const kind of STORE_KINDS) {
       assert.match(allowed.stdout, /gap: height 3 missing/)
     })
 
-    test('an empty store begins at whatever height comes first, which is not a gap', async (t) => {
+    test('an empty store begins at the first height that arrives, without a gap', async (t) => {
       const report = await ingestWell(t, kind.create(t), fileOf(...blocks(500, 501)))
       assert.equal(report.height, '501')
       assert.deepEqual(report.gaps, [])
     })
 
     for (const name of ['synthetic', 'perps-calm', 'four-providers']) {
-      test(`${name} with random holes, filled later, equals ${name}`, async (t) => {
+      test(`${name} with random gaps, filled later, equals ${name}`, async (t) => {
         const bytes = readRecording(recorded(name))
         const records = recordsOf(bytes)
         const expected = await dumpOf(t, kind, bytes)
@@ -187,7 +187,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('a hole that is filled in part leaves the rest recorded', async (t) => {
+    test('a partly filled gap leaves the rest recorded', async (t) => {
       const store = kind.create(t)
       await ingestWell(t, store, fileOf(...blocks(2, 10)), { allowGap: true })
       const gapsAfter = async (...heights: number[]) =>
@@ -204,7 +204,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await gapsAfter(8), [])
     })
 
-    test('gaps next to each other are one, and each kind stays its own', async (t) => {
+    test('adjacent gaps of one kind are merged', async (t) => {
       const incomplete = (height: number): MadeBlock => ({ height, events: [timeUpdate()], without: [2] })
       const stream = [
         ...[...blocks(2), incomplete(3), incomplete(4), ...blocks(7)],
@@ -219,7 +219,7 @@ for (const kind of STORE_KINDS) {
       ])
     })
 
-    test('a stream full of holes is ingested without slowing down', async (t) => {
+    test('a stream full of gaps is ingested without slowing down', async (t) => {
       const heights = Array.from({ length: scaled(2_500, 100_000) }, (_, index) => 2 + 2 * index)
       const store = kind.create(t)
       const file = fileOf(...heights.map((height) => ({ height })))
@@ -228,7 +228,7 @@ for (const kind of STORE_KINDS) {
       assert.equal((await dumpStore(store)).gaps!.length, heights.length - 1)
     })
 
-    /** An event, one of the same thing from an earlier block, and which table must not change with the latter. */
+    /** Two events with the same key, the older one first, and the table that the older one must not change. */
     const olderAndNewer: [what: string, older: Content, newer: Content, table: string][] = [
       ['a checkpoint', checkpoint({ blockHash: 'OLD' }), checkpoint({ blockHash: 'NEW' }), 'checkpoints'],
       ['a data point', dataPoint({ price: '1' }), dataPoint({ price: '2' }), 'funding_period_data_points'],
@@ -249,21 +249,21 @@ for (const kind of STORE_KINDS) {
       ],
     ]
     /**
-     * The rows of one of those tables. Of a funding period the older event stays known as the one that started it: its
-     * place is left out here (columns 4 and 5).
+     * The rows of one of those tables. For a funding period the older event is stored as its start:
+     * that place is omitted here (columns 4 and 5).
      */
     const newest = (dump: StoreDump, table: string) =>
       table !== 'funding_periods'
         ? dump[table]
         : dump[table]!.map((row) => (JSON.parse(row) as unknown[]).toSpliced(3, 2))
     for (const [what, older, newer, table] of olderAndNewer) {
-      test(`${what} that comes late never replaces a newer one`, async (t) => {
+      test(`${what} that arrives late never replaces a newer one`, async (t) => {
         const store = kind.create(t)
         await ingestWell(t, store, fileOf({ height: 2 }, { height: 5, events: [newer] }), { allowGap: true })
         const before = newest(await dumpStore(store), table)
         await ingestWell(t, store, fileOf({ height: 3, events: [older] }))
         assert.deepEqual(newest(await dumpStore(store), table), before)
-        // The order of blocks decides, not the order of coming: in turn, the newer one stands as well.
+        // The order of blocks decides, not the order of arrival: in block order the newer one also wins.
         const inTurn = fileOf(
           { height: 2 },
           { height: 3, events: [older] },
@@ -273,7 +273,7 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(newest(await dumpOf(t, kind, inTurn), table), before)
       })
 
-      test(`${what} that comes late within an ingestion never replaces a newer one`, async (t) => {
+      test(`${what} that arrives late within an ingestion never replaces a newer one`, async (t) => {
         const store = kind.create(t)
         const late = [{ height: 2 }, { height: 5, events: [newer] }, { height: 3, events: [older] }]
         await ingestWell(t, store, fileOf(...late), { allowGap: true })
@@ -281,14 +281,14 @@ for (const kind of STORE_KINDS) {
         assert.deepEqual(newest(await dumpStore(store), table), newest(alone, table))
       })
 
-      test(`${what} that comes later in its block replaces an earlier one`, async (t) => {
+      test(`${what} that is later in its block replaces an earlier one`, async (t) => {
         const both = await dumpOf(t, kind, fileOf({ height: 5, events: [older, timeUpdate(), newer] }))
         const one = await dumpOf(t, kind, fileOf({ height: 5, events: [timeUpdate(), timeUpdate(), newer] }))
         assert.deepEqual(newest(both, table), newest(one, table))
       })
     }
 
-    test('a commit that fails leaves nothing of its batch, and the next one is whole', async (t) => {
+    test('a failed commit leaves nothing of its batch, and the next one is complete', async (t) => {
       // On a cluster rows are committed before what fails here (store/postgres/cluster.ts).
       if (kind.name === 'citus') return t.skip('rows on a cluster are committed before the position')
       const stream = fileOf({ height: 2, events: [dataPoint(), marketData(), provision(), checkpoint()] })
@@ -299,7 +299,7 @@ for (const kind of STORE_KINDS) {
       const failing: Writer = {
         coverage: () => writer.coverage(),
         close: () => writer.close(),
-        // What is written last is not allowed: everything before it is taken back.
+        // The last write is not allowed: everything before it is rolled back.
         commit: (batch, coverage) =>
           writer.commit(batch, { ...coverage, gaps: [{ from: 1n, to: 1n, kind: 'no kind' as 'missing' }] }),
       }
@@ -310,10 +310,10 @@ for (const kind of STORE_KINDS) {
       assert.ok(failure instanceof Error)
       assertSameDump(await dumpStore(store), emptyDump(), 'after a failed commit')
       assert.equal((await ingestFiles({ ...options, writer })).failure, null)
-      assertSameDump(await dumpStore(store), expected, 'after a good one')
+      assertSameDump(await dumpStore(store), expected, 'after a successful one')
     })
 
-    test('a period’s span and count hold the points of all its blocks, in whatever order they came', async (t) => {
+    test('a period’s span and count include the points of all its blocks, in any order of arrival', async (t) => {
       const point = (timestamp: number) => dataPoint({ timestamp })
       const store = kind.create(t)
       const late = { height: 3, events: [point(1), point(9)] }
@@ -332,7 +332,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-/** Leaves blocks and events out at random, takes the rest in, then the missing blocks in pieces and any order. */
+/** Omits random blocks and events, ingests the rest, then the missing blocks in pieces and any order. */
 async function fillHoles(
   scope: TestContext,
   kind: StoreKind,
@@ -342,7 +342,7 @@ async function fillHoles(
 ): Promise<void> {
   const random = createRandom(seed)
   const heights = [...new Set(records.map(({ height }) => height))].sort((a, b) => a - b)
-  // Where a store begins is its coverage, and what comes last its position: neither can be a hole.
+  // The first and the last block define coverage and position: neither can be a gap.
   const inner = heights.slice(1, -1)
   const missing = new Set<number>()
   for (let range = 0; range < 1 + random.integer(6); range++) {
@@ -361,7 +361,7 @@ async function fillHoles(
   const pieces = random.shuffle([...new Set([...missing, ...holed])])
   while (pieces.length > 0) {
     const piece = new Set(pieces.splice(0, 1 + random.integer(pieces.length)))
-    // A piece of the stream as it is, or only what is missing.
+    // A whole piece of the stream, or only its missing blocks.
     const low = Math.min(...piece)
     const high = Math.max(...piece)
     const whole = random.integer(2) === 0

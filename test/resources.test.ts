@@ -32,7 +32,7 @@ import { serve } from './fixtures/service.ts'
 import { openStore, STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-/* What every resource of the list does without a line of its own, on rows made from events of few values. */
+/* Tests of behaviour that every resource gets from its description, on rows with few different values. */
 
 const BLOCKS = 12
 const EVENTS_OF_BLOCK = 8
@@ -43,7 +43,7 @@ const document = openApiDocument('0.0.0-test') as {
   components: { parameters: Record<string, { name: string }> }
 }
 
-/** A store that is filled block by block, and the model of what it holds. */
+/** A store that is filled block by block, and the model of its content. */
 async function openFilled(
   t: TestContext,
   kind: StoreKind,
@@ -66,7 +66,7 @@ async function openFilled(
   return { store, live, model, commit }
 }
 
-/** Selections that a resource takes, without times: those of the most rows first. */
+/** Selections of a resource, without times, those with the most rows first. */
 function filtersOf({ selections }: ResourceCase, model: PageModel): Selection[] {
   const all = fc
     .sample(selections, { seed: 2, numRuns: 60 })
@@ -81,7 +81,7 @@ function filtersOf({ selections }: ResourceCase, model: PageModel): Selection[] 
 
 const textOfBigint = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
 
-/** What selects from a resource in the query of its stream. */
+/** The path and query of a resource's stream with a selection. */
 function streamTarget(
   { resource }: ResourceCase,
   selection: Selection,
@@ -103,7 +103,7 @@ for (const kind of STORE_KINDS) {
   for (const resourceCase of RESOURCE_CASES) {
     const { resource } = resourceCase
     describe(`${resource.name} (${kind.name})`, () => {
-      test(`the stream of ${resource.name} sends every row, as pages give it`, async (t) => {
+      test(`the stream of ${resource.name} sends every row, as in pages`, async (t) => {
         const { store, live, model, commit } = await openFilled(t, kind, resourceCase, 0)
         const base = await serve(t, store)
         const whole = await openFilled(t, kind, resourceCase)
@@ -134,12 +134,12 @@ for (const kind of STORE_KINDS) {
           await until(() => paged.every((row) => sent().includes(row)), `all rows of ${path}`)
           assert.ok(followed[index]!.events.every(({ event }) => event === resource.name))
           followed[index]!.cut()
-          // Who follows from the beginning is sent the rows as they are, each once.
+          // A follower from the beginning gets the current rows, each once.
           const fresh = await listen(base, streamTarget(resourceCase, selection, [['afterBlock', '0']]))
           await until(() => fresh.events.length >= paged.length, 'as many rows')
           assert.deepEqual(fresh.events.map(({ data }) => data).sort(), paged.toSorted())
           fresh.cut()
-          // A row's cursor is a place to begin at, and so is the id of its event.
+          // A stream can start at a row's cursor, and at the id of its event.
           const page = await getPage(base, path, params)
           const back = await listen(
             base,
@@ -149,7 +149,7 @@ for (const kind of STORE_KINDS) {
         }
       })
 
-      test(`exports of ${resource.name} hold what pages hold`, async (t) => {
+      test(`exports of ${resource.name} contain the rows of pages`, async (t) => {
         const { store, model } = await openFilled(t, kind, resourceCase)
         const base = await serve(t, store)
         const [selection] = filtersOf(resourceCase, model) as [Selection]
@@ -203,7 +203,7 @@ for (const kind of STORE_KINDS) {
       })
 
       for (const toKind of STORE_KINDS) {
-        test(`a copy to ${toKind.name} holds ${resource.name}`, async (t) => {
+        test(`a copy to ${toKind.name} contains ${resource.name}`, async (t) => {
           const { store, model } = await openFilled(t, kind, resourceCase)
           const copy = toKind.create(t)
           await copyStore(openStore(store), openStore(copy))
@@ -222,7 +222,7 @@ for (const kind of STORE_KINDS) {
         })
       }
 
-      test(`old rows of ${resource.name} are pruned as their table says, and a check finds nothing`, async (t) => {
+      test(`old rows of ${resource.name} are pruned as their table defines, and the check passes`, async (t) => {
         const { store } = await openFilled(t, kind, resourceCase)
         const { name, columns, pruned, counted } = tableOf(
           resource.storage.from === undefined ? resource.storage.table : resource.storage.madeOf![0]!,
@@ -239,13 +239,13 @@ for (const kind of STORE_KINDS) {
           [],
         )
         assert.equal(report[counted!] ?? 0, before.length - after.length)
-        // Of data points those that are carried over into a running period are kept.
+        // Data points carried over into a running period are kept.
         if (pruned !== null && name !== 'funding_period_data_points') assert.equal(after.length, young.length)
         const { problems } = await checkStore(openStore(store))
         assert.deepEqual(problems.reported, [])
       })
 
-      test(`the OpenAPI document says what pages of ${resource.name} are`, async (t) => {
+      test(`the OpenAPI document describes pages of ${resource.name}`, async (t) => {
         const { store, model } = await openFilled(t, kind, resourceCase)
         const base = await serve(t, store)
         const names = (path: string) =>

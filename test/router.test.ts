@@ -5,7 +5,7 @@ import { RESOURCES } from '../src/resources/resources.ts'
 
 const MARKET = 'a9'.repeat(32)
 
-test('paths lead to the resource that is meant, also where one begins as another does', () => {
+test('paths lead to the right resource, even if one is the start of another', () => {
   const answer = async () => {}
   const find = createRouter(RESOURCES.map(({ path }): Route => ({ path, answer })))
   const nameAt = (path: string) => {

@@ -15,19 +15,19 @@ for (const kind of ANY_STORE_KIND) {
     const preflight = { Origin: 'http://a.example', 'Access-Control-Request-Method': 'GET' }
     for (const [what, bytes] of [
       ['a page', requestText(`GET ${page}`)],
-      // The second and third answers come from memory.
+      // The second and third answers come from the cache.
       [
-        'a page again',
+        'a cached page',
         requestText(`GET ${page}`, { Connection: 'keep-alive' }).repeat(2) + requestText(`GET ${page}`),
       ],
-      ['a page not modified', requestText(`GET ${page}`, { 'If-None-Match': headers.etag as string })],
+      ['an unmodified page', requestText(`GET ${page}`, { 'If-None-Match': headers.etag as string })],
       ['a preflight', requestText(`OPTIONS ${page}`, preflight)],
       ['options', requestText('OPTIONS *')],
       ['coverage', requestText('GET /api/v2/coverage')],
       ['an export', requestText(`GET ${POINTS}?format=csv`)],
       ['the head of an export', requestText(`HEAD ${POINTS}?format=csv`)],
       ['a stream', requestText('GET /api/v2/stream/checkpoints')],
-      ['a stream that is refused', requestText('GET /api/v2/stream/checkpoints?after=x')],
+      ['a refused stream', requestText('GET /api/v2/stream/checkpoints?after=x')],
       ['health', requestText('GET /health')],
       ['readiness', requestText('GET /ready')],
       ['metrics', requestText('GET /metrics')],
@@ -53,7 +53,7 @@ for (const kind of ANY_STORE_KIND) {
         timeoutMs: 30_000,
         methods: ['HEAD'],
       })
-      // Answers without a length stand in the rest.
+      // Answers without a length are in the rest.
       const heads = answers.map((answer) => answer.headers.get('x-content-type-options'))
       if (/^HTTP\/1\.1 /.test(rest))
         heads.push([/\r\nx-content-type-options: (\w+)\r\n/i.exec(rest)?.[1] ?? ''])

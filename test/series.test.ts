@@ -56,7 +56,7 @@ async function marketOf(base: string, marketId: string): Promise<Market> {
 
 const floor = (time: bigint, length: bigint) => time - (((time % length) + length) % length)
 
-/** A series as the rules say it, from all points of a market, one by one. */
+/** The expected series, calculated from all points of a market, one by one. */
 function seriesFrom(
   marketId: string,
   { nodes, starts }: Market,
@@ -88,7 +88,7 @@ function seriesFrom(
     if (buckets.size === 0) return []
     const summary = (held: readonly Pick<Node, 'price' | 'twap'>[], of: 'price' | 'twap'): Summary => {
       const texts = held.map((node) => node[of])
-      // Sorting keeps the order of equal ones.
+      // Sorting is stable.
       const sorted = texts.toSorted(compareNumbers)
       const greatest = sorted.at(-1)!
       return {
@@ -169,7 +169,7 @@ async function compareSeries(base: string, marketId: string, seed: number, runs:
   return buckets
 }
 
-/** A point whose numbers say nothing of its time, some of them written in other ways than the core does. */
+/** A point with random numbers, a few of them in forms that the core does not use. */
 function oddPoint(height: number, random: ReturnType<typeof createRandom>, time: bigint, seq: bigint) {
   const number = () => {
     const digits = String(random.integer(random.integer(2) === 0 ? 2_000 : 12) - 6)
@@ -186,14 +186,14 @@ function oddPoint(height: number, random: ReturnType<typeof createRandom>, time:
 
 const periodOf = (seq: bigint, start: bigint) => periodEvent({ seq, start })
 
-/** The start of a period: with some seeds of a time that does not fit its points, or those of its neighbours. */
+/** The start of a period: with a few seeds at a time that does not fit its points, or those of its neighbours. */
 function oddPeriod(marketId: string, seq: bigint, random: ReturnType<typeof createRandom>) {
   const shift = [0, 0, 0, 0, 7, -40, 900][random.integer(7)]!
   const start = timeOf(Number(seq - 1n) * 60 * 11 + shift)
   return { ...periodOf(seq, start), marketId }
 }
 
-/** Commits blocks in any order, with points early, late, repeated and carried over, and with some of their periods. */
+/** Commits blocks in any order, with early, late, repeated and carried over points, and some periods. */
 async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed: number): Promise<string> {
   const { store, live } = await createLiveStore(t, kind)
   const random = createRandom(seed)
@@ -215,7 +215,7 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
       known.push({ time, seq })
       return oddPoint(height, random, time, seq)
     })
-    // The same key again within a block: the later event stands.
+    // The same key twice within a block: the later event counts.
     for (const event of events.slice(0, 2)) events.push({ ...event, price: event.twap, twap: event.price })
     const periods = events.filter(() => random.integer(6) === 0)
     await live.commit(height, [
@@ -228,7 +228,7 @@ async function fill(kind: StoreKind, t: Parameters<StoreKind['create']>[0], seed
 
 for (const kind of STORE_KINDS) {
   describe(`series of data points (${kind.name})`, () => {
-    test('are those of the points, whatever order these came in, before and after pruning and in a copy', async (t) => {
+    test('follow from the points in any order of arrival, before and after pruning and in a copy', async (t) => {
       for (const seed of seedsOf('seconds')) {
         const store = await fill(kind, t, seed)
         const base = await serve(t, store)
@@ -252,7 +252,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of a recording: the same as of all of its points', async (t) => {
+    test('of a recording match all of its points', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       await compareSeries(base, MARKET, 3, runsOf('comparison'))
       const { interval, sources } = await seriesOf(base, MARKET, '')
@@ -268,7 +268,7 @@ for (const kind of STORE_KINDS) {
     })
 
     for (const name of ['four-periods', 'perps-long', 'synthetic', 'twap', 'twap-auction']) {
-      test(`of ${name}: the same as of all points of every market, whole, with gaps filled, and imported`, async (t) => {
+      test(`of ${name} match the points of every market: whole, with filled gaps, and imported`, async (t) => {
         const path = recorded(name)
         const records = recordsOf(readRecording(path))
         const heights = [...new Set(records.map(({ height }) => height))]
@@ -298,7 +298,7 @@ for (const kind of STORE_KINDS) {
       })
     }
 
-    test('have at the start of a period its own TWAPs, from the points carried over into it', async (t) => {
+    test('have, from the start of a period, the TWAPs of the points carried over into it', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const at = (seconds: number) => timeOf(100 * 60 + seconds) - timeOf(0) + 1_699_999_980_000_000_000n
       const point = (seq: bigint, source: 1 | 2, seconds: number, price: string, twap: string) => ({
@@ -307,7 +307,7 @@ for (const kind of STORE_KINDS) {
       })
       await live.commit(1, [periodOf(1n, at(0)), point(1n, 1, 0, '100', '100'), point(1n, 2, 0, '90', '90')])
       await live.commit(2, [point(1n, 1, 50, '110', '104'), point(1n, 2, 55, '120', '119')])
-      // The period ends at 70 s, and takes its last points along: the one of 70 s stands for both periods then.
+      // The period ends at 70 s and its last points are carried over: the one at 70 s counts in both periods.
       await live.commit(3, [
         ...[point(1n, 1, 70, '111', '105'), periodOf(2n, at(70))],
         ...[point(2n, 1, 70, '111', '111'), point(2n, 2, 55, '120', '120')],
@@ -343,7 +343,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('keep what was carried over into the running period, until that ends', async (t) => {
+    test('keep the points carried over into the running period until it ends', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const carried = { ...oddPoint(1, createRandom(1), timeOf(5), 2n), source: 1 as const }
       await live.commit(1, [periodOf(1n, timeOf(0)), { ...carried, seq: 1n }])
@@ -361,7 +361,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await problemsOf(store), [])
     })
 
-    test('are empty where there is nothing to draw', async (t) => {
+    test('are empty without points', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       const nothing = { from: '0', to: '0', interval: '', bucketNanoseconds: '0', sources: [] }
       for (const [marketId, query] of [
@@ -375,13 +375,13 @@ for (const kind of STORE_KINDS) {
       ] as const) {
         const expected = { marketId, ...nothing }
         if (query === 'source=0') {
-          // SOURCE_UNSPECIFIED restricts nothing.
+          // SOURCE_UNSPECIFIED selects all.
           assert.equal((await seriesOf(base, marketId, query)).sources.length, 2)
         } else assert.deepEqual(await seriesOf(base, marketId, query), expected, query)
       }
     })
 
-    test('of all time there is, with an interval of a year', async (t) => {
+    test('of the whole range of times have an interval of a year', async (t) => {
       const base = await serveFiles(t, kind, SAMPLE)
       const all = `dateRange.startTimestamp=${-(2n ** 63n)}&dateRange.endTimestamp=${2n ** 63n - 1n}`
       const { interval, sources, from } = await seriesOf(base, MARKET, all)
@@ -394,7 +394,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('of a market that has been pruned to nothing are empty, and come back with new points', async (t) => {
+    test('of a completely pruned market are empty until new points arrive', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const point = (height: number, time: number) => ({
         ...oddPoint(1, createRandom(height), timeOf(time), 1n),
@@ -415,7 +415,7 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('a request for a series', () => {
-  test('that cannot be read is refused by the table of errors', async (t) => {
+  test('is refused if it is invalid, by the table of errors', async (t) => {
     const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
     const refused: [target: string, message: RegExp, detail?: number][] = [
       [path(MARKET, 'buckets=0'), /parsing field "buckets".*"0".*an integer from 1 to 2000/],
@@ -441,7 +441,7 @@ describe('a request for a series', () => {
     }
   })
 
-  test('passes over what it does not know, in either spelling of what it does', async (t) => {
+  test('ignores unknown parameters, and accepts either spelling of known ones', async (t) => {
     const base = await serveFiles(t, STORE_KINDS[0]!, SAMPLE)
     const plain = await send(base, path(MARKET, 'interval=1m'))
     const other = await send(
@@ -454,7 +454,7 @@ describe('a request for a series', () => {
 })
 
 describe('numbers', () => {
-  test('are compared exactly, and never written out', () => {
+  test('are compared exactly, without expanding exponents', () => {
     const sorted = [
       ...['-1e999999999999', '-1e3', '-100', '-99.5', '-5e-1', '-0.05'],
       ...[

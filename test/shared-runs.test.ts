@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sharedRuns } from '../src/shared-runs.ts'
 
-/** Work that ends when it is told to: each run's number, and how to end it. */
+/** Work that ends on request: each run's number, and how to end it. */
 function stepwise() {
   const ends: PromiseWithResolvers<number>[] = []
   const runs = sharedRuns(() => {
@@ -14,7 +14,7 @@ function stepwise() {
 }
 
 describe('shared runs', () => {
-  test('give whoever asks during a run the next one, which all of them share', async () => {
+  test('give every caller during a run the next one, which they share', async () => {
     const { runs, ends } = stepwise()
     const first = runs.fresh()
     const later = [runs.fresh(), runs.fresh()]
@@ -29,7 +29,7 @@ describe('shared runs', () => {
     assert.equal(runs.isRunning, false)
   })
 
-  test('begin the next one after a run that fails, which settles too', async () => {
+  test('start the next run after a failed one, which also settles', async () => {
     const { runs, ends } = stepwise()
     const failing = runs.current()
     const next = runs.fresh()

@@ -20,7 +20,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { ANY_STORE_KIND, openReader, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-/** A log that keeps its lines. */
+/** A log that collects its lines. */
 function keptLog() {
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
@@ -29,7 +29,7 @@ function keptLog() {
 
 const forwarded = (address: string, more = {}) => ({ 'X-Forwarded-For': address, ...more })
 
-/** Sends a request and resolves with the head of what comes, and the connection. */
+/** Sends a request and resolves with the head of the answer, and the connection. */
 async function open(base: string, target: string, address: string) {
   const socket = openSocket(base)
   socket.write(requestText(`GET ${target}`, forwarded(address)))
@@ -38,7 +38,7 @@ async function open(base: string, target: string, address: string) {
   return { socket, status }
 }
 
-test('A share is kept until the limit; then the address that holds most gives way to those that hold less', () => {
+test('At the limit the address with the most places loses one to an address with fewer', () => {
   const alone: string[] = []
   const shares = createAccount((address) => alone.push(address)).shares<{ name: string }>({ places: 4 })
   const take = (address: string, name: string) => {
@@ -46,14 +46,14 @@ test('A share is kept until the limit; then the address that holds most gives wa
     return result === null || result === 'refused' ? result : result.name
   }
   for (const name of ['a1', 'a2', 'a3', 'a4']) assert.equal(take('a', name), null)
-  // One address alone has everything, and no more; that is told once.
+  // A single address can take all places, and no more; that is reported once.
   assert.equal(take('a', 'a5'), 'refused')
   assert.equal(take('a', 'a5'), 'refused')
   assert.deepEqual(alone, ['a'])
   assert.equal(take('b', 'b1'), 'a1')
   assert.equal(take('a', 'a5'), 'refused')
   assert.equal(take('b', 'b2'), 'a2')
-  // Nobody gives way to one that would then hold as much.
+  // No place is taken from an address for one that would then have as many.
   assert.equal(take('b', 'b3'), 'refused')
   assert.equal(take('a', 'a5'), 'refused')
   assert.equal(take('c', 'c1'), 'a3')
@@ -62,7 +62,7 @@ test('A share is kept until the limit; then the address that holds most gives wa
   assert.deepEqual(alone, ['a'])
 })
 
-test('Turns go round the addresses that wait: one that asks for everything waits for itself', async () => {
+test('Waiting addresses take turns: one with many requests only delays itself', async () => {
   const turns = createTurns(createAccount(), 8)
   const order: string[] = []
   const ends: (() => void)[] = []
@@ -84,12 +84,12 @@ test('Turns go round the addresses that wait: one that asks for everything waits
   assert.deepEqual(order.slice(8, 14), ['a8', 'b0', 'c0', 'a9', 'b1', 'a10'])
 })
 
-test('Reports are waited for by reports alone, by those of unknown markets never, and in turns of addresses', async (t) => {
+test('Reports only wait for reports, in turns of addresses, and for unknown markets not at all', async (t) => {
   const store = join(temporaryFolder(t), 'lyra.db')
   await ingestWhole(store, SAMPLE)
   const reader = await openReader(t, store)
   const maker = makerOf(reader)
-  /** Reports in the making, by the end of their range, and what has them made. */
+  /** Reports in progress, by the end of their range, with the function that finishes them. */
   const inMaking: [end: bigint, finish: () => void][] = []
   const make: Maker['make'] = async (question, asked, form) => {
     if (question.path !== auctionsQuestion.path) return maker.make(question, asked, form)
@@ -103,7 +103,7 @@ test('Reports are waited for by reports alone, by those of unknown markets never
   const auctions = (address: string, end: number, id = marketId) =>
     ask(base, `GET /api/v2/auctions/${id}?dateRange.endTimestamp=${end}`, forwarded(address))
   const asked = Array.from({ length: 17 }, (_, index) => auctions('10.0.0.1', 100 + index))
-  await until(() => inMaking.length === 2, 'two are in the making')
+  await until(() => inMaking.length === 2, 'two are in progress')
   for (const target of [
     `${CHECKPOINTS}?pagination.first=1`,
     `${CHECKPOINTS}?pagination.first=5000`,
@@ -119,18 +119,18 @@ test('Reports are waited for by reports alone, by those of unknown markets never
   asked.push(auctions('10.0.0.2', 200))
   await delay(50)
   for (let made = 0; made < asked.length; made++) {
-    await until(() => inMaking.length > made, 'the next one is in the making')
+    await until(() => inMaking.length > made, 'the next one is in progress')
     inMaking[made]![1]()
   }
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
-  // The first one of 10.0.0.1 that waited had its turn before 10.0.0.2 asked.
+  // The first waiting report of 10.0.0.1 had its turn before 10.0.0.2 sent a request.
   assert.ok(
     inMaking.slice(0, 4).some(([end]) => end === 200n),
     String(inMaking.map(([end]) => end)),
   )
 })
 
-test('One whose connection is closed while it waits leaves the queue, and takes nobody a turn', async () => {
+test('A request whose connection closes while it waits leaves the queue, and uses no turn', async () => {
   const turns = createTurns(createAccount(), 8)
   const ends: (() => void)[] = []
   let left = 0
@@ -165,7 +165,7 @@ test('One whose connection is closed while it waits leaves the queue, and takes 
   )
 })
 
-test('A reader is slow that takes less than the pace over the whole time while bytes wait for it', () => {
+test('A reader is slow if it reads below the pace over the whole time while bytes wait for it', () => {
   const bytesPerSecond = 100
   for (const [what, looks, expected] of [
     ['nothing at all', [0, 0, 0, 0, 0, 0, 0], true],
@@ -173,7 +173,7 @@ test('A reader is slow that takes less than the pace over the whole time while b
     ['just enough', [0, 0, 0, 0, 0, 0, 6_000], false],
     ['a byte too few', [0, 0, 0, 0, 0, 0, 5_999], true],
     ['enough before, nothing since', [0, 0, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000], true],
-    ['nothing was there for it once', [0, 0, 0, null, 0, 0, 0, 0, 0, 0], false],
+    ['nothing waited for it once', [0, 0, 0, null, 0, 0, 0, 0, 0, 0], false],
     ['steady', [0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000], false],
   ] as [string, (number | null)[], boolean][]) {
     const isSlow = createPaceJudge({ bytesPerSecond, seconds: 60 })
@@ -182,7 +182,7 @@ test('A reader is slow that takes less than the pace over the whole time while b
   }
 })
 
-test('Once all connections are taken, the address that holds most loses an idle one to another address', async (t) => {
+test('Once all connections are taken, the address with the most loses an idle one to another', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { lines, log } = keptLog()
   const base = await serve(t, store, { limits: { connections: 20 }, log })
@@ -201,10 +201,10 @@ test('Once all connections are taken, the address that holds most loses an idle 
   }
   const hogs: Socket[] = []
   for (let index = 0; index < 20; index++) hogs.push(await dial('127.0.0.2'))
-  // The oldest follows a stream: it is not idle.
+  // The oldest one follows a stream, so it is not idle.
   assert.equal(await answers(hogs[0]!, '/api/v2/stream/checkpoints'), 200)
   const extra = await dial('127.0.0.2')
-  assert.equal(await answers(extra), null, 'one address has all that there is, and no more')
+  assert.equal(await answers(extra), null, 'one address has all connections, and gets no more')
   for (const address of ['127.0.0.3', '127.0.0.4']) {
     const other = await dial(address)
     assert.equal(await answers(other), 200, address)
@@ -218,7 +218,7 @@ test('Once all connections are taken, the address that holds most loses an idle 
 })
 
 for (const kind of ANY_STORE_KIND) {
-  test(`Of exports and selections the address that holds most gives way (${kind.name})`, async (t) => {
+  test(`The address with the most exports or selections loses one (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const options = { blocks: 50_000, markets: 1, points: 1, parties: 0, events: 0 }
     await ingestBytes(t, store, Buffer.concat([...generateRecords(options)]))
@@ -249,9 +249,9 @@ for (const kind of ANY_STORE_KIND) {
         lines.some((line) => line.includes('an export to 10.0.0.1 was cut off: its client has the most')),
         lines.join(''),
       )
-      // One each: nobody holds more than the other.
+      // One each: no address has more than the others.
       assert.equal((await unread('10.0.0.3')).status, 503)
-      // And those that read too slowly make room by themselves.
+      // Exports that are read too slowly end on their own.
       const slow = () => lines.filter((line) => line.includes('bytes per second over 3 seconds'))
       await until(() => slow().length === 2, 'both are cut off')
       assert.equal((await unread('10.0.0.3')).status, 200)
@@ -271,7 +271,7 @@ for (const kind of ANY_STORE_KIND) {
         [200, 200, 200],
       )
       assert.equal((await follow('10.0.0.1', 4)).status, 503)
-      // A selection that is followed already takes no place.
+      // A selection that is already followed takes no further place.
       assert.equal((await follow('10.0.0.2', 1)).status, 200)
       const other = await follow('10.0.0.2', 4)
       assert.equal(other.status, 200)

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { siege } from './fixtures/siege.ts'
 import { temporaryFolder } from './fixtures/stores.ts'
 
-// The whole one is `npm run siege`.
-test('A service under all attacks at once answers everybody else and loses nothing', async (t) => {
+// The full siege is `npm run siege`.
+test('A service under all attacks at once answers other clients and loses nothing', async (t) => {
   const report = await siege(t, temporaryFolder(t), {
     blocks: 10_000,
     seconds: 12,
@@ -13,7 +13,7 @@ test('A service under all attacks at once answers everybody else and loses nothi
   })
   const { requests, p50, p99, longest, memoryMb, blocksSent, reconnects, exports } = report
   t.diagnostic(
-    `${requests} pages: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(1)} ms; ${exports} exports, ${blocksSent} blocks, followers came back ${reconnects} times; ${Math.round(memoryMb)} MB`,
+    `${requests} pages: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(1)} ms; ${exports} exports, ${blocksSent} blocks, ${reconnects} reconnects; ${Math.round(memoryMb)} MB`,
   )
   for (const [name, { opened, closed, bytes }] of Object.entries(report.attacks)) {
     t.diagnostic(`${name}: ${opened} connections, ${closed} closed, ${bytes} bytes`)

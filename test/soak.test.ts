@@ -5,7 +5,7 @@ import { LONG, scaled } from './fixtures/sampling.ts'
 import { soak } from './fixtures/soak.ts'
 import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-/** `LYRA_SOAK_SECONDS=1800` is the half hour that docs/performance.md tells of. */
+/** `LYRA_SOAK_SECONDS=1800` is the half hour in docs/performance.md. */
 const SECONDS = Number(process.env.LYRA_SOAK_SECONDS ?? scaled(5, 120))
 
 for (const kind of STORE_KINDS) {
@@ -28,7 +28,7 @@ for (const kind of STORE_KINDS) {
     assert.ok(lags.length >= blocks - 10, `${lags.length} of ${blocks} blocks were seen`)
     if (LONG) {
       assert.ok(share(0.99) < 250, `p99 of the lag: ${share(0.99)} ms`)
-      // In two minutes a heap is still finding its size.
+      // Within two minutes a heap is still growing to its size.
       const most = SECONDS >= 1_800 ? 1.05 : 1.2
       assert.ok(third(2) < third(1) * most, `memory grew from ${third(1)} to ${third(2)} bytes`)
     }

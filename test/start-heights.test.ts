@@ -21,7 +21,7 @@ import { runSql } from './fixtures/raw-sql.ts'
 import { serve } from './fixtures/service.ts'
 import { fileWith, openStore, STORE_KINDS, type StoreKind } from './fixtures/stores.ts'
 
-/** Eight blocks with rows of other resources in each, and instruments that change as they go on. */
+/** Eight blocks with rows of other resources in each, and instruments that change over time. */
 const BLOCKS: readonly MadeBlock[] = Array.from({ length: 8 }, (_, index): MadeBlock => {
   const height = index + 1
   const named: Content[] = [
@@ -43,7 +43,7 @@ const BLOCKS: readonly MadeBlock[] = Array.from({ length: 8 }, (_, index): MadeB
 
 const NAMED: ReadonlySet<number> = new Set([perpetual().kind, asset().kind])
 
-/** The blocks with another event in the place of each that makes an instrument: what a store that passed them over has. */
+/** The blocks with other events instead of those of instruments, as in a store that skipped these. */
 const withoutNames = (blocks: readonly MadeBlock[]): MadeBlock[] =>
   blocks.map((block) => ({
     ...block,
@@ -52,7 +52,7 @@ const withoutNames = (blocks: readonly MadeBlock[]): MadeBlock[] =>
 
 const heights = (from: number, to: number) => BLOCKS.slice(from - 1, to)
 
-/** A store that has ingested blocks before it knew instruments. */
+/** A store that ingested blocks before it supported instruments. */
 async function storeWithout(
   t: TestContext,
   kind: StoreKind,
@@ -68,14 +68,14 @@ async function storeWithout(
   return store
 }
 
-/** A store that has known instruments from the first block on. */
+/** A store that supported instruments from the first block on. */
 async function storeWith(t: TestContext, kind: StoreKind, blocks: readonly MadeBlock[]): Promise<string> {
   const store = kind.create(t)
   await ingestWell(t, store, fileOf(...blocks), { allowGap: true })
   return store
 }
 
-/** The hashes of block 1's parts were not kept then. */
+/** The hashes of block 1's parts were not stored then. */
 async function dumpOf(store: string): Promise<StoreDump> {
   return { ...(await dumpStore(store)), stream: [] }
 }
@@ -84,7 +84,7 @@ const gapsOf = ({ resourceGaps }: IngestionReport) => resourceGaps.map(({ from, 
 
 for (const kind of STORE_KINDS) {
   describe(`start heights (${kind.name})`, () => {
-    test('files given again add what is missing, in any order and in several calls', async (t) => {
+    test('files ingested again add missing data, in any order and in several calls', async (t) => {
       const store = await storeWithout(t, kind, BLOCKS)
       const steps: [from: number, to: number, left: string[]][] = [
         [4, 5, ['1-3', '6-8']],
@@ -103,7 +103,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([again.completedBlocks, again.heldBlocks, again.rows.instruments], [0, 8, 0])
     })
 
-    test('new blocks after the start height continue with instruments, those below wait for their files', async (t) => {
+    test('new blocks after the start height have instruments, those below only after their files', async (t) => {
       const store = await storeWithout(t, kind, heights(1, 4), [[1, 4]])
       const first = await ingestWell(t, store, fileOf(...heights(5, 8)))
       assert.deepEqual([first.blocks, gapsOf(first)], [4, ['1-4']])
@@ -112,7 +112,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, BLOCKS)), 'in one call')
     })
 
-    test('rows that a prune has deleted do not come back', async (t) => {
+    test('pruned rows do not reappear', async (t) => {
       const store = await storeWithout(t, kind, BLOCKS)
       await runWell(t, ['prune', '--store', store, '--before', '6'])
       const before = await dumpOf(store)
@@ -132,7 +132,7 @@ for (const kind of STORE_KINDS) {
       )
     })
 
-    test('a gap within is filled whole, and blocks below the first height come whole', async (t) => {
+    test('a gap within, and blocks below the first height, are filled completely', async (t) => {
       const held = [...heights(2, 3), ...heights(6, 8)]
       const store = await storeWithout(t, kind, held, [
         [2, 3],
@@ -143,7 +143,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, BLOCKS)), 'filled')
     })
 
-    test('a block that lacks ids adds nothing, and is said', async (t) => {
+    test('a block with missing ids adds nothing, and is reported', async (t) => {
       const store = await storeWithout(t, kind, BLOCKS)
       const torn = heights(3, 4).map((block) => (block.height === 4 ? { ...block, without: [3] } : block))
       const { failure, report } = await ingestBytes(t, store, fileOf(...torn))
@@ -153,7 +153,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([gapsOf(allowed), allowed.gaps], [['1-2', '4-8'], []])
     })
 
-    test('an incomplete block that comes incomplete again brings the instruments that it has', async (t) => {
+    test('an incomplete block, repeated incomplete, adds its instruments', async (t) => {
       const torn = BLOCKS.map((block) => (block.height === 6 ? { ...block, without: [2] } : block))
       const store = await storeWithout(t, kind, torn)
       const report = await ingestWell(t, store, fileOf(...torn))
@@ -161,7 +161,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, torn)), 'incomplete')
     })
 
-    test('both parts of block 1 bring its instruments, one part of two alone brings them too', async (t) => {
+    test('both parts of block 1 add their instruments, and so does one part alone', async (t) => {
       const parts: MadeBlock[] = [
         { height: 1, hash: 'genesis', events: [asset({ symbol: 'G' })] },
         { height: 1, hash: 'itself', events: [perpetual(), checkpoint()] },
@@ -173,7 +173,7 @@ for (const kind of STORE_KINDS) {
       assertSameDump(await dumpOf(store), await dumpOf(await storeWith(t, kind, parts)), 'two parts')
     })
 
-    test('a follower of instruments is sent those that are added below', { timeout: 30_000 }, async (t) => {
+    test('a follower of instruments gets those that are added below', { timeout: 30_000 }, async (t) => {
       const store = await storeWithout(t, kind, BLOCKS)
       await ingestWell(t, store, fileOf(...heights(8, 8)))
       const base = await serve(t, store)
@@ -196,7 +196,7 @@ for (const kind of STORE_KINDS) {
       await added.promise
     })
 
-    test('status says from which height on instruments are kept, and how to add the rest', async (t) => {
+    test('status reports from which height on instruments are stored, and how to add the rest', async (t) => {
       const store = await storeWithout(t, kind, BLOCKS, [
         [1, 3],
         [5, 6],
@@ -219,8 +219,8 @@ for (const kind of STORE_KINDS) {
       assert.doesNotMatch(whole, /stored from/)
     })
 
-    // Version 0.2.0's dump is of tables that are not spread over a cluster.
-    test('of a store of version 0.2.0 with gaps only what is held is missing', {
+    // Version 0.2.0's dump has tables that are not distributed over a cluster.
+    test('a store of version 0.2.0 with gaps misses instruments only in its own blocks', {
       skip: kind.name === 'citus',
     }, async (t) => {
       const old = await restoreOldStore(t, kind)

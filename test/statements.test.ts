@@ -12,14 +12,14 @@ import { edgesStatement } from '../src/store/sqlite/page-statements.ts'
 import { RESOURCE_ROWS } from './fixtures/resource-rows.ts'
 
 /*
- * The SQL of one page of each resource on each engine stands in test/statements, for people to read: 100 rows after a
- * cursor, newest first. With LYRA_WRITE_STATEMENTS=1 the files are written anew.
+ * The SQL of one page of each resource on each engine is in test/statements for review: 100 rows after a
+ * cursor, newest first. LYRA_WRITE_STATEMENTS=1 rewrites the files.
  */
 
 const FOLDER = join(import.meta.dirname, 'statements')
 const LIMIT = 100
 
-/** A statement as it is read: a clause a line, with its values. */
+/** A statement with one clause a line, and its values. */
 function sqlOf({ text, values }: Statement): string {
   const lines = text
     .replaceAll(/ (from|where|order by|union all|cross join|left join|limit|select) /g, '\n$1 ')
@@ -40,13 +40,13 @@ for (const { resource, selection, rows } of RESOURCE_ROWS) {
   }
   for (const [engine, statement] of Object.entries(statements)) {
     const file = join(FOLDER, `${resource.kebabName}.${engine}.sql`)
-    test(`a page of ${resource.kebabName} is read from ${engine} by the statement that is checked in`, () => {
+    test(`a page of ${resource.kebabName} is read from ${engine} by the committed statement`, () => {
       if (process.env.LYRA_WRITE_STATEMENTS === '1') {
         mkdirSync(FOLDER, { recursive: true })
         writeFileSync(file, sqlOf(statement))
       }
       const isKnown = existsSync(file)
-      assert.ok(isKnown, `${file} is missing: run this test with LYRA_WRITE_STATEMENTS=1, and read it`)
+      assert.ok(isKnown, `${file} is missing: run this test with LYRA_WRITE_STATEMENTS=1, and review it`)
       assert.equal(sqlOf(statement), readFileSync(file, 'utf8'))
     })
   }

@@ -17,7 +17,7 @@ import { openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 for (const kind of STORE_KINDS) {
   describe(`the status of a store in ${kind.name}`, () => {
-    test('reports what it holds, its size, its schema and the age of its last block', async (t) => {
+    test('reports its content, its size, its schema and the age of its last block', async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const { lastBlock, coverage, store: facts, service } = await statusOfStore(openStore(store))
       assert.deepEqual([lastBlock!.height, lastBlock!.timestamp], [HEIGHT, TIMESTAMP])
@@ -39,7 +39,7 @@ for (const kind of STORE_KINDS) {
       })
     })
 
-    test('reports a writer at work, where the store knows', async (t) => {
+    test('reports an active writer, if the store can tell', async (t) => {
       const store = kind.create(t)
       const writer = await openStore(store).openWriter()
       const during = await openStore(store).inspect()
@@ -56,7 +56,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual([lastBlock, coverage, facts!.schemaVersion], [null, null, kind.schemaVersion])
     })
 
-    test('a store that is not there is not made', async (t) => {
+    test('a missing store is not created', async (t) => {
       const store = kind.create(t)
       await assert.rejects(openStore(store).inspect(), { name: 'StoreError' })
       await assert.rejects(openStore(store).inspect(), /no such file|contains no store/)
@@ -100,7 +100,7 @@ for (const kind of STORE_KINDS) {
       })
     })
 
-    test('of a service with more markets than one answer names is that of the store', async (t) => {
+    test('of a service is that of its store, even if one answer cannot name all markets', async (t) => {
       const store = kind.create(t)
       const file = join(temporaryFolder(t), 'markets.evts')
       const events = Array.from({ length: 1_100 }, (_, index) =>
@@ -120,7 +120,7 @@ for (const kind of STORE_KINDS) {
       }
     })
 
-    test('of a service over an empty store says so', async (t) => {
+    test('of a service over an empty store reports that', async (t) => {
       const base = await serve(t, kind.create(t))
       const { lastBlock, coverage, service } = await statusOfService(base)
       assert.deepEqual([lastBlock, coverage], [null, null])
@@ -133,7 +133,7 @@ for (const kind of STORE_KINDS) {
 }
 
 describe('lyra status', () => {
-  test('prints a table, and the same as JSON', async (t) => {
+  test('prints a report, as text and as JSON', async (t) => {
     const kind = STORE_KINDS.at(-1)!
     const store = await storeOf(t, kind, SAMPLE)
     const people = await runWell(t, ['status', '--store', store])

@@ -33,7 +33,7 @@ import { ingestWhole, serve } from './fixtures/service.ts'
 import { mountSmallDisk } from './fixtures/small-disk.ts'
 import { openReader, openStore, readFrom, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
-/** Files of SQLite's only. */
+/** For SQLite only. */
 const options = { skip: !STORE_KINDS.some(({ name }) => name === 'sqlite') }
 
 const CHECKPOINTS = '/api/v2/checkpoints?pagination.first=5'
@@ -63,7 +63,7 @@ const COMMANDS = {
   backup: ['backup', '--store', 'lyra.db', 'copy.db'],
 }
 
-/** Runs a command that has to fail, within the time in which serve would be up. */
+/** Runs a command that must fail before serve would be up. */
 async function assertRefused(
   test: TestContext,
   command: keyof typeof COMMANDS,
@@ -74,12 +74,12 @@ async function assertRefused(
   const args = [...COMMANDS[command], '--log-level', 'error']
   const { code, stderr } = await runLyra(test, args, { cwd: folder, timeout: 20_000, ...user })
   assert.match(stderr, message)
-  // What a service finds after its start is a line of its log.
+  // A service reports faults found after its start as a line of its log.
   assert.match(stderr, command === 'serve --listen' ? /^[^\n]+\n$/ : /^lyra: [^\n]+\n$/, 'one line')
   assert.equal(code, 1)
 }
 
-/** Both ways to open a store refuse it, for one reason, told in one line. */
+/** Checks that both ways to open a store refuse it for the same reason, in one line. */
 async function assertUnusable(store: string, message: RegExp): Promise<void> {
   const isExpected = (error: unknown) => {
     assert.ok(error instanceof StoreError, String(error))
@@ -91,7 +91,7 @@ async function assertUnusable(store: string, message: RegExp): Promise<void> {
   await assert.rejects(openStore(store).openReader(), isExpected)
 }
 
-/** Changes a database with SQL of its own. */
+/** Changes a database with SQL. */
 function alter(path: string, sql: string): void {
   const database = new DatabaseSync(path)
   database.exec(sql)
@@ -107,7 +107,7 @@ async function heightOf(store: string): Promise<string | undefined> {
   return (await readFrom(store, readPosition))?.height
 }
 
-/** Runs a program of the fixtures that goes on until it is killed; resolves once it has said that it is ready. */
+/** Runs a program of the fixtures until it is killed; resolves once it reports that it is ready. */
 async function startFixture(test: TestContext, name: string, args: string[], ready: RegExp) {
   const script = join(import.meta.dirname, 'fixtures', name)
   const program = startProgram(test, process.execPath, [script, ...args])
@@ -121,14 +121,14 @@ async function startFixture(test: TestContext, name: string, args: string[], rea
 const holdLocked = (test: TestContext, store: string, sql: string) =>
   startFixture(test, 'hold-lock.ts', [store, sql], /locked/)
 
-/** Takes a file into a store and leaves the store's log beside it, as a killed process does. */
+/** Ingests a file into a store and leaves the WAL beside it, as a killed process does. */
 async function leaveLog(test: TestContext, store: string, file: string): Promise<void> {
   const kill = await startFixture(test, 'leave-log.ts', [store, file], /left/)
   await kill()
   assert.ok(statSync(`${store}-wal`).size > 0)
 }
 
-describe('a store file that cannot be used', options, () => {
+describe('an unusable store file', options, () => {
   const unusable: [what: string, harm: (path: Folder['path']) => void, message: RegExp][] = [
     [
       'of another program',
@@ -136,11 +136,11 @@ describe('a store file that cannot be used', options, () => {
       /of another program/,
     ],
     [
-      'that is no database',
+      'that is not a database',
       (path) => writeFileSync(path('lyra.db'), 'text'.repeat(999)),
       /is not a SQLite database/,
     ],
-    ['cut to half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
+    ['cut in half', (path) => truncateSync(path('lyra.db'), 30_000), /the file is damaged/],
     ['cut to a few bytes', (path) => truncateSync(path('lyra.db'), 50), /the file is damaged/],
     [
       'of a newer schema',
@@ -157,7 +157,7 @@ describe('a store file that cannot be used', options, () => {
     ],
   ]
   for (const [what, harm, message] of unusable) {
-    test(`a file ${what} is reported in one line, and left as it is`, async (t) => {
+    test(`a file ${what} is reported in one line, and left unchanged`, async (t) => {
       const { path } = await storeFolder(t)
       harm(path)
       const { size } = statSync(path('lyra.db'))
@@ -174,7 +174,7 @@ describe('a store file that cannot be used', options, () => {
     })
   }
 
-  test('pages that are damaged end an ingestion in one line', async (t) => {
+  test('damaged pages end an ingestion with one line', async (t) => {
     const folder = await storeFolder(t)
     const store = folder.path('lyra.db')
     const harmed = readFileSync(store).fill(0xee, 4096)
@@ -198,14 +198,14 @@ describe('a store file that cannot be used', options, () => {
     ['folder', 'ingest', 0o555],
     ['folder', 'serve', 0o555],
   ] as const) {
-    test(`a read-only ${what} is reported in one line by ${command}, and left as it is`, async (t) => {
+    test(`a read-only ${what} is reported in one line by ${command}, and left unchanged`, async (t) => {
       const folder = await storeFolder(t)
       const nobody = asNobody(t, folder.folder)
       if (nobody === null) return
       const before = await dumpStore(folder.path('lyra.db'))
-      // Where a log is there, even an empty one, a store can be read without writing.
+      // With a WAL, even an empty one, a store could be read without writing.
       for (const end of ['-wal', '-shm']) rmSync(folder.path(`lyra.db${end}`), { force: true })
-      // Made for its owner alone, who is not nobody here.
+      // Created with access for its owner only, which here is not nobody.
       chmodSync(folder.path('lyra.db'), 0o644)
       const closed = what === 'file' ? folder.path('lyra.db') : folder.folder
       chmodSync(closed, mode)
@@ -218,7 +218,7 @@ describe('a store file that cannot be used', options, () => {
     })
   }
 
-  test('ingest waits for another program’s lock a while, then reports it in one line; readers read on', async (t) => {
+  test('ingest waits for another program’s lock, then reports it in one line; readers continue', async (t) => {
     const folder = await storeFolder(t)
     const store = folder.path('lyra.db')
     const unlock = await holdLocked(t, store, 'begin exclusive')
@@ -231,9 +231,9 @@ describe('a store file that cannot be used', options, () => {
     assert.equal(await heightServed(base), '9')
   })
 
-  test('a store that another program keeps for itself is reported in one line', async (t) => {
+  test('a store that another program has opened exclusively is reported in one line', async (t) => {
     const folder = await storeFolder(t)
-    // Opened so from the start, the log too belongs to one process alone.
+    // If it is opened like this from the start, the WAL is exclusive as well.
     await holdLocked(t, folder.path('lyra.db'), 'pragma locking_mode = exclusive; begin exclusive')
     await assertRefused(t, 'serve', folder, /lyra\.db: another program has locked it/)
   })
@@ -245,7 +245,7 @@ async function heightServed(base: string): Promise<string> {
 }
 
 describe('a store file that changes under a service', options, () => {
-  test('a removed store is answered with 503, and one that comes back is served', async (t) => {
+  test('a removed store is answered with 503, and a restored one is served', async (t) => {
     const { path } = await storeFolder(t)
     const base = await serve(t, path('lyra.db'))
     assert.equal(await heightServed(base), '6')
@@ -260,7 +260,7 @@ describe('a store file that changes under a service', options, () => {
     assert.equal(await heightServed(base), '9')
   })
 
-  test('a store that is replaced gives no page that is asked for afterwards, however many were before', async (t) => {
+  test('a replaced store answers no later request, however many it answered before', async (t) => {
     const { path } = await storeFolder(t)
     const reader = await openReader(t, path('lyra.db'))
     const list = { resource: checkpoints, selection: {}, descending: true, cursor: null, limit: 1 }
@@ -269,7 +269,7 @@ describe('a store file that changes under a service', options, () => {
     const before = process.hrtime.bigint()
     assert.equal(await heightAskedAt(before), '6')
     renameSync(path('other.db'), path('lyra.db'))
-    assert.equal(await heightAskedAt(before), '6', 'the file has been looked at since this was asked for')
+    assert.equal(await heightAskedAt(before), '6', 'the file was checked after this request')
     const after = process.hrtime.bigint()
     assert.equal(await heightAskedAt(after), '22')
     assert.equal(await heightAskedAt(before), '22')
@@ -283,7 +283,7 @@ describe('a store file that changes under a service', options, () => {
     test(`a store ${what} is served from then on`, async (t) => {
       const { path } = await storeFolder(t)
       const base = await serve(t, path('lyra.db'))
-      // What has been asked for before must not be answered from memory after.
+      // A page cached before must not be answered from the cache afterwards.
       const before = (await send(base, CHECKPOINTS)).text
       replace(path('other.db'), path('lyra.db'))
       const after = await send(base, CHECKPOINTS)
@@ -298,10 +298,10 @@ describe('a store file that changes under a service', options, () => {
   }
 
   const unreadable: [what: string, harm: (store: string) => void][] = [
-    ['cut to half', (store) => truncateSync(store, 30_000)],
-    ['cut to nothing', (store) => truncateSync(store, 0)],
+    ['cut in half', (store) => truncateSync(store, 30_000)],
+    ['cut to zero bytes', (store) => truncateSync(store, 0)],
     ['overwritten with text', (store) => writeFileSync(store, 'text'.repeat(9999))],
-    ['replaced by another program’s', (store) => replaceByAltered(store, 'create table t (a)')],
+    ['replaced by another program’s file', (store) => replaceByAltered(store, 'create table t (a)')],
     ['replaced by one of a newer schema', (store) => replaceByAltered(store, 'pragma user_version = 99')],
   ]
   for (const [what, harm] of unreadable) {
@@ -320,7 +320,7 @@ describe('a store file that changes under a service', options, () => {
     })
   }
 
-  test('a process whose store is cut and restored again and again while it reads continues', async (t) => {
+  test('a reading process survives repeated cuts and restores of its store', async (t) => {
     const folder = temporaryFolder(t)
     const [store, backup] = [join(folder, 'lyra.db'), join(folder, 'backup.db')]
     await ingestWhole(store, writeLargeStream(folder, 1_000))
@@ -346,7 +346,7 @@ describe('a store file that changes under a service', options, () => {
     assert.equal(await statusOf(base, path), 200)
   })
 
-  test('an ingestion whose store is removed under it stops, and makes no other', async (t) => {
+  test('an ingestion whose store is removed stops, and creates no other', async (t) => {
     const { folder, path } = await storeFolder(t)
     const args = ['ingest', '--log-level', 'error', '--store', 'lyra.db', '-']
     const run = startLyra(t, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -363,8 +363,8 @@ describe('a store file that changes under a service', options, () => {
   })
 })
 
-describe('a log that is left beside a store', options, () => {
-  test('what a killed process has committed is there', async (t) => {
+describe('a WAL left beside a store', options, () => {
+  test('contains the commits of a killed process', async (t) => {
     const { path } = await storeFolder(t)
     await leaveLog(t, path('lyra.db'), path('more.evts'))
     assert.equal(await heightOf(path('lyra.db')), '9')
@@ -372,14 +372,14 @@ describe('a log that is left beside a store', options, () => {
     assert.equal(await heightOf(path('lyra.db')), '9')
   })
 
-  test('a store and its log that are copied together are good', async (t) => {
+  test('can be copied together with its store', async (t) => {
     const { path } = await storeFolder(t)
     await leaveLog(t, path('lyra.db'), path('more.evts'))
     for (const end of ['', '-wal']) copyFileSync(path(`lyra.db${end}`), path(`copy.db${end}`))
     assert.equal(await heightOf(path('copy.db')), '9')
   })
 
-  test('a store that was copied before its log began continues with the log', async (t) => {
+  test('is used by a copy of the store from before it began', async (t) => {
     const { path } = await storeFolder(t)
     copyFileSync(path('lyra.db'), path('backup.db'))
     await leaveLog(t, path('lyra.db'), path('more.evts'))
@@ -389,15 +389,15 @@ describe('a log that is left beside a store', options, () => {
 
   const others: [what: string, height: string, replace: (path: Folder['path']) => void][] = [
     ['another store’s', '22', (path) => renameSync(path('other.db'), path('lyra.db'))],
-    ['of a store that is copied over', '22', (path) => copyFileSync(path('other.db'), path('lyra.db'))],
+    ['of a replaced store', '22', (path) => copyFileSync(path('other.db'), path('lyra.db'))],
     ['of a later time than the store', '6', (path) => renameSync(path('backup.db'), path('lyra.db'))],
   ]
   for (const [what, height, replace] of others) {
-    test(`a log ${what} is reported in one line, and nothing is changed by it`, async (t) => {
+    test(`${what} is reported in one line, and changes nothing`, async (t) => {
       const folder = await storeFolder(t)
       const { path } = folder
       copyFileSync(path('lyra.db'), path('backup.db'))
-      // Copied to the file at the end, so that the next log has nothing of it.
+      // Checkpointed at the end, so that the next WAL has none of these blocks.
       await ingestWhole(path('lyra.db'), path('more.evts'))
       writeFileSync(path('later.evts'), blocks(10, 11))
       await leaveLog(t, path('lyra.db'), path('later.evts'))
@@ -409,7 +409,7 @@ describe('a log that is left beside a store', options, () => {
   }
 })
 
-describe('a disk that is full', options, () => {
+describe('a full disk', options, () => {
   const folder = mkdtempSync(join(tmpdir(), 'lyra-full-'))
   let file: string
   let expected: StoreDump
@@ -424,7 +424,7 @@ describe('a disk that is full', options, () => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Runs an ingestion with little space, then with more, and at last with enough. */
+  /** Runs an ingestion with little space, then with more, and finally with enough. */
   async function checkFull(
     store: string,
     run: (share: number) => Promise<Outcome>,
@@ -438,11 +438,11 @@ describe('a disk that is full', options, () => {
     }
     const { code, stderr } = await run(10)
     assert.equal(code, 0, stderr)
-    assertSameDump(await dumpStore(store), expected, 'after space was made')
+    assertSameDump(await dumpStore(store), expected, 'with enough space')
   }
 
-  test('a limit on the size of files: one clear line, nothing broken, and it continues without', async (t) => {
-    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('there is no prlimit here')
+  test('a limit on the size of files: one line, no damage, and ingestion continues without it', async (t) => {
+    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
     const store = join(temporaryFolder(t), 'lyra.db')
     const args = [process.execPath, MAIN, 'ingest', '--log-level', 'error', '--store', store, file]
     const run = (share: number) =>
@@ -450,8 +450,8 @@ describe('a disk that is full', options, () => {
     await checkFull(store, run, /lyra\.db: it cannot be read or written to; check for a full .*disk/)
   })
 
-  test('a last flush that fails: one clear line and exit status 1, and what was committed is there without the limit', async (t) => {
-    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('there is no prlimit here')
+  test('a failed last flush: one line, exit status 1, and the commits are there without the limit', async (t) => {
+    if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('prlimit is not installed')
     const [first, second] = [join(folder, 'first.evts'), join(folder, 'second.evts')]
     const records = recordsOf(readFileSync(file))
     const half = records.findIndex(({ height }) => height === Math.floor(records.at(-1)!.height * 0.8))
@@ -460,7 +460,7 @@ describe('a disk that is full', options, () => {
     const store = join(temporaryFolder(t), 'lyra.db')
     await ingestWhole(store, first)
     const args = ['ingest', '--log-level', 'error', '--store', store, second]
-    // The log of what is added is smaller than the file, which may not grow.
+    // The WAL of the added blocks is smaller than the limit, which keeps the file from growing.
     const limit = `--fsize=${statSync(store).size}`
     const { code, stderr } = await startProgram(t, 'prlimit', [limit, process.execPath, MAIN, ...args])
       .outcome
@@ -469,10 +469,10 @@ describe('a disk that is full', options, () => {
     assertSameDump(await dumpStore(store), expected, 'without the limit')
   })
 
-  test('a file system that is full: one clear line, nothing broken, and it continues with more space', async (t) => {
+  test('a full file system: one line, no damage, and ingestion continues with more space', async (t) => {
     await inScope(async (scope) => {
       const disk = mountSmallDisk(scope, wholeSize)
-      if (disk === null) return t.skip('no file system can be mounted here')
+      if (disk === null) return t.skip('cannot mount a file system')
       const store = join(disk.folder, 'lyra.db')
       const run = (share: number) => {
         disk.resize(wholeSize * share)

@@ -6,9 +6,9 @@ import { type GoldenValue, readGolden, recordingPath } from './fixtures/shared.t
 import { STORE_KINDS } from './fixtures/stores.ts'
 
 describe('the stores', () => {
-  test('give the same bytes for the same requests, cursors included', async (t) => {
+  test('give the same bytes for the same requests, including cursors', async (t) => {
     if (STORE_KINDS.length < 2) {
-      // Which stores are tested is chosen, not missing: this is no skip that CI must not have.
+      // The choice of stores is deliberate, so this is no skip, which CI would refuse.
       t.diagnostic('only one store is chosen by LYRA_TEST_STORE')
       return
     }

@@ -14,13 +14,13 @@ import { runsOf } from './fixtures/sampling.ts'
 const EVENTS_OF_BLOCK = 3
 const HEIGHTS = 24
 
-/** The market of the ids that version 0.1.0 gave. */
+/** The market of the ids below, which version 0.1.0 wrote. */
 const OLD_MARKET = '669608f2ba72421efa379b5272a55095ee2803ba2c885cc95bd5acf37d7bd08c'
 
-/** The first block that comes: others come above it, below it, and into gaps. */
+/** The first block that arrives: others arrive above it, below it, and in gaps. */
 const BEGAN = 12n
 
-/** What a store holds that has taken these blocks in; some of them are imported. */
+/** The coverage of a store with these blocks, the imported ones among them. */
 function coverageOf(held: ReadonlySet<number>, imported: ReadonlySet<number> = new Set()): Coverage {
   const heights = [...held].sort((a, b) => a - b)
   const gaps: Gap[] = []
@@ -43,7 +43,7 @@ function coverageOf(held: ReadonlySet<number>, imported: ReadonlySet<number> = n
   }
 }
 
-/** The events that are held and lacked, in their order. */
+/** The events that the store has and the cursor lacks, in order. */
 function eventsOf(
   lacks: Lacks,
   held: ReadonlySet<number>,
@@ -62,10 +62,10 @@ function eventsOf(
 const nameOf = ({ height, index }: Place) => `${height}-${index}`
 
 describe('the cursor of a stream', () => {
-  // In each step a block comes, on top, below or into a gap, and some of what is lacked is read.
+  // In each step a block arrives, above, below or in a gap, and a part of the missing events is read.
   for (const [what, isImported] of [
-    ['every event once, in whatever order blocks come and wherever the stream is cut', fc.constant(false)],
-    ['every imported block once, and to its events once they have come', fc.boolean()],
+    ['every event once, in whatever order blocks arrive and wherever the stream is cut', fc.constant(false)],
+    ['every imported block once, and to its events once they arrive', fc.boolean()],
   ] as const) {
     test(`leads to ${what}`, () => {
       const steps = fc.array(
@@ -85,7 +85,7 @@ describe('the cursor of a stream', () => {
           const isOfImport = ({ height }: Place) => imported.has(Number(height))
           const read = (count: number) => {
             const events = eventsOf(lacks, held, imported)
-            // Imported blocks are not torn apart.
+            // Imported blocks are not split.
             let end = Math.min(count, events.length)
             while (end > 0 && end < events.length && isOfImport(events[end - 1]!)) {
               if (events[end]!.height !== events[end - 1]!.height) break
@@ -122,7 +122,7 @@ describe('the cursor of a stream', () => {
           assert.deepEqual(
             [...all].filter((name) => !had.includes(name)),
             [],
-            'all of them',
+            'all events',
           )
           assert.deepEqual(eventsOf(lacks, held, imported), [])
         }),
@@ -131,7 +131,7 @@ describe('the cursor of a stream', () => {
     })
   }
 
-  test('with imported blocks is good on a store that holds them otherwise', () => {
+  test('with imported blocks is valid on a store that has them from events, and vice versa', () => {
     const held = new Set([11, 12, 13, 14])
     const [events, imports] = [coverageOf(held), coverageOf(held, new Set([12, 13]))]
     const range = (height: bigint, to: bigint, index = 0) => ({ height, index, to })
@@ -140,7 +140,7 @@ describe('the cursor of a stream', () => {
     assert.deepEqual(hadImports.gaps, [{ ...range(12n, 13n), imported: true }])
     assert.deepEqual(heldOf(hadImports, imports), [])
     assert.deepEqual(heldOf(hadImports, events), [range(12n, 13n)])
-    // Who has had some events of a block is sent all that an import has of it, and then the other events.
+    // After a part of a block's events, all of its imported rows are sent, and later its other events.
     const within = advance(lacks, events, { height: 12n, index: 2 })
     assert.deepEqual(heldOf(within, imports), [range(12n, 14n)])
     const onward = advance(hadImports, events, { height: 12n, index: 2 })
@@ -151,7 +151,7 @@ describe('the cursor of a stream', () => {
     assert.deepEqual(heldOf(onward, events), [range(12n, 13n, 2)])
   })
 
-  test('is of one resource and market, and of the characters of all cursors', () => {
+  test('belongs to one resource and market, and uses the characters of all cursors', () => {
     const place: Lacks = {
       first: 3n,
       gaps: [{ height: 5n, index: 2, to: 9n }],
@@ -175,7 +175,7 @@ describe('the cursor of a stream', () => {
     }
   })
 
-  test('is none as version 0.1.0 gave it: without a first height, or a height and hashes of rows', () => {
+  test('is invalid in the forms of version 0.1.0: without a first height, or with hashes of rows', () => {
     for (const resource of RESOURCES) {
       for (const id of ['s1_p-9_zFA2', 's2_fmi9OZol_8d-6_3Elz', 's3_0_r5vA9Ua_o_wK_S'])
         assert.equal(decodeStreamCursor(resource, { marketId: OLD_MARKET }, id), null, id)
@@ -185,7 +185,7 @@ describe('the cursor of a stream', () => {
   const market = { marketId: idOf('a') }
   const gap = (height: bigint, to: bigint, index = 0) => ({ height, index, to })
 
-  test('is none where it could not have been written: gaps too many, overlapping, out of order, numbers no row has', () => {
+  test('is invalid with too many, overlapping or unordered gaps, or with numbers that no row has', () => {
     const tail = { height: 1_000n, index: 0 }
     const first = 0n
     const lawful = Array.from({ length: 64 }, (_, n) => gap(BigInt(2 * n), BigInt(2 * n)))
@@ -198,17 +198,17 @@ describe('the cursor of a stream', () => {
       ['overlapping gaps', { first, gaps: [gap(5n, 9n), gap(9n, 12n)], tail }],
       ['descending gaps', { first, gaps: [gap(50n, 60n), gap(5n, 9n)], tail }],
       ['a gap that reaches the tail', { first, gaps: [gap(5n, 1_000n)], tail }],
-      ['a tail beyond any block', { first, gaps: [], tail: { height: 2n ** 63n + 1n, index: 0 } }],
+      ['a tail above any block', { first, gaps: [], tail: { height: 2n ** 63n + 1n, index: 0 } }],
       ['a tail beyond any event', { first, gaps: [], tail: { height: 5n, index: 2 ** 31 } }],
       ['a gap beyond any event', { first, gaps: [gap(5n, 9n, 2 ** 31)], tail }],
       ['a gap below the first height', { first: 6n, gaps: [gap(5n, 9n)], tail }],
-      ['a first height beyond the tail', { first: 1_001n, gaps: [], tail }],
+      ['a first height above the tail', { first: 1_001n, gaps: [], tail }],
     ] as [string, Lacks][]) {
       assert.equal(decodeStreamCursor(checkpoints, {}, forged(lacks)), null, what)
     }
   })
 
-  test('of any text with a right check sum is one that can be followed, or none', () => {
+  test('with a valid check sum is either invalid or can be followed', () => {
     const part = fc.oneof(
       fc.string({ unit: fc.constantFrom('0', '1', 'z', 'Z', '-', '_', 'r', '.', '%', 'é'), maxLength: 40 }),
       fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map((value) => value.toString(36)),
@@ -233,12 +233,12 @@ describe('the cursor of a stream', () => {
     )
   })
 
-  /** A text with a right check sum. */
+  /** A text with a valid check sum. */
   function summed(text: string): string {
     return `${text}_${hash('sha256', `stream cursor ${text}`, 'base64url').slice(0, 4)}`
   }
 
-  /** A cursor as its bytes say, whether or not a stream could lead to it. */
+  /** A cursor for any state, whether or not a stream could reach it. */
   function forged(lacks: Lacks): string {
     return encodeStreamCursor(checkpoints, {}, lacks)
   }

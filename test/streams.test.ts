@@ -33,7 +33,7 @@ const PROVIDER_STREAM = '/api/v2/stream/liquidity-providers'
 const pointsPath = (marketId: string) => `/api/v2/funding-periods/data-points/${marketId}`
 const dataOf = (events: readonly ServerEvent[]) => events.map(({ data }) => data)
 
-/** Fails unless both hold the same, each once. */
+/** Fails unless both contain the same rows, each once. */
 function assertSameRows(streamed: readonly string[], paged: readonly string[], where: string): void {
   const [ours, theirs] = [[...streamed].sort(), [...paged].sort()]
   const differing = ours.findIndex((row, index) => row !== theirs[index])
@@ -69,8 +69,8 @@ function provision(marketId: string, party: string) {
 }
 
 for (const kind of STORE_KINDS) {
-  describe(`streams of a store to which blocks below its first are added (${kind.name})`, () => {
-    test('bring their rows once, to those who follow and to those who come back', async (t) => {
+  describe(`streams of a store that gets blocks below its first (${kind.name})`, () => {
+    test('send their rows once, to followers and to clients that reconnect', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(20, [checkpointAt(20)])
       const base = await serve(t, store)
@@ -84,20 +84,20 @@ for (const kind of STORE_KINDS) {
       await until(() => heightsOf(now).includes(5), 'a block below the first')
       await live.commit(21, [checkpointAt(21)])
       for (const height of [7, 6, 3]) await live.commit(height, [checkpointAt(height)])
-      await until(() => now.events.length === 5, 'all that came')
+      await until(() => now.events.length === 5, 'all rows')
       assert.deepEqual(heightsOf(now).toSorted(), [21, 3, 5, 6, 7])
       now.cut()
       const back = await listen(base, CHECKPOINT_STREAM, away.id)
-      await until(() => back.events.length === 5, 'what came meanwhile')
+      await until(() => back.events.length === 5, 'the rows in between')
       await live.commit(2, [checkpointAt(2)])
-      await until(() => back.events.length === 6, 'what comes now')
+      await until(() => back.events.length === 6, 'the new row')
       assert.deepEqual(
         heightsOf(back).toSorted((a, b) => a - b),
         [2, 3, 5, 6, 7, 21],
       )
       back.cut()
       const again = await listen(base, CHECKPOINT_STREAM, now.id)
-      await until(() => again.events.length === 1, 'only what it lacks')
+      await until(() => again.events.length === 1, 'only the missing row')
       assert.deepEqual(heightsOf(again), [2])
       again.cut()
     })
@@ -110,7 +110,7 @@ for (const kind of STORE_KINDS) {
       return { store, live, base: await serve(t, store) }
     }
 
-    test('send each row as it is committed, as pages give it, with the filters of the resource', async (t) => {
+    test('send each row when it is committed, as in pages, with the filters of the resource', async (t) => {
       const { live, base } = await liveService(t)
       const all = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET.toUpperCase()}`)
       const external = await listen(base, `${POINT_STREAM}?marketId=${LIVE_MARKET}&source=SOURCE_EXTERNAL`)
@@ -148,7 +148,7 @@ for (const kind of STORE_KINDS) {
       for (const listener of [all, external, second, none, checkpoints]) listener.cut()
     })
 
-    test('begin after a block, after a row of a page, or after an event of another stream', async (t) => {
+    test('start after a block, after a row of a page, or after an event of another stream', async (t) => {
       const { live, base } = await liveService(t)
       for (let height = 2; height <= 300; height++) await live.commit(height, [pointAt(height)])
       const target = `${POINT_STREAM}?marketId=${LIVE_MARKET}`
@@ -170,7 +170,7 @@ for (const kind of STORE_KINDS) {
       everything.cut()
     })
 
-    test('lose and repeat nothing when they are cut and come back, whatever is committed in between', async (t) => {
+    test('lose and repeat nothing when they are cut and resumed, whatever is committed in between', async (t) => {
       const { live, base } = await liveService(t)
       const activity = createActivity(live, 5)
       const random = createRandom(6)
@@ -212,7 +212,7 @@ for (const kind of STORE_KINDS) {
       t.diagnostic(`${cuts} cuts of ${followed.length} streams, up to block ${live.height}`)
     })
 
-    test('lose and repeat nothing when the service is killed and started again', async (t) => {
+    test('lose and repeat nothing when the service is killed and restarted', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [pointAt(1)])
       const activity = createActivity(live, 7)
@@ -247,7 +247,7 @@ for (const kind of STORE_KINDS) {
       t.diagnostic(`${kills} kills, ${events.length} rows, up to block ${live.height}`)
     })
 
-    test("send a provider when its figures change, and nothing that has not changed, across the service's end too", async (t) => {
+    test('send a provider only when its figures change, also after a restart of the service', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       await live.commit(1, [
         ...['b', 'c', 'e'].map((party) => provision(LIVE_MARKET, party)),
@@ -276,13 +276,13 @@ for (const kind of STORE_KINDS) {
       listener.cut()
       one.cut()
       await live.commit(4, [marketData(LIVE_MARKET, { b: '0.7', c: '0.3', e: '0.1' })])
-      // Another process would not know more: this one has never had a stream.
+      // Like another process: this service has had no stream yet.
       const second = await serve(t, store)
       const again = await listen(second, target, listener.id)
       assert.deepEqual(partiesOf(again), ['b 0.7'])
-      // After the first row of an event that makes several, the others follow; the first may come again.
+      // After the first row of an event with several, the others follow; the first may be repeated.
       const within = await listen(second, target, listener.events[1]!.id)
-      await until(() => partiesOf(within).includes('b 0.7'), 'what it lacks')
+      await until(() => partiesOf(within).includes('b 0.7'), 'the missing rows')
       const lacked = ['b 0.7', partiesOf(listener)[2]!]
       assert.deepEqual(
         lacked.filter((row) => !partiesOf(within).includes(row)),
@@ -299,7 +299,7 @@ for (const kind of STORE_KINDS) {
       everyone.cut()
     })
 
-    test('send a list of providers whole that is longer than what is read at a time, wherever the client was cut', async (t) => {
+    test('send the whole of a list that needs several reads, wherever the client was cut', async (t) => {
       const { store, live } = await createLiveStore(t, kind)
       const parties = Array.from({ length: 1_100 }, (_, index) => index.toString(16).padStart(64, '0'))
       const list = marketData(LIVE_MARKET, {})
@@ -316,7 +316,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(new Set(dataOf(all.events)).size, parties.length)
       for (const at of [0, 499, 700, parties.length - 2]) {
         const rest = await listen(base, target, all.events[at]!.id)
-        await until(() => rest.events.length >= parties.length, `what follows row ${at}`)
+        await until(() => rest.events.length >= parties.length, `the rows after row ${at}`)
         rest.cut()
         assert.deepEqual(dataOf(rest.events).slice(0, parties.length), dataOf(all.events))
       }
@@ -339,7 +339,10 @@ for (const kind of STORE_KINDS) {
       const startedAt = performance.now()
       const blocks = 50
       for (let height = 2; height < 2 + blocks; height++) await live.commit(height, [pointAt(height)])
-      await until(() => listeners.every(({ events }) => events.length >= blocks), 'all rows for all')
+      await until(
+        () => listeners.every(({ events }) => events.length >= blocks),
+        'all rows for all listeners',
+      )
       t.diagnostic(
         `${count} listeners had ${blocks} rows after ${Math.round(performance.now() - startedAt)} ms`,
       )
@@ -354,7 +357,7 @@ for (const kind of STORE_KINDS) {
 describe('a stream', () => {
   const kind = STORE_KINDS[0]!
 
-  test('is ended with a clear event where its client does not read, and others continue', async (t) => {
+  test('ends with a clear event if its client does not read, while others continue', async (t) => {
     const { live, base } = await serveLive(t, kind, [checkpointAt(1)])
     const attentive = await listen(base, CHECKPOINT_STREAM)
     const { hostname, port } = new URL(base)
@@ -368,7 +371,7 @@ describe('a stream', () => {
     let height = 1
     const dropped = async () => /lyra_streams_dropped_total 1/.test(await metricsOf(base))
     while (!(await dropped())) {
-      assert.ok(height < 400, 'it is dropped at last')
+      assert.ok(height < 400, 'it is dropped in the end')
       height++
       const events = [1, 2, 3].map((part) => ({ ...checkpointAt(height), hash: `${part}`, blockHash: large }))
       await live.commit(height, events)
@@ -382,7 +385,7 @@ describe('a stream', () => {
     await until(() => text.includes('event: dropped'), 'the last event')
     assert.match(text, /event: dropped\ndata: \{"code":8,"message":"[^"]*client[^"]*[^\n]*\}\n\n/)
     await live.commit(height + 1, [checkpointAt(height + 1)])
-    await until(() => attentive.events.length > 3 * (height - 1), 'the attentive one goes on')
+    await until(() => attentive.events.length > 3 * (height - 1), 'the attentive one continues')
     attentive.cut()
   })
 
@@ -398,7 +401,7 @@ describe('a stream', () => {
     assert.ok(performance.now() - startedAt < 3_000)
   })
 
-  test('refuses what it cannot follow, by the table of errors', async (t) => {
+  test('is refused if it cannot be followed, by the table of errors', async (t) => {
     const store = kind.create(t)
     const base = await serve(t, store)
     assert.equal(await statusOf(base, CHECKPOINT_STREAM), 503)
@@ -427,7 +430,7 @@ describe('a stream', () => {
       const answer = await assertMalformed(base, target, detail, headers)
       assert.equal(answer.headers['x-block-height'], '1', target)
     }
-    // Of a right check sum, and yet none that the service has ever given.
+    // With a valid check sum, but never written by the service.
     for (const body of [
       '',
       '-1',

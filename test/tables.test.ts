@@ -12,8 +12,8 @@ import { type ColumnType, TABLES, type Table, tableOf } from '../src/store/table
 import { openStore, STORE_KINDS } from './fixtures/stores.ts'
 
 /**
- * Tables that hold nothing of the network, and are not copied: what changed last, which file it is, its schema, and on a
- * cluster what is to be published.
+ * Tables that contain no network data and are not copied: the last changes, the identity of the file, the schema,
+ * and on a cluster the unpublished rows.
  */
 const OF_THE_STORE: Record<string, readonly string[]> = {
   sqlite: ['changes', 'store_file'],
@@ -21,7 +21,7 @@ const OF_THE_STORE: Record<string, readonly string[]> = {
   citus: ['changes', 'schema_version', 'unpublished'],
 }
 
-/** A table as a database has it: its columns in any order, the key in its own. */
+/** A table of a database: its columns in any order, the key in its own order. */
 type Found = { columns: Record<string, string>; key: string[] }
 
 function sqliteTables(path: string): Record<string, Found> {
@@ -80,25 +80,25 @@ const POSTGRES_TYPES: TypeNames = {
   boolean: ['boolean'],
 }
 
-/** What the databases call the types of columns; on SQLite a boolean is an integer. */
+/** The databases' names of column types; on SQLite a boolean is an integer. */
 const TYPES: Record<string, TypeNames> = {
   sqlite: { integer: ['INTEGER'], text: ['TEXT'], digits: ['ANY'], boolean: ['INTEGER'] },
   postgres: POSTGRES_TYPES,
   citus: POSTGRES_TYPES,
 }
 
-/** What differs between the tables of a store and those that store/tables.ts describes. */
+/** The differences between the tables of a store and their descriptions in store/tables.ts. */
 function differences(kind: string, tables: readonly Table[], found: Record<string, Found>): string[] {
   const told: string[] = []
   const known = new Set([...tables.map(({ name }) => name), ...OF_THE_STORE[kind]!])
   for (const name of Object.keys(found)) if (!known.has(name)) told.push(`${name} is not described`)
-  for (const name of known) if (found[name] === undefined) told.push(`${name} is not there`)
+  for (const name of known) if (found[name] === undefined) told.push(`${name} is missing`)
   for (const { name, columns, keyLength } of tables) {
     const table = found[name]
     if (table === undefined) continue
     for (const column of columns) {
       const type = table.columns[column.name]
-      if (type === undefined) told.push(`${name}.${column.name} is not there`)
+      if (type === undefined) told.push(`${name}.${column.name} is missing`)
       else if (!TYPES[kind]![column.type].includes(type)) told.push(`${name}.${column.name} is ${type}`)
     }
     for (const column of Object.keys(table.columns)) {
@@ -112,7 +112,7 @@ function differences(kind: string, tables: readonly Table[], found: Record<strin
 
 for (const kind of STORE_KINDS) {
   describe(`the tables of a store (${kind.name})`, () => {
-    test('are those that are described, with their columns, types and keys', async (t) => {
+    test('match their descriptions, with columns, types and keys', async (t) => {
       const store = kind.create(t)
       await openStore(store).migrate()
       assert.deepEqual(differences(kind.name, TABLES, await readTables(kind.name, store)), [])
@@ -121,14 +121,14 @@ for (const kind of STORE_KINDS) {
 }
 
 for (const [engine, schema] of Object.entries({ sqlite: SQLITE_SCHEMA, postgres: POSTGRES_SCHEMA })) {
-  test(`a step of the schema of ${engine} makes each table that is kept`, () => {
+  test(`a step of the schema of ${engine} creates each kept table`, () => {
     for (const { tables } of KEPT)
       for (const table of tables) assert.doesNotThrow(() => madeBy(schema, table))
     assert.equal(madeBy(schema, tableOf('market_data')), schema.oldest + 1)
   })
 }
 
-test('the tables that resources stand in or are made of are described', () => {
+test('the tables of all resources are described', () => {
   for (const { storage } of RESOURCES) {
     for (const name of storage.madeOf ?? [storage.table]) assert.doesNotThrow(() => tableOf(name))
     if (storage.from === undefined) {

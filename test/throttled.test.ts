@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { throttled } from '../src/api/http/throttled.ts'
 
-test('What anyone may ask for at will runs once for all who wait, and rests in between', async () => {
+test('Throttled work runs once for all waiting callers, and pauses in between', async () => {
   let runs = 0
   const ask = throttled(async () => {
     runs++
@@ -16,12 +16,12 @@ test('What anyone may ask for at will runs once for all who wait, and rests in b
   assert.deepEqual(new Set(answers), new Set([2]))
   const since = performance.now()
   while (performance.now() - since < 500) await ask()
-  // Back to back it would be 25 times.
+  // Without pauses it would be 25 runs.
   assert.ok(runs <= 10, `${runs} runs`)
   assert.ok(runs > 2)
 })
 
-test('A run that fails is reported to those who wait for it, and the next one is made', async () => {
+test('A failed run is reported to its callers, and the next one starts', async () => {
   let fails = true
   const ask = throttled(async () => {
     if (fails) throw new Error('not now')

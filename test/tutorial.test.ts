@@ -22,7 +22,7 @@ function argumentsOf(command: string): string[] {
   return block.text.trim().split(' ').slice(1)
 }
 
-/** With free ports instead of the documented ones. */
+/** Replaces the documented ports by free ones. */
 async function startDocumented(t: TestContext, folder: string) {
   const service = startLyra(
     t,
@@ -35,7 +35,7 @@ async function startDocumented(t: TestContext, folder: string) {
 }
 
 describe('The tutorial', () => {
-  test('shows a service whose chart moves while blocks are generated, block by block', async (t) => {
+  test('shows a service whose chart follows the generated blocks', async (t) => {
     const folder = temporaryFolder(t)
     const { base, port } = await startDocumented(t, folder)
     const generate = argumentsOf('generate').map((text) => text.replace(/:3005$/, `:${port}`))
@@ -48,7 +48,7 @@ describe('The tutorial', () => {
     ).marketSummaries.edges[0]!.node
     const points = await listen(base, `/api/v2/stream/funding-period-data-points?marketId=${marketId}`)
     const before = points.events.length
-    await until(() => points.events.length >= before + 2, 'points that come')
+    await until(() => points.events.length >= before + 2, 'new points')
     const series = await send(base, `/api/v2/series/funding-period-data-points/${marketId}?interval=1s`)
     assert.match(series.text, /"count":"1"/)
     points.cut()
@@ -69,7 +69,7 @@ describe('The tutorial', () => {
     const { text: coverage } = await send(base, '/api/v2/coverage')
     assert.match(coverage, /"ranges":\[\{"from":"1","to":"\d+"\}\],"gaps":\[\]/)
 
-    // Started again, it sends the same blocks from the beginning; those that are held are skipped.
+    // Restarted, it sends the same blocks from the beginning; stored ones are skipped.
     const again = startLyra(t, generate)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     assert.equal(await statusOf(base, '/ready'), 200)
@@ -83,7 +83,7 @@ describe('lyra generate --dial', () => {
   const OPTIONS = ['--blocks', '5', '--markets', '2', '--points', '2', '--seed', '9']
 
   for (const kind of ANY_STORE_KIND) {
-    test(`sends the blocks of the same file, dated now, at their times (${kind.name})`, async (t) => {
+    test(`sends the blocks of the same file, with current times, at their pace (${kind.name})`, async (t) => {
       const folder = temporaryFolder(t)
       const store = kind.create(t)
       const live = await startLive(t, store, join(folder, 'buffer'))
@@ -111,7 +111,7 @@ describe('lyra generate --dial', () => {
     })
   }
 
-  test('says where nothing waits for a core, and what an address is', async (t) => {
+  test('reports an address without a service, and an invalid address', async (t) => {
     const closed = await runLyra(t, ['generate', ...OPTIONS, '--dial', '127.0.0.1:9'])
     assert.equal(closed.code, 1)
     assert.equal(

@@ -22,7 +22,7 @@ import { runsOf } from './fixtures/sampling.ts'
 const METHODS = { 'plain-formula': createPlainTwap, 'running-sum': createRunningSum } as const
 const METHOD_NAMES = Object.keys(METHODS) as TwapMethod[]
 
-/** Seconds as nanoseconds. */
+/** Converts seconds to nanoseconds. */
 const s = (seconds: number) => BigInt(seconds) * 1_000_000_000n
 const point = (seconds: number, price: number): PricePoint => ({ time: s(seconds), price: BigInt(price) })
 const period = (start: number, auctions: Auctions = noAuctions()): Period => ({ start: s(start), auctions })
@@ -31,25 +31,20 @@ const auctionsOf = (...closed: [number, number][]): Auctions => ({
   open: null,
 })
 
-describe('what becomes of an incoming point', () => {
-  // Period start 100; one row of the core's table each.
+describe('the placement of an incoming point', () => {
+  // The period starts at 100. Each case is a row of the core's table.
   const rows: [name: string, existing: number[], time: number, expected: ReturnType<typeof placementOf>][] = [
-    ['an empty list takes it as its only point', [], 90, 'only'],
-    ['later than all is put last', [100, 110], 120, 'last'],
+    ['in an empty list is the only one', [], 90, 'only'],
+    ['later than all is appended', [100, 110], 120, 'last'],
     ['between two points is inserted', [100, 110], 105, 'between'],
     ["at the last point's time is refused", [100, 110], 110, 'duplicate'],
     ["at the first point's time is refused", [100, 110], 100, 'duplicate'],
     ["at a middle point's time is refused", [100, 105, 110], 105, 'duplicate'],
-    ['before a first point of the period is put in front', [110, 120], 105, 'first'],
-    ['at the period start, before a first point of the period, is put in front', [110], 100, 'first'],
-    ['before the period start, before a first point of the period, is put in front', [110], 90, 'first'],
-    [
-      'not after the period start takes the place of an older first point',
-      [90, 110],
-      100,
-      'instead-of-first',
-    ],
-    ['before the period start takes the place of an older first point', [90], 95, 'instead-of-first'],
+    ['before a first point of the period is prepended', [110, 120], 105, 'first'],
+    ['at the period start, before a first point of the period, is prepended', [110], 100, 'first'],
+    ['before the period start, before a first point of the period, is prepended', [110], 90, 'first'],
+    ['not after the period start replaces an older first point', [90, 110], 100, 'instead-of-first'],
+    ['before the period start replaces an older first point', [90], 95, 'instead-of-first'],
     ['older than a first point before the period is refused', [90, 110], 80, 'too-old'],
     ['older than a first point at the period start is refused', [100], 99, 'too-old'],
   ]
@@ -70,12 +65,12 @@ for (const method of METHOD_NAMES) {
       return source
     }
 
-    test('there is no mean without points, and none before the first one', () => {
+    test('there is no mean without points, nor before the first one', () => {
       assert.equal(create(period(100)).meanAt(s(110)), null)
       assert.equal(filled(period(100), point(110, 7)).meanAt(s(109)), null)
     })
 
-    test("the mean begins at the first point when that is later than the period's start", () => {
+    test("the mean begins at the first point if that is later than the period's start", () => {
       const source = filled(period(100), point(110, 10), point(120, 20))
       assert.equal(source.meanAt(s(130)), 15n)
       assert.equal(source.meanAt(s(110)), 10n)
@@ -102,8 +97,8 @@ for (const method of METHOD_NAMES) {
     // Points 100: 10, 110: 20, 120: 30; period start 100.
     const sent: [name: string, incoming: PricePoint, twap: bigint | null, meanAt130: bigint][] = [
       ['appended has the mean up to itself, without its own price', point(125, 90), 18n, 30n],
-      ['inserted has the mean of the points before it alone', point(115, 80), 13n, 30n],
-      ['of a time that is there already has none', point(110, 80), null, 20n],
+      ['inserted has the mean of only the points before it', point(115, 80), 13n, 30n],
+      ['at the time of an existing point has none', point(110, 80), null, 20n],
       ['too old has none', point(99, 80), null, 20n],
     ]
     for (const [name, incoming, twap, meanAt130] of sent) {
@@ -114,7 +109,7 @@ for (const method of METHOD_NAMES) {
       })
     }
 
-    test('a point in front has its own price, and moves the start of the mean back', () => {
+    test('a prepended point has its own price, and moves the start of the mean back', () => {
       const source = filled(period(100), point(110, 20))
       assert.equal(source.add(point(104, 80)), 80n)
       assert.equal(source.meanAt(s(112)), 65n)
@@ -122,7 +117,7 @@ for (const method of METHOD_NAMES) {
       assert.equal(source.meanAt(s(112)), 60n)
     })
 
-    test('a point that takes the place of the first has its own price and leaves nothing of the older', () => {
+    test('a point that replaces the first has its own price, and the older one no longer counts', () => {
       const source = filled(period(100), point(80, 1_000), point(110, 20))
       assert.equal(source.add(point(95, 10)), 10n)
       assert.equal(source.meanAt(s(120)), 15n)
@@ -134,15 +129,15 @@ for (const method of METHOD_NAMES) {
 
     test('neither prices nor time in an auction count', () => {
       const source = filled(period(0, auctionsOf([5, 15])), point(0, 10), point(10, 1_000), point(20, 40))
-      // 10 for 5 s, 1,000 for 5 s of its 10, 40 for 10 s.
+      // 10 for 5 s, 1,000 for 5 of its 10 s, 40 for 10 s.
       assert.equal(source.meanAt(s(30)), (50n + 5_000n + 400n) / 20n)
     })
 
-    test('a mean of which all time was in an auction is 0', () => {
+    test('the mean of a time entirely in an auction is 0', () => {
       assert.equal(filled(period(0, auctionsOf([0, 15])), point(0, 10)).meanAt(s(10)), 0n)
     })
 
-    test('the mean at the start is 0 in an auction, and the price in the second in which one ended', () => {
+    test('the mean at the start is 0 in an auction, and the price in the second in which an auction ended', () => {
       assert.equal(filled(period(5, auctionsOf([0, 6])), point(0, 10)).meanAt(s(5)), 0n)
       assert.equal(filled(period(6, auctionsOf([0, 6])), point(0, 10)).meanAt(s(6)), 10n)
     })
@@ -150,7 +145,7 @@ for (const method of METHOD_NAMES) {
 }
 
 describe('auctions', () => {
-  test('an auction left in the second in which it was entered leaves no trace', () => {
+  test('an auction left in the second in which it was entered has no effect', () => {
     const auctions = noAuctions()
     enterAuction(auctions, s(5))
     leaveAuction(auctions, s(5))
@@ -172,7 +167,7 @@ describe('auctions', () => {
     assert.equal(auctions.open, s(1))
   })
 
-  test('leaving where there is no auction changes nothing', () => {
+  test('leaving without an auction changes nothing', () => {
     const auctions = auctionsOf([1, 5])
     leaveAuction(auctions, s(9))
     assert.deepEqual(auctions, auctionsOf([1, 5]))
@@ -205,19 +200,19 @@ describe('auctions', () => {
 })
 
 describe('the running sum differs from the plain formula, as the core does', () => {
-  test('when an auction ends before a point that was dated ahead of it', () => {
+  test('when an auction ends before a point dated later', () => {
     const auctions = noAuctions()
     const [sum, plain] = [createRunningSum(period(0, auctions)), createPlainTwap(period(0, auctions))]
     for (const source of [sum, plain]) source.add(point(0, 100))
     enterAuction(auctions, s(10))
-    // The second from 11 to 12 goes into the sum as auction, but the auction ends at 11.
+    // The second from 11 to 12 is summed as auction time, but the auction ends at 11.
     for (const source of [sum, plain]) source.add(point(12, 100))
     leaveAuction(auctions, s(11))
     assert.equal(plain.add(point(14, 100)), 100n)
     assert.equal(sum.add(point(14, 100)), 1_200n / 13n)
   })
 
-  test('when a mean is asked for a time before the last point after one for a time after it', () => {
+  test('when a mean is requested at a time after the last point, and then at one before it', () => {
     const [sum, plain] = [createRunningSum(period(0)), createPlainTwap(period(0))]
     for (const source of [sum, plain]) {
       source.add(point(0, 10))
@@ -240,7 +235,7 @@ describe('the running sum differs from the plain formula, as the core does', () 
 })
 
 describe('the mean after a message that the core refused', () => {
-  test('is that without the tail, and changes nothing', () => {
+  test('omits the time after the last point, and changes nothing', () => {
     const sum = createRunningSum(period(0))
     for (const each of [point(0, 10), point(4, 10), point(10, 40)]) sum.add(each)
     sum.meanAt(s(12))
@@ -248,7 +243,7 @@ describe('the mean after a message that the core refused', () => {
     assert.equal(sum.meanAt(s(8)), (80n + 80n) / 8n)
   })
 
-  test('is none where no message can have been refused, or it would be no other', () => {
+  test('does not exist if no message can have been refused, or if it would be the same', () => {
     const two = createRunningSum(period(0))
     for (const each of [point(0, 10), point(10, 40)]) two.add(each)
     two.meanAt(s(12))
@@ -261,7 +256,7 @@ describe('the mean after a message that the core refused', () => {
   })
 })
 
-/** One thing that may happen to a source while time goes on; `at` is an offset in seconds from now. */
+/** A step of a source over time; `at` is an offset in seconds from now. */
 type Step =
   | { do: 'point'; at: number; price: number }
   | { do: 'ask' }
@@ -354,20 +349,20 @@ function sentAuction(leave: boolean, start: bigint, end: bigint, openingAuction 
 
 for (const method of METHOD_NAMES) {
   describe(`the verifier of a market, by the ${method}`, () => {
-    /** One that has seen period 0 open at 100 s. */
+    /** A verifier after the opening of period 0 at 100 s. */
     const inPeriod = () => {
       const verifier = createMarketVerifier(method)
       verifier.take(sentPeriod(0, 100))
       return verifier
     }
-    /** Takes points and tells the TWAPs expected; null if nothing is said. */
+    /** Passes points to a verifier; returns the expected TWAPs, null if it expects none. */
     const expectedOf = (verifier: MarketVerifier, ...events: FundingPeriodDataPointEvent[]) =>
       events.map((event) => {
         const verdict = verifier.take(event)
         return verdict?.of === 'data-point' ? verdict.twap.expected : null
       })
 
-    test('says what was sent, what is expected, and whether they agree', () => {
+    test('returns the sent and the expected TWAP, and whether they agree', () => {
       const verifier = inPeriod()
       verifier.take(sentPoint(0, 2, 100, 10, 10))
       assert.deepEqual(verifier.take(sentPoint(0, 2, 110, 20, 11)), {
@@ -397,7 +392,7 @@ for (const method of METHOD_NAMES) {
       )
     })
 
-    test('judges both TWAPs of a period that closes, and of the next one from what it takes along', () => {
+    test('checks both TWAPs of a closing period, and those of the next one from the points carried over', () => {
       const verifier = inPeriod()
       for (const event of [sentPoint(0, 2, 100, 10, 10), sentPoint(0, 2, 110, 20, 10)]) verifier.take(event)
       const none = { sent: null, expected: null, agrees: true }
@@ -426,7 +421,7 @@ for (const method of METHOD_NAMES) {
       assert.deepEqual(expectedOf(verifier, sentPoint(0, 2, 110, 20, 10)), ['10'])
     })
 
-    test('cuts the times of auctions to the second, and passes over that one is extended', () => {
+    test('truncates the times of auctions to the second, and ignores the extension of one', () => {
       const verifier = inPeriod()
       expectedOf(verifier, sentPoint(0, 2, 100, 10, 10))
       verifier.take(sentAuction(false, s(110) + 900_000_000n, s(130)))
@@ -452,7 +447,7 @@ for (const method of METHOD_NAMES) {
       ])
     })
 
-    test('says nothing before it has seen a period open, nor of points of another one', () => {
+    test('expects nothing before the opening of a period, nor for points of another period', () => {
       const verifier = createMarketVerifier(method)
       assert.equal(verifier.take(sentPoint(4, 2, 90, 10, 10)), null)
       assert.equal(verifier.take(sentPeriod(4, 80, { end: s(100), internalTwap: '10' })), null)
@@ -461,7 +456,7 @@ for (const method of METHOD_NAMES) {
       assert.notEqual(verifier.take(sentPoint(5, 2, 110, 10, 10)), null)
     })
 
-    test('says nothing from events that are missing, or cannot be reckoned with, to the next period', () => {
+    test('expects nothing from a missing or unusable event to the next period', () => {
       const verifier = inPeriod()
       verifier.forget()
       assert.equal(verifier.take(sentPoint(0, 2, 110, 10, 10)), null)
@@ -472,7 +467,7 @@ for (const method of METHOD_NAMES) {
       assert.notEqual(verifier.take(sentPoint(2, 2, 131, 10, 10)), null)
     })
 
-    test('takes internal points from before the first period into it', () => {
+    test('counts internal points from before the first period in it', () => {
       const verifier = createMarketVerifier(method)
       verifier.take(sentPoint(0, 2, 90, 50, 50))
       verifier.take(sentPoint(0, 2, 95, 10, 50))
@@ -486,7 +481,7 @@ for (const method of METHOD_NAMES) {
   })
 }
 
-test('market data carries the running sum along, which shows in a closing TWAP dated before a point', () => {
+test('market data advance the running sum, which affects a closing TWAP dated before a point', () => {
   const closingTwap = (asked: boolean) => {
     const verifier = createMarketVerifier('running-sum')
     verifier.take(sentPeriod(0, 100))

@@ -28,7 +28,7 @@ async function sampleService(t: TestContext): Promise<string> {
   return serve(t, store)
 }
 
-/** A server of its own, for what a sound service does not do. */
+/** A test server, for behaviour that a correct service does not have. */
 async function serveWith(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -82,7 +82,7 @@ describe('the TypeScript client', () => {
     assert.ok(lines.startsWith('atBlock,'))
   })
 
-  test('reports how the service stands, unready too', async (t) => {
+  test('reports the state of the service, also when it is not ready', async (t) => {
     const lyra = createLyraClient({ url: await sampleService(t) })
     assert.equal((await lyra.coverage()).chainId, 'core-scenarios')
     assert.deepEqual(await lyra.health(), { status: 'ok' })
@@ -93,7 +93,7 @@ describe('the TypeScript client', () => {
     await assert.rejects(empty.coverage(), { name: 'LyraApiError', status: 503, code: 14, retryAfter: 1 })
   })
 
-  test('throws errors that say what the service has said, and tries none of those again', async (t) => {
+  test("throws errors with the service's message, and does not retry these", async (t) => {
     const base = await sampleService(t)
     let asked = 0
     const counting: typeof fetch = (...args) => {
@@ -110,7 +110,7 @@ describe('the TypeScript client', () => {
     assert.equal(asked, 2)
   })
 
-  test('tries again after what may pass, as long as it is asked to wait, and no oftener than it may', async (t) => {
+  test('retries temporary errors after the requested delay, up to the allowed number of times', async (t) => {
     const times: number[] = []
     const answers = [503, 429, 200]
     const base = await serveWith(t, (request, response) => {
@@ -133,7 +133,7 @@ describe('the TypeScript client', () => {
     await assert.rejects(lyra.coverage({ signal: stop.signal }), /enough/)
   })
 
-  test('follows a stream across cuts and ends of the service, and ends by its signal', async (t) => {
+  test('follows a stream across cuts and restarts of the service, until its signal', async (t) => {
     const { store, live } = await createLiveStore(t, kind)
     await live.commit(1, [pointAt(1)])
     const first = startLyra(t, ['serve', '--port', '0', '--store', store])
@@ -170,7 +170,7 @@ describe('the TypeScript client', () => {
     assert.deepEqual([...rows].sort(), [...paged].sort())
   })
 
-  test('comes back to a stream with the last id that it has had, of a row or by itself', async (t) => {
+  test('resumes a stream with the last id received, with or without a row', async (t) => {
     const row = (id: number) => `id: ${id}\nevent: checkpoints\ndata: {"atBlock":"${id}"}\n\n`
     const answers = [`id: 1\n\n${row(2)}`, `${row(3)}id: 4\n\n`, 'id: 5\n\n', `${row(6)}${row(7)}`]
     const asked: string[] = []
@@ -217,7 +217,7 @@ describe('the TypeScript client', () => {
   })
 })
 
-/** The Node of whoever runs the tests, which may be older than that of the checkout. */
+/** The user's own Node, which may be older than that of the checkout. */
 const OWN_NODE = process.env
   .PATH!.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -239,7 +239,7 @@ describe('the package of the client', () => {
     test(`is installed from a checkout, as a ${kind}, and its examples run on every Node`, async (t) => {
       const folder = temporaryFolder(t)
       writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-      // The checkout is installed.
+      // The checkout is already installed.
       const lines = installLines(kind, { '~/lyra': ROOT, '~/my-bot': folder }).replace(' && npm ci', '')
       const env = { ...process.env, npm_config_offline: 'true' }
       const ran = await startProgram(t, 'bash', ['-euo', 'pipefail', '-c', lines], { cwd: folder, env })
@@ -287,7 +287,7 @@ describe('the package of the client', () => {
 const PROVIDERS_SHOWN = /at block 905:\n([0-9a-f]{64}: share [\d.]+, on book [\d.]+\n){4}$/
 
 describe('the examples of the client', () => {
-  /** Runs an example as its first lines say. */
+  /** Runs an example as described in its first lines. */
   async function run(t: TestContext, name: string, args: string[], cwd = ROOT): Promise<string> {
     const path = join(ROOT, 'client/examples', name)
     const { code, stdout, stderr } = await startProgram(
@@ -308,7 +308,7 @@ describe('the examples of the client', () => {
     )
   })
 
-  test('follow-funding-points continues where it was', async (t) => {
+  test('follow-funding-points continues where it stopped', async (t) => {
     const base = await sampleService(t)
     const file = join(temporaryFolder(t), 'cursor.txt')
     const first = await run(t, 'follow-funding-points.js', [base, MARKET, file, '5'])

@@ -35,7 +35,7 @@ const NEVER = new AbortController().signal
 const GIVEN: GivenParameters = { interestRate: '0.1', clampLowerBound: '-0.0001', clampUpperBound: '0.0001' }
 const FLAGS = ['--interest-rate', '0.1', '--clamp-lower-bound', '-0.0001', '--clamp-upper-bound', '0.0001']
 
-/** Those of a market that sets none: no interest. */
+/** Those of a market without parameters: no interest. */
 const EMPTY: GivenParameters = { interestRate: '' }
 
 async function ofFiles(
@@ -89,7 +89,7 @@ describe('recordings of the core', () => {
     }
   }
 
-  test('without names are unknown, and no difference', async () => {
+  test('without instruments are unknown, and no difference', async () => {
     const { funding } = await ofFiles(SAMPLE)
     assert.deepEqual([funding.paidPeriods.unknown, funding.estimates.unknown], [45, 2_693])
     assert.deepEqual(funding.unknownReasons, { 'parameters not known': 45 + 2_693 })
@@ -97,7 +97,7 @@ describe('recordings of the core', () => {
   })
 
   for (const kind of STORE_KINDS) {
-    test(`agree from ${kind.name} with the parameters of its instruments, and for the most part after points were pruned`, async (t) => {
+    test(`agree from ${kind.name} with its own parameters, and mostly after points were pruned`, async (t) => {
       const path = recorded('perps-long-named')
       const store = await storeOf(t, kind, path)
       const options = { method: 'running-sum', filter: ALL, signal: NEVER } as const
@@ -116,7 +116,7 @@ describe('recordings of the core', () => {
           ['7', [['fundingPayment', '1']]],
         )
       }
-      // What is given counts instead.
+      // Given parameters take precedence.
       const given = await verifyStore(openStore(store), { ...options, parameters: { scalingFactor: '2' } })
       assert.ok(given.funding.paidPeriods.differ > 100)
       const unnamed = await storeOf(t, kind, SAMPLE)
@@ -124,7 +124,7 @@ describe('recordings of the core', () => {
       assert.deepEqual(unknown.funding.unknownReasons, { 'parameters not known': 45 })
       const named = await verifyStore(openStore(unnamed), { ...options, parameters: GIVEN })
       assert.deepEqual(named.funding.paidPeriods, all(45))
-      // The first period of each market is not seen to begin any more; what was altered stays altered.
+      // The start of each market's first period is gone; altered values still differ.
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
       const pruned = await verifyStore(openStore(store), options)
       const { differ } = altered.funding.paidPeriods
@@ -133,11 +133,11 @@ describe('recordings of the core', () => {
   }
 })
 
-/** The protobuf field of a period's event, and of market data's perpetual data, that is altered. */
+/** The altered protobuf fields of a period's event, and of market data's perpetual data. */
 const PAYMENT = 5
 const RATE = 6
 
-/** A named recording with one digit of a text altered in the event of a kind that is chosen. */
+/** A named recording with one digit of a text altered in a selected event of a kind. */
 function altered(t: TestContext, choose: (record: Buffer) => number | null, kind: number): string {
   const path = recorded('perps-calm-named')
   const records = recordsOf(readRecording(path))
@@ -150,9 +150,9 @@ function altered(t: TestContext, choose: (record: Buffer) => number | null, kind
   throw new Error('no event to alter')
 }
 
-/** Where the last digit of a text stands, that follows the tag of a field in an event's last bytes; null for none. */
+/** The place of a text's last digit, for the text after a field's tag in an event's last bytes; null for none. */
 function lastDigit(bytes: Buffer, field: number): number | null {
-  // Fields of a period's event stand in order: market, seq, start, end, payment, rate, TWAPs.
+  // Fields of a period's event are in order: market, seq, start, end, payment, rate, TWAPs.
   for (let at = bytes.length - 100; at < bytes.length - 3; at++) {
     if (bytes[at] !== field * 8 + 2) continue
     const end = at + 2 + bytes[at + 1]!
@@ -162,13 +162,13 @@ function lastDigit(bytes: Buffer, field: number): number | null {
   return null
 }
 
-describe('a value that is altered by one digit', () => {
+describe('a value altered by one digit', () => {
   const cases: [name: 'fundingPayment' | 'fundingRate', field: number][] = [
     ['fundingPayment', PAYMENT],
     ['fundingRate', RATE],
   ]
   for (const [name, field] of cases) {
-    test(`is found where it is a period's ${name}, with both values and its place`, async (t) => {
+    test(`is found in a period's ${name}, with both values and its place`, async (t) => {
       const path = altered(t, (bytes) => lastDigit(bytes, field), EVENT_KIND.fundingPeriod)
       const { funding, differenceCount } = await ofFiles(path)
       assert.equal(differenceCount, 0)
@@ -188,7 +188,7 @@ describe('a value that is altered by one digit', () => {
     })
   }
 
-  test("is found where it is in the core's estimate", async (t) => {
+  test("is found in the core's estimate", async (t) => {
     const rate = Buffer.from('0.0009373514091091')
     const choose = (bytes: Buffer) => (bytes.includes(rate) ? bytes.indexOf(rate) + rate.length - 1 : null)
     const path = altered(t, choose, EVENT_KIND.marketData)
@@ -199,7 +199,7 @@ describe('a value that is altered by one digit', () => {
     ])
   })
 
-  test('is a TWAP and not a payment where the TWAP of a closing event is', async () => {
+  test('in the TWAP of a closing event is reported as a TWAP, not as a payment', async () => {
     const path = recorded('perps-long-named')
     const { closingTwaps, funding } = await ofFiles(path, {}, 'plain-formula')
     assert.equal(closingTwaps.differ, 21)
@@ -209,7 +209,7 @@ describe('a value that is altered by one digit', () => {
 
 const S = 1_000_000_000
 
-/** The events of a period of ten seconds: it opens in the block of `seq` times ten seconds, and closes ten later. */
+/** The events of a period of ten seconds, which opens in the block at `seq` times ten seconds. */
 const opening = (seq: number): Content => ({
   kind: EVENT_KIND.fundingPeriod,
   body: message({ 1: MARKET, 2: seq, 3: BigInt(seq * 10 * S) }),
@@ -240,7 +240,7 @@ const closing = (
   }),
 })
 
-/** The points that make the TWAPs of {@link closing}. */
+/** The points for the TWAPs of {@link closing}. */
 const points = (seq: number): Content[] => [
   dataPoint({ seq, source: 1, price: '100', timestamp: BigInt(seq * 10 * S), twap: '100' }),
   dataPoint({ seq, source: 2, price: '150', timestamp: BigInt(seq * 10 * S), twap: '150' }),
@@ -259,18 +259,18 @@ async function fundingOf(
   return (await ofFiles(fileWith(t, bytes), given)).funding
 }
 
-describe('a period that ends', () => {
+describe('a closing period', () => {
   const rows: [name: string, funding: Record<number, string>, sent: Closing, differing: string[]][] = [
     ['pays by a scaling factor', { 10: '2' }, { payment: '100', rate: '1' }, []],
     ['pays no more than the upper bound', { 12: '0.25' }, { payment: '25', rate: '0.25' }, []],
     ['pays no less than the lower bound', { 11: '0.75' }, { payment: '75', rate: '0.75' }, []],
     ['pays nothing without a TWAP', {}, { payment: null, rate: null, internal: null }, []],
-    ['pays nothing where it has no length', {}, { payment: null, rate: null, length: 0 }, []],
+    ['pays nothing if its length is zero', {}, { payment: null, rate: null, length: 0 }, []],
     ['has no payment without a TWAP', {}, { internal: null }, ['fundingPayment', 'fundingRate']],
-    ['has no payment where it has no length', {}, { length: 0 }, ['fundingPayment', 'fundingRate']],
-    ['has a payment where it has both', {}, { payment: null, rate: null }, ['fundingPayment', 'fundingRate']],
-    ['has a rate where it has both', {}, { rate: null }, ['fundingRate']],
-    ['has a rate without zeros at its end', {}, { rate: '0.50' }, ['fundingRate']],
+    ['has no payment if its length is zero', {}, { length: 0 }, ['fundingPayment', 'fundingRate']],
+    ['has a payment if it has both', {}, { payment: null, rate: null }, ['fundingPayment', 'fundingRate']],
+    ['has a rate if it has both', {}, { rate: null }, ['fundingRate']],
+    ['has a rate without trailing zeros', {}, { rate: '0.50' }, ['fundingRate']],
   ]
   for (const [name, funding, sent, differing] of rows) {
     test(name, async (t) => {
@@ -289,7 +289,7 @@ describe('a period that ends', () => {
     })
   }
 
-  test('pays less by the time that it spent in auctions', async (t) => {
+  test('pays less in proportion to its time in auctions', async (t) => {
     const bytes = fileOf(
       { height: 1, events: [perpetual(), opening(0), ...points(0)] },
       { height: 2, events: [auctionAt(2, 0)] },
@@ -299,7 +299,7 @@ describe('a period that ends', () => {
     assert.deepEqual((await fundingOf(t, bytes)).paidPeriods, all(1))
   })
 
-  test('pays by the parameters that stand when it ends', async (t) => {
+  test('pays by the parameters in force when it ends', async (t) => {
     const bytes = fileOf(
       { height: 1, events: [perpetual(), opening(0), ...points(0)] },
       { height: 2, events: [perpetual({}, { 10: '2' }), closing(0, { payment: '100', rate: '1' })] },
@@ -311,7 +311,7 @@ describe('a period that ends', () => {
     assert.deepEqual((await fundingOf(t, bytes)).paidPeriods, all(3))
   })
 
-  test('may have other parameters where events are missing, unless they are given', async (t) => {
+  test('may have other parameters if events are missing, unless they are given', async (t) => {
     const bytes = fileOf(
       { height: 1, events: [perpetual()] },
       { height: 3, events: [opening(0), ...points(0)] },
@@ -329,7 +329,7 @@ describe('a period that ends', () => {
     ['before', [perpetual({ state: 99 }, { 10: '2' }), perpetual({}, { 10: '3' })]],
     ['after', [perpetual({}, { 10: '3' }), perpetual({ state: 99 }, { 10: '2' })]],
   ] as const) {
-    test(`may have other parameters where a market event was left out ${where} another; its TWAPs are known`, async (t) => {
+    test(`may have other parameters if a market event was skipped ${where} another`, async (t) => {
       const bytes = fileOf(
         { height: 1, events: [perpetual(), opening(0), ...points(0)] },
         { height: 2, events: [...events, closing(0, { payment: '100', rate: '1' })] },
@@ -340,7 +340,7 @@ describe('a period that ends', () => {
     })
   }
 
-  test('is unknown where it was not seen to begin, or its parameters are not numbers', async (t) => {
+  test('is unknown if its start is missing, or its parameters are not numbers', async (t) => {
     const cut = fileOf({ height: 1, events: [perpetual()] }, { height: 2, events: [closing(0)] })
     assert.deepEqual((await fundingOf(t, cut)).unknownReasons, { 'events missing': 1 })
     const bytes = fileOf(
@@ -351,7 +351,7 @@ describe('a period that ends', () => {
     assert.deepEqual((await fundingOf(t, bytes, EMPTY)).paidPeriods, all(1))
   })
 
-  test('has parameters that are given instead of its own, one by one', async (t) => {
+  test('has given parameters instead of its own, one by one', async (t) => {
     const bytes = fileOf(
       { height: 1, events: [perpetual({}, { 10: '2', 12: '0.7' }), opening(0), ...points(0)] },
       { height: 2, events: [closing(0, { payment: '70', rate: '0.7' })] },
@@ -396,16 +396,16 @@ describe("the core's estimate of a running period", () => {
     })
   }
 
-  test('is none where market data say nothing of a period', async (t) => {
+  test('does not exist if market data have no period', async (t) => {
     assert.deepEqual((await reportOf(t, message({ 5: 1 }))).estimates, all(0))
   })
 
   const unreadable: [name: string, said: Uint8Array][] = [
     ['cannot be decoded', Buffer.from([0x0a, 0x09, 0x31])],
-    ['is no number, but a terminal’s command', message({ ...right, 1: '\u001b[2J' })],
+    ['is a terminal command instead of a number', message({ ...right, 1: '\u001b[2J' })],
   ]
   for (const [name, said] of unreadable) {
-    test(`is unknown where it ${name}`, async (t) => {
+    test(`is unknown if it ${name}`, async (t) => {
       const report = await reportOf(t, said)
       assert.deepEqual(report.estimates, { agree: 0, differ: 0, unknown: 1 })
       assert.deepEqual(report.unknownReasons, { 'not a number': 1 })
@@ -434,7 +434,7 @@ describe('lyra verify', () => {
     assert.deepEqual((JSON.parse(stdout) as VerifyReport).funding.paidPeriods, all(45))
   })
 
-  test('prints both values of what differs, by market and period, and exits with 1', async (t) => {
+  test('prints both values of each difference, by market and period, and exits with 1', async (t) => {
     const bytes = fileOf(
       { height: 1, events: [opening(0), ...points(0)] },
       { height: 2, events: [closing(0)] },

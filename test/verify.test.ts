@@ -48,7 +48,7 @@ function ofStore(
   return verifyStore(openStore(store), { method, filter, signal: NEVER })
 }
 
-/** `agree` of `agree + differ + unknown`, by what the TWAPs are of. */
+/** The numbers of agreeing, differing and unknown TWAPs, by kind. */
 function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): string[] {
   return [dataPoints, closingTwaps, openingTwaps].map(
     ({ agree, differ, unknown }) => `${agree} agree, ${differ} differ, ${unknown} unknown`,
@@ -56,9 +56,9 @@ function figures({ dataPoints, closingTwaps, openingTwaps }: VerifyReport): stri
 }
 
 /**
- * What the recordings hold (shared/TWAP.md), and how much of it comes out: closing TWAPs of periods with a length,
- * by the running sum and using the plain formula. The one that the running sum misses follows a refused message, which
- * leaves no event: it is unknown, and not wrong. From a store those that depend on market data are unknown.
+ * The TWAPs in the recordings (shared/TWAP.md), and how many agree: closing TWAPs of periods with a length, by the
+ * running sum and by the plain formula. The one that the running sum misses follows a refused message, which
+ * leaves no event: it is unknown, not wrong. From a store those that depend on market data are unknown.
  */
 const RECORDINGS = [
   { name: 'perps-calm', points: 2_298, closing: 90, openings: 90, running: 90, plain: 90 },
@@ -74,7 +74,7 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
       ['running-sum', running],
       ['plain-formula', plain],
     ] as const) {
-      test(`agrees from its file by the ${method}, but for ${closing - expected} closing TWAPs`, async () => {
+      test(`agrees from its file by the ${method}, except ${closing - expected} closing TWAPs`, async () => {
         const path = recorded(name)
         const report = await ofFiles(path, method)
         const refused = method === 'running-sum' ? closing - expected : 0
@@ -90,7 +90,7 @@ for (const { name, points, closing, openings, running, plain } of RECORDINGS) {
     }
 
     for (const kind of STORE_KINDS) {
-      test(`agrees from ${kind.name}, but for what depends on market data`, async (t) => {
+      test(`agrees from ${kind.name}, except TWAPs that depend on market data`, async (t) => {
         const path = recorded(name)
         const store = await storeOf(t, kind, path)
         const report = await ofStore(store)
@@ -133,7 +133,7 @@ function alteredSample(t: TestContext): string {
   return path
 }
 
-describe('a point whose TWAP is altered by one', () => {
+describe('a point with its TWAP altered by one', () => {
   test('is found in event files, with its place', async (t) => {
     const { differences, differenceCount, dataPoints } = await ofFiles(alteredSample(t))
     assert.equal(differenceCount, 1)
@@ -144,7 +144,7 @@ describe('a point whose TWAP is altered by one', () => {
   })
 
   for (const kind of STORE_KINDS) {
-    test(`is found in ${kind.name}, wherever it stands`, async (t) => {
+    test(`is found in ${kind.name}, wherever it is`, async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const tables = await openStore(store).openTableReader()
       const points = tableOf('funding_period_data_points')
@@ -171,7 +171,7 @@ describe('a point whose TWAP is altered by one', () => {
       assert.equal((await ofStore(store)).differenceCount, 0)
     })
 
-    test(`a price that is altered differs in what follows from it, on ${kind.name}`, async (t) => {
+    test(`an altered price changes the TWAPs that follow from it, on ${kind.name}`, async (t) => {
       const store = await storeOf(t, kind, SAMPLE)
       const { source, seq, timestamp } = POINT
       await runSql(
@@ -189,8 +189,8 @@ describe('a point whose TWAP is altered by one', () => {
   }
 })
 
-describe('what is missing', () => {
-  /** Makes holes in a recording: from which height on, which heights are missing, and of which block an event. */
+describe('a TWAP with missing events', () => {
+  /** Cuts a recording: its first height, the missing heights, and a block with a missing event. */
   function withHoles(path: string, start: number, holes: [number, number][], incomplete: number): Buffer {
     const records = recordsOf(readRecording(path))
     return joinRecords(
@@ -247,7 +247,7 @@ describe('what is missing', () => {
   }
 
   for (const kind of STORE_KINDS) {
-    test(`after rows were pruned from ${kind.name} is unknown, and what is whole still agrees`, async (t) => {
+    test(`after rows were pruned from ${kind.name} is unknown, and complete periods still agree`, async (t) => {
       const recording = recorded('perps-long')
       const store = await storeOf(t, kind, recording)
       await pruneStore(openStore(store), { by: 'time', before: 1709273400000000000n })
@@ -262,7 +262,7 @@ describe('what is missing', () => {
     })
   }
 
-  test('an altered point after a gap is still found, once a period has begun', async (t) => {
+  test('is expected again after the start of a period: an altered point is found', async (t) => {
     const store = STORE_KINDS[0]!.create(t)
     const path = fileWith(t, withHoles(SAMPLE, 0, [[100, 120]], -1), 'holes.evts')
     assert.equal((await ingest(store, path, { allowGap: true })).failure, null)
@@ -277,7 +277,7 @@ describe('what is missing', () => {
 })
 
 describe('lyra verify', () => {
-  test('prints what agrees, and exits with 0', async (t) => {
+  test('prints a report, and exits with 0', async (t) => {
     const { stdout, code, stderr } = await runLyra(t, ['verify', SAMPLE])
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^TWAPs of 3 markets, using the core's running sum/)
@@ -285,7 +285,7 @@ describe('lyra verify', () => {
     assert.match(stdout, /closing TWAPs +90 +0 +0\n/)
   })
 
-  test('prints what differs and why, as text and JSON, and exits with 1', async (t) => {
+  test('prints differences with their reasons, as text and JSON, and exits with 1', async (t) => {
     const path = alteredSample(t)
     const people = await runLyra(t, ['verify', path])
     assert.equal(people.code, 1)
@@ -301,7 +301,7 @@ describe('lyra verify', () => {
     assert.deepEqual(report.dataPoints, { agree: 2_297, differ: 1, unknown: 0 })
   })
 
-  test('verifies a store, of one market and period where asked', async (t) => {
+  test('verifies a store, of one market and period on request', async (t) => {
     const store = await storeOf(t, STORE_KINDS.at(-1)!, SAMPLE)
     const args = ['--store', store, '--market', MARKET.toUpperCase(), '--seq', '3', '--json']
     const { stdout, code } = await runLyra(t, ['verify', ...args])
@@ -332,7 +332,7 @@ describe('lyra verify', () => {
     )
   })
 
-  test('of the beginning of several ids of markets says so', async (t) => {
+  test('reports an ambiguous start of a market id', async (t) => {
     const store = STORE_KINDS.at(-1)!.create(t)
     const file = join(temporaryFolder(t), 'two.evts')
     const [one, other] = [`ab${'0'.repeat(62)}`, `ac${'0'.repeat(62)}`]
@@ -349,7 +349,7 @@ describe('lyra verify', () => {
     }
   })
 
-  test('input that is damaged is reported, with what came out before', async (t) => {
+  test('damaged input is reported, after the results until then', async (t) => {
     const path = join(temporaryFolder(t), 'damaged.evts')
     const whole = readRecording(SAMPLE)
     writeFileSync(path, Buffer.concat([whole.subarray(0, whole.length), Buffer.alloc(64)]))

@@ -19,19 +19,19 @@ async function startWorkers(t: TestContext, store: string, args: string[] = []) 
   return { program, base: base }
 }
 
-/** Each on a connection of its own: they go to the processes in turns. */
+/** Sends each request on a new connection: these go to the processes in turn. */
 function ask(base: string, target: string) {
   return send(base, target, { agent: new Agent({ keepAlive: false }) })
 }
 
-/** Process ids that answer, from the figures that each tells of itself. */
+/** The ids of a service's child processes. */
 function workerIds(program: RunningProgram): number[] {
   const { pid } = program.child
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
 for (const kind of STORE_KINDS) {
-  test(`several processes answer as one does (${kind.name})`, async (t) => {
+  test(`several processes answer like one (${kind.name})`, async (t) => {
     const store = kind.create(t)
     const { program, base } = await startWorkers(t, store, [SAMPLE])
     await program.printed(/ingestion ended/)
@@ -43,7 +43,7 @@ for (const kind of STORE_KINDS) {
       assert.equal(answer.headers['x-block-height'], HEIGHT)
     }
     assert.equal((await ask(base, '/ready')).status, 200)
-    // Whichever is asked, the figures are those of all.
+    // Whichever process answers, the metrics are those of all.
     const metrics = (await ask(base, '/metrics')).text
     const answered = [
       ...metrics.matchAll(/^lyra_http_request_duration_seconds_count\{.*status="200".*\} (\d+)/gm),
@@ -55,7 +55,7 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-test('what stops the ingestion is known to every process', async (t) => {
+test('every process knows why the ingestion stopped', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program, base } = await startWorkers(t, store, [
     '--listen',
@@ -72,7 +72,7 @@ test('what stops the ingestion is known to every process', async (t) => {
   }
 })
 
-test('a process that is killed is replaced, and the others answer meanwhile', async (t) => {
+test('a process that is killed is replaced, while the others answer', async (t) => {
   if (process.platform !== 'linux') return t.skip('processes are found by /proc')
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program, base } = await startWorkers(t, store)
@@ -95,13 +95,13 @@ test('a process that cannot be replaced at once is replaced once it can be', asy
   renameSync(store, `${store}.away`)
   mkdirSync(store)
   process.kill(before[0]!, 'SIGKILL')
-  // One that has nothing to answer with is not kept.
+  // A process without a store is ended.
   await program.printed(/no new worker: .*is a directory[\s\S]*worker \d+ ended \(0\)/)
   rmdirSync(store)
   renameSync(`${store}.away`, store)
   const failures = () => program.output.stderr.match(/no new worker/g)!.length
   for (let waited = 0, seen = failures(); waited < 2_500; waited += 100) {
-    // The next one after the last failure stays.
+    // The first process after the last failure stays.
     if (failures() !== seen) waited = 0
     seen = failures()
     await sleep(100)
@@ -110,7 +110,7 @@ test('a process that cannot be replaced at once is replaced once it can be', asy
   for (let count = 0; count < 6; count++) assert.equal((await ask(base, POINTS)).status, 200)
 })
 
-test('the processes end with the one that has started them', async (t) => {
+test('the processes end with their parent', async (t) => {
   if (process.platform !== 'linux') return t.skip('processes are found by /proc')
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const { program } = await startWorkers(t, store)
@@ -122,7 +122,7 @@ test('the processes end with the one that has started them', async (t) => {
   }
 })
 
-test('what keeps them from starting is reported in one line', async (t) => {
+test('a failure to start them is reported in one line', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

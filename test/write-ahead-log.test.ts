@@ -29,12 +29,12 @@ const skip = SQLITE === undefined && 'for SQLite only'
 
 const logBytes = (store: string) => statSync(`${store}-wal`).size
 
-/** Makes the log beside a store as long as if so much had been written: SQLite passes over what it has not written. */
+/** Extends the WAL of a store as if more had been written: SQLite ignores bytes it did not write. */
 function lengthen(store: string, bytes: number): void {
   truncateSync(`${store}-wal`, bytes)
 }
 
-/** A store of so many points that a client that does not read keeps an export waiting. */
+/** A store with enough points that an export has to wait for a client that does not read. */
 async function openStoreOfPoints(t: TestContext, store: string): Promise<LiveStore> {
   const live = await openLiveStore(t, store)
   const points = Array.from({ length: POINTS }, (_, index) => ({
@@ -45,7 +45,7 @@ async function openStoreOfPoints(t: TestContext, store: string): Promise<LiveSto
   return live
 }
 
-/** An export whose client takes what has come only when it is asked to. */
+/** An export whose client reads only on request. */
 type SlowExport = { status: number; isCut: boolean; take(): string }
 
 function openSlowExport(base: string): Promise<SlowExport> {
@@ -64,8 +64,8 @@ function openSlowExport(base: string): Promise<SlowExport> {
   })
 }
 
-describe('the log of a store that is written to while exports read it', { skip }, () => {
-  test('refuses new exports once it is long, has the oldest ones give way, and is emptied then', async (t) => {
+describe('the WAL of a store that is written to during exports', { skip }, () => {
+  test('makes exports be refused once it is long, the oldest ones be cut off, and is then emptied', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const lines: string[] = []
@@ -86,17 +86,17 @@ describe('the log of a store that is written to while exports read it', { skip }
     assert.match(refused.text, /exports are paused while/)
     const ownPage = await send(base, TARGET.replace('format=ndjson', ''))
     assert.equal(ownPage.status, 200)
-    await until(() => lines.length === 1, 'the oldest export gives way')
+    await until(() => lines.length === 1, 'the oldest export is cut off')
     assert.match(
       lines[0]!,
       /the store's write-ahead log is 31\d MB and cannot be emptied during the export; resume with the last cursor/,
     )
     await sleep(2_500)
-    assert.equal(lines.length, 1, 'the other one goes on while the log does not grow')
+    assert.equal(lines.length, 1, 'the other one continues while the WAL does not grow')
 
     lengthen(store, 340 * MB)
-    await until(() => lines.length === 2, 'the next one gives way to what has been written since')
-    await until(() => logBytes(store) < 8 * MB, 'the log is emptied')
+    await until(() => lines.length === 2, 'the next one is cut off after further writes')
+    await until(() => logBytes(store) < 8 * MB, 'the WAL is emptied')
     await live.commit(3, [])
     await live.commit(4, [])
     assert.ok(logBytes(store) < 8 * MB)
@@ -108,10 +108,10 @@ describe('the log of a store that is written to while exports read it', { skip }
     assert.equal((whole + rest.text).split('\n').length - 1, POINTS)
     await runWell(t, ['check', '--store', store])
     for (const slow of [oldest, second])
-      await until(() => slow.take() === '' && slow.isCut, 'the client is told')
+      await until(() => slow.take() === '' && slow.isCut, 'the client is notified')
   })
 
-  test('is emptied where nobody reads any more, before an export is refused for it', async (t) => {
+  test('is emptied if nobody reads, before an export is refused', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     await live.commit(2, [])
@@ -121,7 +121,7 @@ describe('the log of a store that is written to while exports read it', { skip }
     assert.ok(logBytes(store) < 8 * MB)
   })
 
-  test('is said to be kept by another program, where no export of the service does', async (t) => {
+  test('is reported as held by another program if no export of the service holds it', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const other = new DatabaseSync(store, { readOnly: true })
@@ -140,7 +140,7 @@ describe('the log of a store that is written to while exports read it', { skip }
     )
   })
 
-  test('is emptied by its writer while little is written, once those who have read are gone', async (t) => {
+  test('is emptied by its writer after the readers are gone, even if little is written', async (t) => {
     const { store, live } = await createLiveStore(t, SQLITE!)
     await live.commit(1, [checkpointAt(1)])
     const other = new DatabaseSync(store, { readOnly: true })
@@ -157,7 +157,7 @@ describe('the log of a store that is written to while exports read it', { skip }
     }, 'the writer empties it')
   })
 
-  test('makes commands that read for long warn, and empty it at their end', async (t) => {
+  test('makes long-running commands warn, and is emptied at their end', async (t) => {
     const { store, live } = await createLiveStore(t, SQLITE!)
     await live.commit(1, [checkpointAt(1), pointAt(1)])
     const folder = temporaryFolder(t)
