@@ -224,12 +224,12 @@ for (const kind of STORE_KINDS) {
 
     /** Events that are skipped as a whole. */
     const leftOut: [what: string, event: Content, reason: string][] = [
-      ['a point of a short market id', dataPoint({ marketId: bad }), 'invalid market ID'],
+      ['a point with a short market id', dataPoint({ marketId: bad }), 'invalid market ID'],
       ['a point of no market', dataPoint({ marketId: '' }), 'invalid market ID'],
       ['a point of the market "network"', dataPoint({ marketId: 'network' }), 'invalid market ID'],
-      ['a point of source 3', dataPoint({ source: 3 }), 'unknown source'],
-      ['a point of seq 2^63', dataPoint({ seq: BEYOND }), 'seq of 2^63 or more'],
-      ['a point of seq 2^64 - 1', dataPoint({ seq: 2n ** 64n - 1n }), 'seq of 2^63 or more'],
+      ['a point with source 3', dataPoint({ source: 3 }), 'unknown source'],
+      ['a point with seq 2^63', dataPoint({ seq: BEYOND }), 'seq of 2^63 or more'],
+      ['a point with seq 2^64 - 1', dataPoint({ seq: 2n ** 64n - 1n }), 'seq of 2^63 or more'],
       ['a point without a price', dataPoint({ price: '' }), 'price is not a decimal number'],
       ['a point with the price " 1"', dataPoint({ price: ' 1' }), 'price is not a decimal number'],
       ['a point with the price NaN', dataPoint({ price: 'NaN' }), 'price is not a decimal number'],
@@ -238,9 +238,9 @@ for (const kind of STORE_KINDS) {
       ['a point with the price 0x1', dataPoint({ price: '0x1' }), 'price is not a decimal number'],
       ['a point without a twap', dataPoint({ twap: '' }), 'twap is not a decimal number'],
       ['a point with the twap abc', dataPoint({ twap: 'abc' }), 'twap is not a decimal number'],
-      ['a period of a bad market', fundingPeriod({ marketId: bad }), 'invalid market ID'],
-      ['a period of seq 2^63', fundingPeriod({ seq: BEYOND }), 'seq of 2^63 or more'],
-      ['a period with a bad twap', fundingPeriod({ twap: 'x' }), 'twap is not a decimal number'],
+      ['a period of an invalid market', fundingPeriod({ marketId: bad }), 'invalid market ID'],
+      ['a period with seq 2^63', fundingPeriod({ seq: BEYOND }), 'seq of 2^63 or more'],
+      ['a period with an invalid twap', fundingPeriod({ twap: 'x' }), 'twap is not a decimal number'],
       ['a period with a NUL', fundingPeriod({ payment: '1\0' }), 'text that cannot be kept'],
       [
         'a period with a text as payment',
@@ -277,16 +277,16 @@ for (const kind of STORE_KINDS) {
         fundingPeriod({ payment: '1'.repeat(257) }),
         'number of more than 256 characters',
       ],
-      ['an auction of a bad market', auction({ marketId: bad }), 'invalid market ID'],
-      ['a checkpoint of height 2^63', checkpoint({ atBlock: BEYOND }), 'height of 2^63 or more'],
+      ['an auction of an invalid market', auction({ marketId: bad }), 'invalid market ID'],
+      ['a checkpoint with height 2^63', checkpoint({ atBlock: BEYOND }), 'height of 2^63 or more'],
       ['a checkpoint with a NUL', checkpoint({ hash: 'a\0' }), 'text that cannot be kept'],
       ['a checkpoint with a long hash', checkpoint({ hash: long }), 'text that cannot be kept'],
-      ['a provision of a bad market', provision({ marketId: bad }), 'invalid market ID'],
-      ['a provision of a bad party', provision({ partyId: bad }), 'invalid party ID'],
+      ['a provision of an invalid market', provision({ marketId: bad }), 'invalid market ID'],
+      ['a provision of an invalid party', provision({ partyId: bad }), 'invalid party ID'],
       ['a provision of no party', provision({ partyId: '' }), 'invalid party ID'],
-      ['a provision of status 7', provision({ status: 7 }), 'unknown provision status'],
+      ['a provision with status 7', provision({ status: 7 }), 'unknown provision status'],
       ['a provision with a long id', provision({ provisionId: long }), 'text that cannot be kept'],
-      ['market data of a bad market', marketData({ marketId: bad }), 'invalid market ID'],
+      ['market data of an invalid market', marketData({ marketId: bad }), 'invalid market ID'],
     ]
     for (const [what, event, reason] of leftOut) {
       test(`${what} is skipped, and the rest of its block is stored`, async (t) => {
@@ -350,14 +350,14 @@ for (const kind of STORE_KINDS) {
 
     /** Events with the most extreme values that can be stored. */
     const kept: [what: string, event: Content, table: string][] = [
-      ['a point of source 0', dataPoint({ source: 0 }), 'funding_period_data_points'],
-      ['a point of seq 2^63 - 1', dataPoint({ seq: BEYOND - 1n }), 'funding_period_data_points'],
+      ['a point with source 0', dataPoint({ source: 0 }), 'funding_period_data_points'],
+      ['a point with seq 2^63 - 1', dataPoint({ seq: BEYOND - 1n }), 'funding_period_data_points'],
       ['a point before 1970', dataPoint({ timestamp: -(2n ** 63n) }), 'funding_period_data_points'],
       ['a point with the price -0', dataPoint({ price: '-0' }), 'funding_period_data_points'],
       ['a point with the price 1.', dataPoint({ price: '1.' }), 'funding_period_data_points'],
       ['a point with the price +.5E-10', dataPoint({ price: '+.5E-10' }), 'funding_period_data_points'],
       ['a period without a twap', fundingPeriod({ twap: null }), 'funding_periods'],
-      ['a checkpoint of height 2^63 - 1', checkpoint({ atBlock: BEYOND - 1n }), 'checkpoints'],
+      ['a checkpoint with height 2^63 - 1', checkpoint({ atBlock: BEYOND - 1n }), 'checkpoints'],
       ['a checkpoint without a hash', checkpoint({ hash: '' }), 'checkpoints'],
       ['a provision of the network', provision({ partyId: 'network' }), 'liquidity_provisions'],
       ['market data without providers', marketData({ parties: [] }), 'liquidity_provider_lists'],

@@ -361,7 +361,7 @@ async function serveAsReference(
   })
 }
 
-/** The edges of a page with the first one twice, without points that it does not store, and with times cut. */
+/** Repeats the first edge of a page, removes points that the reference does not store, and cuts times. */
 function repeated(text: string, holds: (point: Record<string, string>) => boolean): string {
   const body = JSON.parse(text) as Record<string, { edges: { node: Record<string, string> }[] }>
   for (const list of Object.values(body)) {

@@ -310,7 +310,7 @@ describe("the explorer's requests", () => {
     await page.getByText(since).waitFor()
   })
 
-  test('of more funding periods than fit on a page are four, and the page says what is left out', async ({
+  test('of more funding periods than fit on a page are four, and the page names the omitted ones', async ({
     t,
     open,
   }) => {

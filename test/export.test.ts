@@ -19,7 +19,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { openReader, openStore, STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
 
 const PEAK_MEMORY = join(import.meta.dirname, 'fixtures/report-peak-memory.ts')
-/** The program alone takes half of it. */
+/** An idle program takes half of this. */
 const MAX_MEMORY_BYTES = 400_000_000
 
 /** Selections as parameters over HTTP, and as arguments of the program. */

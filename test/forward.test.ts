@@ -239,7 +239,7 @@ describe('a receiver of forwarded events', () => {
     ['a block', []],
     ['event', blocks[20]!.toSpliced(2, 1)],
   ] as const) {
-    test(`gets what follows a missing ${what} in a new connection, and all after a repeat`, async (t) => {
+    test(`gets the events after a missing ${what} in a new connection, and all after a repeat`, async (t) => {
       const receiver = await startReceiver(t)
       const folder = temporaryFolder(t)
       const service = await startLive(t, join(folder, 'lyra.db'), join(folder, 'buffer'), [
@@ -318,7 +318,7 @@ describe('a receiver of forwarded events', () => {
     for (const { messages } of receiver.connections) assert.ok(messages[0]!.equals(blocks[0]![0]!))
   })
 
-  test('that was unreachable gets what it missed, also after a restart of Lyra', async (t) => {
+  test('that was unreachable gets the events it missed, also after a restart of Lyra', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })
@@ -408,7 +408,7 @@ describe('a receiver of forwarded events', () => {
     })
   }
 
-  test('gets what follows a damaged file', async (t) => {
+  test('gets the events after a damaged file', async (t) => {
     const folder = temporaryFolder(t)
     const port = await freePort(t)
     const first = await startSender(t, { folder, port })

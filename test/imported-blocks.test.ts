@@ -640,7 +640,7 @@ test('a file of events that is cut within an imported block leaves it imported',
   const records = recordsOf(bytes).filter(({ height }) => height <= 6)
   await ingestWell(t, store, joinRecords(records.slice(0, -1)))
   assert.deepEqual((await dumpStore(store)).imported, ['["6","7"]'])
-  // Live events continue after what was imported.
+  // Live events continue after the imported blocks.
   await ingestWell(t, store, fileOf(block(8), block(9)))
   assert.deepEqual((await dumpStore(store)).imported, ['["6","7"]'])
   assert.deepEqual((await dumpStore(store)).gaps, [])

@@ -5,13 +5,13 @@ import { test } from 'node:test'
 
 const SRC = join(import.meta.dirname, '../src')
 
-/** The rooms of the program, from the lowest up: each imports lower ones alone. Files beside them serve all. */
+/** The folders of the program, from the lowest up: each imports only lower ones. Files next to them serve all. */
 const ROOMS = [
   ...['domain', 'events', 'records', 'resources', 'funding', 'blocks', 'store', 'export', 'stream'],
   ...['ingest', 'generate', 'import', 'verify', 'api', 'status', 'compare', 'check', 'service', 'cli'],
 ]
 
-/** The files that each file imports, for values or types, by their paths within src. */
+/** The files that each file imports, for values or types, by path within src. */
 const IMPORTS = new Map(
   readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -22,7 +22,7 @@ const IMPORTS = new Map(
     }),
 )
 
-/** A way from a file back to itself; null if there is none. */
+/** An import cycle through a file; null if there is none. */
 function cycleFrom(start: string): string[] | null {
   const seen = new Set<string>()
   const follow = (name: string, way: string[]): string[] | null => {
@@ -38,7 +38,7 @@ function cycleFrom(start: string): string[] | null {
   return follow(start, [])
 }
 
-test('No file imports itself by way of others, neither its values nor its types', () => {
+test('No file imports itself through others, neither its values nor its types', () => {
   assert.ok(IMPORTS.size > 300)
   for (const name of IMPORTS.keys()) {
     const cycle = cycleFrom(name)
@@ -46,12 +46,12 @@ test('No file imports itself by way of others, neither its values nor its types'
   }
 })
 
-test('Imports go from one room of the program to a lower one', () => {
+test('Imports go from one folder of the program to a lower one', () => {
   const roomOf = (name: string) => (name.includes('/') ? name.slice(0, name.indexOf('/')) : null)
   const upward: string[] = []
   for (const [name, imports] of IMPORTS) {
     const from = roomOf(name)
-    if (from !== null) assert.ok(ROOMS.includes(from), `src/${from} is no room that this test knows`)
+    if (from !== null) assert.ok(ROOMS.includes(from), `this test does not list the folder src/${from}`)
     for (const other of imports) {
       const to = roomOf(other)
       if (to === null || to === from || name === 'main.ts') continue

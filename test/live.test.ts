@@ -27,7 +27,7 @@ import { SAMPLE } from './fixtures/shared.ts'
 import { STORE_KINDS, type StoreKind, temporaryFolder } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
-/** What the tests stream: the sample's blocks, each with its events as the core sends them. */
+/** The blocks of the sample, each with its events as the core sends them. */
 const blocks = await blocksOf(SAMPLE)
 
 async function assertSameAsIngest(t: TestContext, kind: StoreKind, store: string): Promise<void> {

@@ -1,4 +1,4 @@
-"""Reads a Parquet file by DuckDB: types of its columns, and rows with every value as exact text, as JSON."""
+"""Reads a Parquet file with DuckDB; prints column types, and rows with every value as exact text, as JSON."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ types = {name: kind for name, kind, *_ in columns}
 
 
 def exact(name):
-    # A time as text would not show what lies beyond microseconds.
+    # A time as text would lose its nanoseconds.
     quoted = f"\"{name}\""
     value = f"epoch_ns({quoted})" if types[name] == "TIMESTAMP_NS" else quoted
     return f"cast({value} as varchar) as {quoted}"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the code cells of a notebook in one namespace, as Jupyter does, and prints a JSON list of what each shows: its
-text, and how many pictures.
+"""Runs the code cells of a notebook in one namespace, as Jupyter does. Prints a JSON list with the text and the
+number of pictures that each cell shows.
 
     run_notebook.py NOTEBOOK [--write]
 
-With --write the notebook's stored outputs are replaced by these.
+--write replaces the notebook's stored outputs.
 """
 
 import base64
@@ -22,7 +22,7 @@ pictures = []
 
 
 def show():
-    """Keeps the figures that are drawn, as Jupyter shows them."""
+    """Collects the drawn figures, which Jupyter would show."""
     for number in plt.get_fignums():
         png = io.BytesIO()
         plt.figure(number).savefig(png, format="png", dpi=72, bbox_inches="tight", metadata={"Software": None})

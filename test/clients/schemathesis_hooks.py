@@ -1,4 +1,4 @@
-"""What schemathesis may find on /openapi.json without it being a fault. Everything else is one."""
+"""The findings of schemathesis on /openapi.json that are no faults. All others are."""
 
 import json
 import re
@@ -7,17 +7,17 @@ import schemathesis
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 
-# Rules that OpenAPI cannot say: a request that its schemas allow gets 400 for them.
+# Rules that OpenAPI cannot express: requests that break them match its schemas, and get 400.
 RULES = re.compile(
     "cannot set both an after and a before cursor"
     "|cannot be used with an export of all rows"
-    # A text of a cursor's characters that is not a valid cursor of ours.
+    # A text with the characters of a cursor that is not a valid one.
     r"|(pagination\.)?(after|before) is not a valid cursor"
     "|after is not a valid coverage cursor"
     "|marketId or partyId or both must be provided"
-    # Exports: how CSV has times.
+    # Exports: the form of times in CSV.
     "|allowed is only with format=csv"
-    # Series: one of the two, and no more buckets than there may be.
+    # Series: only one of two parameters, and a limited number of buckets.
     "|allowed is one of the two"
     "|too short for this range: at most"
     "|the range touches more than 400 buckets"
@@ -33,7 +33,7 @@ def meets_rule(response):
 
 
 def passes_over(query):
-    """Whether parameters stand beside others for which they must only parse (docs/api.md, pages)."""
+    """Whether a query has parameters that are ignored and must only be well formed (docs/api.md, pages)."""
     if "pagination.first" in query:
         return "pagination.last" in query or "pagination.before" in query
     return "pagination.last" in query and "pagination.after" in query

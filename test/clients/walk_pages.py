@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Walks all pages of a list, as the sample scripts of the network do: addresses are pasted together, cursors
-go into them as they came. Only the standard library is used.
+"""Reads all pages of a list, as the sample scripts of the network do: URLs are concatenated, with cursors
+unescaped. Uses only the standard library.
 
     DATA_NODE_URL_REST=http://127.0.0.1:3008/api/v2 walk_pages.py ROUTE PAGE_SIZE forward|backward true|false
 
-ROUTE is what follows the base address, with or without a query. Prints all nodes as a JSON list, in the order
-of the list.
+ROUTE follows the base URL, with or without a query. Prints all nodes as a JSON list, in the order of the list.
 """
 
 import json

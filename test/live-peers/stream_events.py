@@ -14,5 +14,5 @@ with pynng.Pair0(dial=f"tcp://127.0.0.1:{port}", block_on_dial=True) as socket:
         while header := stream.read(12):
             (size, _sequence) = struct.unpack(">IQ", header)
             socket.send(stream.read(size - 8))
-    # What is sent is handed to the system in the background.
+    # Sent bytes are handed to the system in the background.
     time.sleep(1)
