@@ -728,7 +728,7 @@ describe('lyra prune', () => {
     ['an invalid age', ['serve', '--keep', '90'], /--keep.*36h, 90d or 12w/, 2],
   ]
   for (const [what, args, message, code] of wrong) {
-    test(`${what}is reported in one line`, async (t) => {
+    test(`${what} is reported in one line`, async (t) => {
       const store = join(temporaryFolder(t), 'a.db')
       if (code === 1) await ingestWhole(store, SAMPLE)
       await assertFails(t, [...args, '--store', store], message, code)

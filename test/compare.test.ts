@@ -152,10 +152,10 @@ for (const kind of STORE_KINDS) {
   })
 }
 
-describe('compared services', () => {
+describe('services in a comparison', () => {
   const [kind] = STORE_KINDS
 
-  test('are compared with stores, and with each other', async (t) => {
+  test('may be compared with stores, and with each other', async (t) => {
     const [a, b] = [kind!.create(t), kind!.create(t)]
     await ingestWhole(a, NAMED_SAMPLE)
     await ingestWhole(b, NAMED_SAMPLE)

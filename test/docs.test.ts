@@ -196,7 +196,7 @@ test('The examples in the documentation', { concurrency: 4 }, async (t) => {
 })
 
 describe('The documentation', () => {
-  test('says why each block that is not run is not', () => {
+  test('gives a reason for each block that is not run', () => {
     const reasons = PAGES.flatMap(({ blocks }) => blocks).filter(({ reason }) => reason !== null)
     assert.ok(reasons.length > 0)
     for (const { place, reason, language } of reasons) {

@@ -154,7 +154,7 @@ for (const kind of ANY_STORE_KIND) {
       ['a great deal', Buffer.alloc(600_000, 65)],
     ]
     for (const [what, after] of rubbish) {
-      test(`${what} after a gzip stream: is an error that names the file, and the good data stay`, async (t) => {
+      test(`${what} after a gzip stream is an error that names the file, and the good data stay`, async (t) => {
         const store = kind.create(t)
         const { failure } = await ingestBytes(t, store, Buffer.concat([gzipSync(FILE), after]))
         assert.ok(failure instanceof EventStreamError, String(failure))

@@ -277,7 +277,10 @@ describe("the explorer's requests", () => {
     await page.getByText('No funding of this market').waitFor()
   })
 
-  test('are shown as closed if they ended, with the time of their end and no rate', async ({ t, open }) => {
+  test('of an ended market have no rate; it is shown as closed, with the time of its end', async ({
+    t,
+    open,
+  }) => {
     const { store, live } = await createLiveStore(t)
     const period = { seq: 1n, start: timeOf(0), internalTwap: '99', externalTwap: '100' }
     await live.commit(1, [

@@ -238,7 +238,7 @@ const LAWFUL: [what: string, chunks: () => Iterable<Uint8Array>, flags: string[]
 for (const kind of ANY_STORE_KIND) {
   describe(`input that could fill the memory (${kind.name})`, () => {
     for (const [what, chunks, error] of HOSTILE) {
-      test(`${what}is reported in one line, with little memory`, async (t) => {
+      test(`${what} is reported in one line, with little memory`, async (t) => {
         const store = kind.create(t)
         const { code, errors, memoryBytes } = await ingestMeasured(t, store, fileWith(t, chunks()))
         assert.equal(code, 1)

@@ -72,7 +72,7 @@ for (const kind of STORE_KINDS) {
       assert.deepEqual(await digestStore(again), await digestStore(store))
     })
 
-    test('a kill at any moment loses no visible block and no repeated block', async (t) => {
+    test('after a kill at any moment no visible and no repeated block is missing', async (t) => {
       const random = createRandom(7)
       const store = kind.create(t)
       const buffer = temporaryFolder(t)

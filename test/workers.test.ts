@@ -122,7 +122,7 @@ test('the processes end with their parent', async (t) => {
   }
 })
 
-test('a failure to start them is reported in one line', async (t) => {
+test('a failure to start processes is reported in one line', async (t) => {
   const store = await storeOf(t, STORE_KINDS[0]!, SAMPLE)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

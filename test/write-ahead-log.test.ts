@@ -65,7 +65,7 @@ function openSlowExport(base: string): Promise<SlowExport> {
 }
 
 describe('the WAL of a store that is written to during exports', { skip }, () => {
-  test('makes exports be refused once it is long, the oldest ones be cut off, and is then emptied', async (t) => {
+  test('blocks new exports once it is long, cuts off the oldest ones, and is then emptied', async (t) => {
     const store = SQLITE!.create(t)
     const live = await openStoreOfPoints(t, store)
     const lines: string[] = []
