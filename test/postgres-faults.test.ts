@@ -191,7 +191,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
     }
     const holder = new Client({ connectionString: server.url })
     await holder.connect()
-    // Registered before the reader's end, which waits for the blocked answers.
     t.after(() => holder.end())
     await holder.query(`begin; lock table ${schema}.stream in access exclusive mode`)
     const pages: ReturnType<typeof pageOf>[] = []
