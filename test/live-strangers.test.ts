@@ -69,7 +69,6 @@ async function assertGoesOn(
   await stop(service)
   await ingestWhole(plain, SAMPLE)
   assert.deepEqual(await digestStore(store), await digestStore(plain))
-  t.diagnostic('continues')
 }
 
 for (const kind of ANY_STORE_KIND) {

@@ -171,6 +171,10 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
   test('pages use one to four connections, as needed, and are read again if these are cut', async (t) => {
     const name = store()
     await ingestWhole(name, SAMPLE)
+    // Hooks run in the order of their registration: a reader that is closed first would wait for the lock.
+    const holder = new Client({ connectionString: server.url })
+    await holder.connect()
+    t.after(() => holder.end())
     const reader = await openReader(t, name)
     const pageOf = (limit: number) =>
       reader.page({
@@ -189,9 +193,6 @@ describe('failures of PostgreSQL', withOwnServer(), () => {
       assert.ok(found.length >= count, `${found.length} connections wait`)
       return found
     }
-    const holder = new Client({ connectionString: server.url })
-    await holder.connect()
-    t.after(() => holder.end())
     await holder.query(`begin; lock table ${schema}.stream in access exclusive mode`)
     const pages: ReturnType<typeof pageOf>[] = []
     const askAtOnce = (count: number) => {
