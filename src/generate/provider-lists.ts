@@ -50,7 +50,7 @@ function writeFeeShare(out: ByteWriter, provision: Provision, supplied: number, 
   out.content(1, party)
   out.text(2, (commitment / supplied).toFixed(16))
   out.text(3, assetAmount(provision, supplied))
-  out.text(4, random.fraction())
+  out.text(4, `0.${random.digits(16)}`)
   out.text(5, `${assetAmount(provision, commitment + random.below(commitment))}.${random.digits(16)}`)
   out.close(start)
 }
