@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ import { RESOURCES } from '../src/resources/resources.ts'
 import { commit, VERSION } from '../src/version.ts'
 import { type GrpcAnswer, grpcClient } from './fixtures/grpc.ts'
 import { getPage, send } from './fixtures/http.ts'
-import { freePort } from './fixtures/postgres-server.ts'
+import { startNginx } from './fixtures/nginx.ts'
 import { createRandom } from './fixtures/random.ts'
 import { runsOf } from './fixtures/sampling.ts'
 import { ingestWhole, serveBoth, storeOf } from './fixtures/service.ts'
 import { NAMED_SAMPLE, SAMPLE, skip } from './fixtures/shared.ts'
-import { STORE_KINDS, temporaryFolder } from './fixtures/stores.ts'
+import { STORE_KINDS } from './fixtures/stores.ts'
 import { until } from './fixtures/until.ts'
 
 const MARKET = 'c447dcd931b95f4190b90fd3ceb7dd93ace30f8031b7be87eddc4c883a61c2a4'
@@ -324,29 +324,16 @@ for (const kind of STORE_KINDS) {
     })
 
     test('shares an address with a data node behind the nginx of deploy/', async (t) => {
-      if (spawnSync('nginx', ['-v']).error !== undefined) return skip(t, 'nginx is not installed')
       const [store, other] = [kind.create(t), kind.create(t)]
       await ingestWhole(store, SAMPLE)
       const lyra = (await serveBoth(t, store)).grpc
       // Stands in for the data node: it reports that it is not serving.
       const dataNode = (await serveBoth(t, other)).grpc
-      const folder = temporaryFolder(t)
-      const port = await freePort()
-      const conf = readFileSync(join(import.meta.dirname, '../deploy/nginx/grpc.conf'), 'utf8')
-        .replace('127.0.0.1:3017', lyra)
-        .replace('127.0.0.1:3027', dataNode)
-        .replace('127.0.0.1:3007', `127.0.0.1:${port}`)
-      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (name) => `${name}_temp_path ${folder}/${name};`,
-      )
-      writeFileSync(
-        join(folder, 'nginx.conf'),
-        `daemon off; pid ${folder}/pid; error_log ${folder}/log; events {}
-        http { access_log off; ${temporary.join(' ')} ${conf} }`,
-      )
-      const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' })
-      t.after(() => nginx.kill())
-      await untilListening(port)
+      const port = await startNginx(t, 'grpc.conf', {
+        own: '127.0.0.1:3007',
+        servers: { '127.0.0.1:3017': lyra, '127.0.0.1:3027': dataNode },
+      })
+      if (port === null) return
       const list = grpcClient(t, `127.0.0.1:${port}`, TRADING_DATA)
       const page = await list('ListFundingPeriodDataPoints', {
         marketId: MARKET,
@@ -434,17 +421,4 @@ function withoutNulls(page: { edges: { node: object; cursor: string }[]; pageInf
     })),
     pageInfo: page.pageInfo,
   }
-}
-
-async function untilListening(port: number): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    const socket = connect(port, '127.0.0.1')
-    const isOpen = await new Promise<boolean>((resolve) => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (isOpen) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.fail(`nothing listens on ${port}`)
 }

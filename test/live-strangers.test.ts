@@ -55,12 +55,7 @@ async function sendRefused(service: LiveService, messages: readonly Buffer[]): P
 }
 
 /** Checks that ingestion continues: a core's blocks result in the same store as a plain ingest. */
-async function assertGoesOn(
-  t: TestContext,
-  service: LiveService,
-  store: string,
-  plain: string,
-): Promise<void> {
+async function assertGoesOn(service: LiveService, store: string, plain: string): Promise<void> {
   const core = await dial(service.corePort)
   await core.send(blocks)
   await untilHeight(service, last)
@@ -103,7 +98,7 @@ for (const kind of ANY_STORE_KIND) {
       }
       await stop(service)
       for (const name of readdirSync(buffer)) assert.equal(statSync(join(buffer, name)).size, 0, name)
-      await assertGoesOn(t, await startLive(t, store, buffer), store, kind.create(t))
+      await assertGoesOn(await startLive(t, store, buffer), store, kind.create(t))
     })
 
     test('makes the service not ready until a later block is committed', async (t) => {
@@ -122,7 +117,7 @@ for (const kind of ANY_STORE_KIND) {
       await untilHeight(service, 51)
       await untilReady(service)
       await again.close()
-      await assertGoesOn(t, service, store, kind.create(t))
+      await assertGoesOn(service, store, kind.create(t))
     })
 
     test('an incomplete block of another chain on an empty store does not exclude the core', async (t) => {
@@ -139,7 +134,7 @@ for (const kind of ANY_STORE_KIND) {
         await stranger.send(messages)
         await stranger.close()
       }
-      await assertGoesOn(t, service, store, kind.create(t))
+      await assertGoesOn(service, store, kind.create(t))
     })
 
     test('--chain pins the chain of an empty store, and must be that of a store that is not', async (t) => {
@@ -147,7 +142,7 @@ for (const kind of ANY_STORE_KIND) {
       const service = await startLive(t, store, temporaryFolder(t), ['--chain', CHAIN])
       await sendRefused(service, [event(7, 1, 148, beginBlock(7).body, 'evil')])
       await untilNotReady(service, /an event of chain .*evil.*--chain is .*core-scenarios/)
-      await assertGoesOn(t, service, store, kind.create(t))
+      await assertGoesOn(service, store, kind.create(t))
       const args = ['serve', '--port', '0', '--store', store, '--listen', '127.0.0.1:0', '--chain', 'other']
       const { code, stderr } = await runLyra(t, args, { cwd: temporaryFolder(t) })
       assert.equal(code, 1)
@@ -171,7 +166,7 @@ for (const kind of ANY_STORE_KIND) {
       const bytes = () =>
         readdirSync(buffer).reduce((sum, name) => sum + statSync(join(buffer, name)).size, 0)
       await until(() => bytes() < 1_000_000, 'most of it is deleted')
-      await assertGoesOn(t, service, store, kind.create(t))
+      await assertGoesOn(service, store, kind.create(t))
     })
   })
 }

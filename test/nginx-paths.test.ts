@@ -1,26 +1,56 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
 import { openApiDocument } from '../src/api/openapi/openapi.ts'
-import { ROOT } from './fixtures/documentation.ts'
+import { startNginx } from './fixtures/nginx.ts'
 
-/** The port to which deploy/nginx/lyra.conf sends a path: that of the location that nginx chooses. */
-function portOf(path: string): string {
-  const text = readFileSync(join(ROOT, 'deploy/nginx/lyra.conf'), 'utf8')
-  const locations = [...text.matchAll(/location (~ )?(\S+) \{\s+proxy_pass http:\/\/127\.0\.0\.1:(\d+);/g)]
-  assert.equal(locations.length, 4)
-  const found =
-    locations.find(([, isPattern, pattern]) => isPattern !== undefined && new RegExp(pattern!).test(path)) ??
-    locations.find(([, isPattern]) => isPattern === undefined)
-  return found![3]!
+/** A server that answers every request with its name, and accepts every WebSocket; returns its address. */
+async function standIn(t: TestContext, name: string): Promise<string> {
+  const server = createServer((_, response) => response.end(name))
+  server.on('upgrade', (_, socket) => {
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('the example for nginx sends every path of Lyra to Lyra, and those of a data node to it', () => {
+test('the example for nginx gives Lyra every path of its own, and all others, with their WebSockets, to the data node', async (t) => {
+  const port = await startNginx(t, 'lyra.conf', {
+    own: '127.0.0.1:8080',
+    servers: { '127.0.0.1:3108': await standIn(t, 'lyra'), '127.0.0.1:3008': await standIn(t, 'data node') },
+  })
+  if (port === null) return
+  const answerTo = async (path: string) => {
+    const [response] = (await once(get({ port, path, host: '127.0.0.1', agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    return response.statusCode === 200 ? await text(response) : response.statusCode
+  }
   const { paths } = openApiDocument('0') as { paths: Record<string, object> }
-  const ours = [...Object.keys(paths), '/', '/docs', '/assets/x.js', '/openapi.json']
+  const ours = Object.keys(paths).filter((path) => path !== '/metrics')
   assert.ok(ours.length > 25)
-  for (const path of ours) assert.equal(portOf(path.replaceAll(/\{\w+\}/g, 'f'.repeat(64))), '3108', path)
-  for (const path of ['/api/v2/markets', '/api/v2/liquidity/provisions', '/graphql', '/api/v2/orders'])
-    assert.equal(portOf(path), '3008', path)
+  for (const path of [...ours, '/', '/?view=node', '/docs', '/assets/x.js', '/openapi.json']) {
+    assert.equal(await answerTo(path.replaceAll(/\{\w+\}/g, 'f'.repeat(64))), 'lyra', path)
+  }
+  const streams = ['/api/v2/stream/orders', '/api/v2/stream/markets/data', '/api/v2/stream/event/bus']
+  const others = [
+    '/api/v2/markets',
+    '/api/v2/liquidity/provisions',
+    '/graphql',
+    '/statistics',
+    '/transaction',
+  ]
+  for (const path of [...others, ...streams]) assert.equal(await answerTo(path), 'data node', path)
+  assert.equal(await answerTo('/metrics'), 403)
+  for (const path of ['/graphql', '/api/v2/stream/orders']) {
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+    const asking = request({ port, path, host: '127.0.0.1', headers, agent: false }).end()
+    const [response] = (await once(asking, 'upgrade')) as [IncomingMessage]
+    assert.equal(response.headers.upgrade, 'websocket', path)
+  }
 })
