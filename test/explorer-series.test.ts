@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { writeDecimal } from '../web/src/figures/decimal.ts'
-import { drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
+import { breaksOf, drawn, lastAtOrBefore, momentsOf, readSeries } from '../web/src/series/series.ts'
 import { seriesCsv } from '../web/src/series/series-csv.ts'
 
 const bucket = (start: number, price: string, twap: string, count = 1, seq = 1) => {
@@ -51,6 +51,21 @@ describe("the explorer's series", () => {
       [-1n, 0n, 29n, 30n].map((time) => lastAtOrBefore(moments, time)),
       [-1, 0, 1, 2],
     )
+  })
+
+  test('break where blocks are missing between two buckets, not within one', () => {
+    const moments = [0n, 10n, 20n, 60n, 70n].map((start) => ({ start }))
+    for (const [from, to, breaks] of [
+      [25n, 60n, [2]],
+      [29n, 61n, [2]],
+      [21n, 28n, []],
+      [0n, 65n, [0]],
+      [70n, 75n, []],
+      [75n, 90n, []],
+      [-5n, 0n, []],
+    ] as const) {
+      assert.deepEqual([...breaksOf(moments, 10n, [{ from, to }])], breaks, `${from} ${to}`)
+    }
   })
 
   test('have no premium across funding periods, nor while a TWAP is 0, as in an auction', () => {

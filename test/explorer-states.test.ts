@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { formatAmountWithUnit } from '../web/src/figures/amount.ts'
@@ -51,10 +52,13 @@ const WIDTHS = [320, 375, 768, 820, 1024, 1440]
 
 /** Writes the first part of the recording, with a gap, as an event file. */
 function writeFirstPart(t: TestContext): string {
-  const records = recordsOf(readRecording(recorded(RECORDING))).filter(
-    ({ height }) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]),
-  )
-  const path = join(temporaryFolder(t), 'first-part.evts')
+  return writePart(t, RECORDING, (height) => height <= FIRST_PART && (height < GAP[0] || height > GAP[1]))
+}
+
+/** Writes the blocks of a recording at some heights as an event file. */
+function writePart(t: TestContext, recording: string, isPart: (height: number) => boolean): string {
+  const records = recordsOf(readRecording(recorded(recording))).filter(({ height }) => isPart(height))
+  const path = join(temporaryFolder(t), 'part.evts')
   writeFileSync(path, joinRecords(records))
   return path
 }
@@ -222,21 +226,7 @@ describe('the explorer shows how current the data are', () => {
     await checkpoints.page.waitForSelector('table.checkpoints')
     await node.page.getByText(`blocks ${GAP[0]} to ${GAP[1]}`).first().waitFor()
     assert.match(await node.page.locator('.readiness').innerText(), /not ready: gap[\s\S]*301 to 310 missing/)
-    // The shaded time: from the last point before the gap in the recording to the first after it.
-    const said = await eventually(
-      () => funding.page.locator('.notes').innerText(),
-      (text) => text.includes('Blocks are missing between'),
-    )
-    const [, from, to] = /missing between (\S+ \S+) and (\S+ \S+)\./.exec(said)!
-    const times = (await getPage(base, POINTS, 'pagination.first=5000')).edges
-      .map(({ node: point }) => point as Record<string, string>)
-      .sort((a, b) => (BigInt(a.timestamp!) < BigInt(b.timestamp!) ? -1 : 1))
-    const after = times.findIndex(
-      ({ timestamp, dataPointType }) =>
-        formatTime(timestamp!).slice(0, 19) === to && dataPointType === 'SOURCE_INTERNAL',
-    )
-    const last = times.slice(0, after).findLast(({ timestamp }) => timestamp !== times[after]!.timestamp)
-    assert.equal(from, formatTime(last!.timestamp!).slice(0, 19))
+    await funding.page.getByText('Blocks are missing between').waitFor()
 
     // A hidden page follows nothing, and catches up when it is shown.
     await setHidden(checkpoints.page, true)
@@ -262,6 +252,35 @@ describe('the explorer shows how current the data are', () => {
     // After the new blocks it becomes static only after a while without any.
     await oneTruth(node.page, 'static', 2, 60_000)
     for (const { faults } of [funding, checkpoints, node]) assert.deepEqual(besideNotReady(faults), [])
+  })
+
+  test('a gap of any market lies between its last price before and its first one after the missing blocks', async ({
+    t,
+    browser,
+  }) => {
+    const [from, to] = [1_001, 1_200]
+    const store = STORE_KINDS[0]!.create(t)
+    const path = writePart(t, 'perps-long-named', (height) => height < from || height > to)
+    await ingest(store, path, { allowGap: true })
+    const { page, faults } = await openPage(browser, await serve(t, store))
+    using database = new DatabaseSync(store, { readOnly: true })
+    const internal = `from funding_period_data_points join markets using (market) where source = 2 and market_id = ?`
+    const lastBefore = database.prepare(
+      `select cast(max(timestamp) as text) as time ${internal} and height < ${from}`,
+    )
+    const firstAfter = database.prepare(
+      `select cast(timestamp as text) as time ${internal} and height > ${to} and timestamp > ?
+      order by height, event_index limit 1`,
+    )
+    for (const market of [BTC, ETH, SOL]) {
+      const before = lastBefore.get(market)!.time as string
+      const after = firstAfter.get(market, BigInt(before))!.time as string
+      assert.ok(BigInt(after) - BigInt(before) > 190_000_000_000n, market)
+      await page.goto(`/?view=funding&market=${market}&span=all`)
+      const [first, last] = [before, after].map((time) => formatTime(time).slice(0, 19))
+      await page.getByText(`Blocks are missing between ${first} and ${last}.`).waitFor()
+    }
+    assert.deepEqual(besideNotReady(faults), [])
   })
 
   test('down: keeps its data, and continues when the service is back', async ({ t, browser }) => {

@@ -12,7 +12,15 @@ import { attachGestures } from '../charts/gestures.ts'
 import { type LegendItem, type Picture, savePng } from '../charts/save-png.ts'
 import { approximate } from '../figures/decimal.ts'
 import type { Period } from '../periods/period.ts'
-import { type Bucket, drawn, type Moment, nanosecondsOf, type Range, secondsOf } from '../series/series.ts'
+import {
+  type Bucket,
+  breaksOf,
+  drawn,
+  type Moment,
+  nanosecondsOf,
+  type Range,
+  secondsOf,
+} from '../series/series.ts'
 
 /** Names of the price chart's lines, which may be hidden. */
 export const LINE_NAMES = {
@@ -286,7 +294,7 @@ export function shownShades(
 
 /** Prices thin and in steps, since each holds until the next, the least and the greatest of a bucket as a band; means thick. */
 function priceSeries(colours: ChartColours): uPlot.Series[] {
-  const common = { spanGaps: true, points: { show: false } } as const
+  const common = { points: { show: false } } as const
   const bound: uPlot.Series = { ...common, stroke: 'transparent', width: 0, paths: steps }
   return (['external', 'internal'] as const).flatMap((source) => [
     { ...bound },
@@ -312,24 +320,41 @@ function priceColumns(data: FundingData): uPlot.AlignedData {
   const column = (source: 'external' | 'internal', read: (of: Bucket) => string) =>
     data.moments.map((moment) => {
       const bucket = moment[source]
-      // Only points of the source itself: between them the line is drawn, but the value is not repeated.
-      return bucket === null || bucket.start !== moment.start ? null : drawn(read(bucket), data.decimals)
+      // Only points of the source itself: uPlot draws the line over undefined, but not over null.
+      if (bucket === null || bucket.start !== moment.start) return undefined
+      return drawn(read(bucket), data.decimals) ?? undefined
     })
   const of = (source: 'external' | 'internal') => [
     column(source, ({ price }) => price.minimum),
     column(source, ({ price }) => price.maximum),
     column(source, ({ price }) => price.last),
     // Without time outside auctions there is no mean, and the network says 0.
-    column(source, ({ twap }) => twap.last).map((twap) => twap || null),
+    column(source, ({ twap }) => twap.last).map((twap) => twap || undefined),
   ]
-  return [placesOf(data), ...of('external'), ...of('internal')] as uPlot.AlignedData
+  return broken(data, [...of('external'), ...of('internal')])
 }
 
 function premiumColumns(data: FundingData): uPlot.AlignedData {
-  return [
-    placesOf(data),
+  return broken(data, [
     data.moments.map(({ premium }) => (premium === null ? null : approximate(premium) * 100)),
-  ]
+  ])
+}
+
+/** Columns with their x positions, and with a null wherever blocks are missing: lines break there. */
+function broken(
+  data: FundingData,
+  columns: readonly (readonly (number | null | undefined)[])[],
+): uPlot.AlignedData {
+  const gaps = data.shades.filter(({ kind }) => kind === 'gap')
+  const breaks = breaksOf(data.moments, data.bucket, gaps)
+  const places = placesOf(data)
+  const insert = <Value>(column: readonly Value[], between: (index: number) => Value) =>
+    column.flatMap((value, index) => (breaks.has(index) ? [value, between(index)] : [value]))
+  const between = (index: number) => (places[index]! + places[index + 1]!) / 2
+  return [
+    insert(places, between),
+    ...columns.map((column) => insert(column, () => null)),
+  ] as uPlot.AlignedData
 }
 
 function barColumns(bars: readonly Bar[]): uPlot.AlignedData {

@@ -6,32 +6,48 @@ import { lyra } from '../service/lyra.ts'
 /** Gaps of which the time is asked: the last ones. */
 const MOST_GAPS = 8
 
-/** How long to wait for the first row after a gap. */
+/** How long to wait for the rows about a gap. */
 const WAIT_MS = 4_000
+
+/** Blocks before a gap that are searched for the market's last point: more if it was quiet. */
+const BLOCKS_BEFORE = [64n, 4_096n, 262_144n]
 
 /** Times that were found, by market and heights. */
 const known = new Map<string, Shade>()
 
 /**
- * The time span of a gap's blocks: from the market's last point before it to its first one after it. The coverage only
- * has heights, so the stream is asked for the first row after it. Null if no point followed.
+ * The time span of a gap's blocks: from the market's last internal point before it to its first later one after it. The
+ * coverage only has heights, so the stream is asked for the rows of the blocks about it. A point's own time does not tell
+ * on which side it lies: an oracle may date a point back, and a new period repeats the last point of the one before. Null
+ * if there is no point on one side.
  */
 async function askGapTime(
-  client: Pick<LyraClient, 'streamFundingPeriodDataPoints' | 'fundingPeriodDataPointsPage'>,
+  client: Pick<LyraClient, 'streamFundingPeriodDataPoints'>,
   marketId: string,
-  lastHeight: string,
+  gap: { from: string; to: string },
   signal: AbortSignal,
 ): Promise<Shade | null> {
   const stop = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
-  const filters = { marketId, source: 'SOURCE_INTERNAL' } as const
-  for await (const { row } of client.streamFundingPeriodDataPoints(filters, {
-    afterBlock: lastHeight,
-    signal: stop,
-  })) {
-    const to = BigInt(row.timestamp)
-    const { rows } = await client.fundingPeriodDataPointsPage({ marketId, to }, { first: 1, signal })
-    const before = rows[0]?.node.timestamp
-    return { kind: 'gap', from: before === undefined ? to : BigInt(before), to }
+  const rowsAfter = (height: bigint) =>
+    client.streamFundingPeriodDataPoints(
+      { marketId, source: 'SOURCE_INTERNAL' },
+      { afterBlock: `${height < 0n ? 0n : height}`, signal: stop },
+    )
+  let next: string | null = null
+  for await (const { row } of rowsAfter(BigInt(gap.to))) {
+    next = JSON.stringify(row)
+    break
+  }
+  for (const blocks of next === null ? [] : BLOCKS_BEFORE) {
+    let last: bigint | null = null
+    let isAfter = false
+    for await (const { row } of rowsAfter(BigInt(gap.from) - 1n - blocks)) {
+      const time = BigInt(row.timestamp)
+      isAfter ||= JSON.stringify(row) === next
+      if (isAfter && last === null) break
+      if (isAfter && time > last!) return { kind: 'gap', from: last!, to: time }
+      if (!isAfter && (last === null || time > last)) last = time
+    }
   }
   return null
 }
@@ -45,11 +61,10 @@ export function useGapTimes(marketId: string, gaps: Coverage['blocks']['gaps']):
     const stop = new AbortController()
     const ask = async () => {
       const found: Shade[] = []
-      for (const range of key === '' ? [] : key.split(' ')) {
-        const name = `${marketId} ${range}`
+      for (const gap of last) {
+        const name = `${marketId} ${gap.from}-${gap.to}`
         const shade =
-          known.get(name) ??
-          (await askGapTime(lyra, marketId, range.split('-')[1]!, stop.signal).catch(() => null))
+          known.get(name) ?? (await askGapTime(lyra, marketId, gap, stop.signal).catch(() => null))
         if (stop.signal.aborted) return
         if (shade === null) continue
         known.set(name, shade)

@@ -112,6 +112,22 @@ export function lastAtOrBefore(moments: readonly { start: bigint }[], time: bigi
   return low - 1
 }
 
+/** The indexes of the moments after which lines break, since blocks are missing between them and the next ones. */
+export function breaksOf(
+  moments: readonly { start: bigint }[],
+  bucket: bigint,
+  gaps: readonly Range[],
+): Set<number> {
+  const isBreak = (index: number, { to }: Range) =>
+    moments[index] !== undefined && moments[index + 1] !== undefined && moments[index].start + bucket <= to
+  return new Set(
+    gaps
+      .map((gap) => ({ gap, index: lastAtOrBefore(moments, gap.from) }))
+      .filter(({ gap, index }) => isBreak(index, gap))
+      .map(({ index }) => index),
+  )
+}
+
 /** Nanoseconds as seconds in a double: right to the microsecond. */
 export function secondsOf(ns: bigint): number {
   return Number(ns / 1_000n) / 1e6
