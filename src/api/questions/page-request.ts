@@ -1,6 +1,6 @@
 import { MARKET_ID, PARTY_ID } from '../../domain/ids.ts'
 import { type CursorFault, decodeCursor } from '../../resources/cursor.ts'
-import type { Key, Resource, Selection } from '../../resources/resource.ts'
+import type { Key, KeyValue, Resource, Selection } from '../../resources/resource.ts'
 import type { PageQuery } from '../../store/pages/page.ts'
 import {
   type ApiError,
@@ -61,24 +61,20 @@ export function selectionOf(resource: Resource, scopeId: string | null, values: 
   const { filters, needsFilter } = resource
   if (needsFilter && !filters.some((name) => values.has(name))) throw missingFilter(resource)
   if (scopeId === '') throw missingMarketId()
-  const selection: Selection = {}
-  const ids: [name: 'marketId' | 'partyId', id: unknown][] = [
-    ['marketId', scopeId ?? values.get('marketId')],
-    ['partyId', values.get('partyId')],
-  ]
-  for (const [name, id] of ids) {
-    if (id !== undefined) selection[name] = checkedId(name, id as string)
+  const selection: Selection = scopeId === null ? {} : { marketId: checkedId('marketId', scopeId) }
+  const set = (field: keyof Selection, value: KeyValue) => Object.assign(selection, { [field]: value })
+  for (const name of filters) {
+    const value = values.get(name) as KeyValue | undefined
+    // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
+    if (value === undefined || (name === 'source' && value === 0n)) continue
+    set(name, name === 'marketId' || name === 'partyId' ? checkedId(name, value as string) : value)
   }
-  const source = values.get('source') as bigint | undefined
-  // SOURCE_UNSPECIFIED is the documented default, which published clients send: it restricts nothing.
-  if (source !== undefined && source !== 0n) selection.source = source
   for (const [name, field] of [
-    ['seq', 'seq'],
     ['dateRange.startTimestamp', 'from'],
     ['dateRange.endTimestamp', 'to'],
   ] as const) {
     const value = values.get(name) as bigint | undefined
-    if (value !== undefined) selection[field] = value
+    if (value !== undefined) set(field, value)
   }
   return selection
 }

@@ -51,13 +51,11 @@ const averageColumn = (sort: '24h' | '7d' | '30d', window: string): Column => ({
   title: `${sort.replace('h', ' h').replace('d', ' d')} average`,
   meaning: `Average rate in the ${window} before the last block. None if the store does not cover all of that time.`,
   figure: true,
-  cell: (summary, { basis }) => (
-    <ShownRate
-      text={summary.averages[sort]}
-      rate={averageOn(basis, summary, sort)}
-      name={`average-${sort}`}
-    />
-  ),
+  cell: (summary, { basis }) => {
+    const text = summary.averages[sort]
+    if (text === null) return <span title={`The store does not cover the last ${window}.`}>–</span>
+    return <ShownRate text={text} rate={averageOn(basis, summary, sort)} name={`average-${sort}`} />
+  },
 })
 
 /** A rate on the basis that is shown; the text that was sent is on hover. */
@@ -120,7 +118,8 @@ const COLUMNS: readonly Column[] = [
     meaning: "Next funding time by the market's schedule. Some markets have none.",
     cell: (summary, { last }) => {
       const due = nextPaymentOf(summary, last)
-      return due === null ? '–' : <DueTime due={due} last={last} />
+      if (due !== null) return <DueTime due={due} last={last} />
+      return summary.instrument?.funding?.schedule == null ? <span class="quiet">no schedule</span> : '–'
     },
   },
   {

@@ -3,7 +3,8 @@ import { freshness } from '../service/freshness.ts'
 import { now } from './clock.ts'
 
 /**
- * When something is due: the time, without the date on the day of the last block, and while blocks arrive how long that is from now.
+ * When something is due: the time and the date; while blocks arrive also how long that is from now, and on the day of the last
+ * block no date.
  *
  * @param last the time of the last block
  */
@@ -11,7 +12,8 @@ export function DueTime({ due, last }: { due: bigint; last: bigint }) {
   const { state } = freshness.value
   const from = state === 'live' ? BigInt(now.value) * 1_000_000n : last
   const text = formatTime(due).slice(0, 16)
-  const isToday = text.startsWith(formatTime(last).slice(0, 10))
+  const isFollowing = state === 'live' || state === 'receiving'
+  const isToday = isFollowing && text.startsWith(formatTime(last).slice(0, 10))
   const left = due > from ? `in ${formatAge(due - from)}` : 'with the next block'
   return (
     <>
@@ -19,7 +21,7 @@ export function DueTime({ due, last }: { due: bigint; last: bigint }) {
         {text.slice(11)} UTC
       </time>
       {!isToday && <span class="under">{text.slice(0, 10)}</span>}
-      {(state === 'live' || state === 'receiving') && <span class="under">{left}</span>}
+      {isFollowing && <span class="under">{left}</span>}
     </>
   )
 }
