@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -132,9 +133,8 @@ test('Python scripts that paste cursors into URLs walk every page of every list'
   }
 })
 
-const RECIPES = documentedPages()
-  .find(({ path }) => path === 'docs/api.md')!
-  .blocks.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
+const { blocks: API_BLOCKS } = documentedPages().find(({ path }) => path === 'docs/api.md')!
+const RECIPES = API_BLOCKS.filter(({ reason }) => reason?.endsWith('test/clients.test.ts runs it'))
 
 for (const [index, { needs, prints }] of [
   { needs: 'httpx', prints: /^0 -?0\.\d+\n(?:\d+ \S.*\n)+data: \{"marketId"/ },
@@ -157,6 +157,24 @@ for (const [index, { needs, prints }] of [
     assert.equal(stdout.match(/^\d+ /gm)!.length, periods.edges.length)
   })
 }
+
+test('the recipe of docs/api.md for a chart draws one, after the Python blocks before it', async (t) => {
+  const python = process.env.LYRA_PYTHON ?? 'python3'
+  if (spawnSync(python, ['-c', 'import matplotlib']).status !== 0)
+    return skip(t, 'matplotlib for Python is not installed; LYRA_PYTHON may name a Python that has it')
+  const { base } = await serveBoth(t, await storeOf(t, STORE_KINDS[0]!, SAMPLE))
+  const chart = API_BLOCKS.findIndex(({ text }) => text.includes('import matplotlib'))
+  const program = API_BLOCKS.slice(0, chart + 1)
+    .filter(({ language }) => language === 'python')
+    .map(({ text }) => text)
+    .join('\n')
+    .replaceAll('http://127.0.0.1:3008', base)
+  const folder = temporaryFolder(t)
+  const { code, stderr } = await startProgram(t, python, ['-c', program], { cwd: folder }).outcome
+  assert.equal(code, 0, stderr)
+  const picture = readFileSync(join(folder, 'funding.png'))
+  assert.equal(picture.subarray(1, 4).toString(), 'PNG')
+})
 
 test('schemathesis finds only documented deviations', async (t) => {
   const command = process.env.LYRA_SCHEMATHESIS ?? 'schemathesis'
