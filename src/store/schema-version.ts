@@ -1,6 +1,7 @@
 import { KEPT } from '../resources/kept.ts'
 import type { Table } from '../resources/table.ts'
 import { type Store, StoreError } from './store.ts'
+import { fillSeries } from './writing/fill-series.ts'
 import type { Steps } from './writing/steps.ts'
 
 /** The schema of an engine's stores, as the steps that make it. */
@@ -46,10 +47,23 @@ const NOTE_LACK = `
     union all select to_height + 1 from gaps where kind = 'missing'
   ) as starts`
 
-/** Records which resources are missing in blocks of an older version, after an upgrade: event files add them. */
-export function* noteLacks(schema: Schema, version: number): Steps {
+/** Whether the steps from a version on empty the series of all points: the first after the oldest schema does. */
+export function emptiesSeries({ oldest }: Schema, version: number): boolean {
+  return version <= oldest
+}
+
+/**
+ * What an upgrade from a version writes after its steps: which resources are missing in older blocks, to which event files
+ * add them, and the series.
+ */
+export function* completeUpgrade(
+  schema: Schema,
+  version: number,
+  onNotice: (message: string) => void,
+): Steps {
   const added = KEPT.filter(({ tables }) => version !== 0 && madeBy(schema, tables[0]!) > version)
   yield { text: NOTE_LACK, values: added.map(({ name }) => [name]) }
+  if (emptiesSeries(schema, version)) yield* fillSeries(onNotice)
 }
 
 /**

@@ -1,11 +1,10 @@
-import { newestVersion, noteLacks, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
+import { completeUpgrade, newestVersion, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
 import { StoreError } from '../store.ts'
-import { fillSeries } from '../writing/fill-series.ts'
 import type { PostgresAddress } from './address.ts'
 import { connect, type Queryable, rowsOf, writerConfig } from './connection.ts'
 import { explainPostgresError, withFreshConnections } from './errors.ts'
 import { runSteps } from './run-steps.ts'
-import { SCHEMA, SERIES_VERSION } from './schema.ts'
+import { SCHEMA } from './schema.ts'
 
 /** Name from which the advisory lock of schema changes is derived. */
 export function migrationLockName({ schema }: PostgresAddress): string {
@@ -38,8 +37,7 @@ async function bringUpToDate(address: PostgresAddress, onNotice: (message: strin
     await client.query('create table if not exists schema_version (version integer not null)')
     const version = await schemaVersion(client, address)
     for (const step of stepsFrom(SCHEMA, version)) await client.query(step)
-    await runSteps(client, noteLacks(SCHEMA, version))
-    if (version < SERIES_VERSION) await runSteps(client, fillSeries(onNotice))
+    await runSteps(client, completeUpgrade(SCHEMA, version, onNotice))
     await client.query('delete from schema_version')
     await client.query('insert into schema_version (version) values ($1)', [newestVersion(SCHEMA)])
     await client.query('commit')

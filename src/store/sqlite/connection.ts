@@ -2,12 +2,17 @@ import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, sta
 import { dirname } from 'node:path'
 import { type BackupOptions, backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { KeyValue } from '../../resources/resource.ts'
-import { newestVersion, noteLacks, refuseUnknownVersion, stepsFrom } from '../schema-version.ts'
+import {
+  completeUpgrade,
+  emptiesSeries,
+  newestVersion,
+  refuseUnknownVersion,
+  stepsFrom,
+} from '../schema-version.ts'
 import { StoreError, StoreRefusedError } from '../store.ts'
-import { fillSeries } from '../writing/fill-series.ts'
 import { checkLog } from './log-check.ts'
 import { runSteps } from './run-steps.ts'
-import { APPLICATION_ID, SCHEMA, SERIES_VERSION } from './schema.ts'
+import { APPLICATION_ID, SCHEMA } from './schema.ts'
 
 /** How long a writer waits for another one's lock, in milliseconds. */
 const WRITER_WAIT_MS = 5_000
@@ -288,8 +293,7 @@ export class Connection {
       // Another process may have done it while this one waited for the lock.
       const from = this.#schemaVersion()
       for (const step of stepsFrom(SCHEMA, from)) this.#database.exec(step)
-      runSteps(this, noteLacks(SCHEMA, from))
-      if (from < SERIES_VERSION) runSteps(this, fillSeries(onNotice))
+      runSteps(this, completeUpgrade(SCHEMA, from, onNotice))
       this.#database.exec(
         `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${newestVersion(SCHEMA)}`,
       )
@@ -317,7 +321,7 @@ export class Connection {
 
   /** Upper estimate of the bytes that the WAL may grow by, mostly for series. */
   #migrationBytes(version: number): number {
-    const [buckets] = version < SERIES_VERSION ? this.row(COUNT_BUCKETS)! : [0]
+    const [buckets] = emptiesSeries(SCHEMA, version) ? this.row(COUNT_BUCKETS)! : [0]
     return LEAST_MIGRATION_BYTES + Number(buckets) * SERIES_BYTES
   }
 }

@@ -1,0 +1,316 @@
+/** How an engine writes what the tables of all engines have. */
+export type SchemaTypes = {
+  int64: string
+  int32: string
+  int16: string
+  boolean: string
+  /** A text that is compared: both databases sort alike. */
+  key: string
+  /** The end of a table that is read by its key, of one with an integer for a key, and of one whose rows change often. */
+  keyed: string
+  numbered: string
+  rewritten: string
+  /** Deletes all rows of the table whose name follows. */
+  emptied: string
+  /** The tables that engines have in forms of their own: markets and data points. */
+  own: string
+}
+
+/**
+ * The steps that make the schema of a store. A step is never changed once it has been released.
+ *
+ * Every table that events write keeps the place in the stream (height, event index) that a row comes from:
+ * a gap filled later never replaces what newer events have written.
+ */
+export function schemaSteps(types: SchemaTypes): string[] {
+  const { int64, int32, int16, boolean, key, keyed, numbered, rewritten, emptied, own } = types
+  return [
+    `
+  create table stream (
+    id ${int16} primary key check (id = 1),
+    chain_id text not null,
+    first_height ${int64} not null,
+    height ${int64} not null,
+    timestamp ${int64} not null,
+    -- Blocks below the first height are added when they come: where the store began, and the hashes of block 1's parts,
+    -- as a JSON list (null: not known).
+    began_height ${int64} not null default 0,
+    block_one_hashes text
+  )${numbered};
+
+  create table gaps (
+    from_height ${int64} primary key,
+    to_height ${int64} not null,
+    kind text not null check (kind in ('missing', 'incomplete'))
+  )${numbered};
+
+  -- How far old rows have been taken out (store/pruning/prune-store.ts); no row: nothing has.
+  create table pruned (
+    id ${int16} primary key check (id = 1),
+    before_timestamp ${int64},
+    before_height ${int64}
+  )${numbered};
+
+  create table checkpoints (
+    at_block ${int64} not null,
+    hash ${key} not null,
+    block_hash text not null,
+    block_timestamp ${int64} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    primary key (at_block, hash)
+  )${keyed};
+  create index checkpoints_by_height on checkpoints (height, event_index);
+
+  ${own}
+
+  create table funding_period_spans (
+    market ${int32} not null,
+    seq ${int64} not null,
+    first_timestamp ${int64} not null,
+    last_timestamp ${int64} not null,
+    points ${int64} not null,
+    primary key (market, seq)
+  )${keyed};
+
+  create table funding_periods (
+    market_id ${key} not null,
+    seq ${int64} not null,
+    start_timestamp ${int64} not null,
+    end_timestamp ${int64},
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    -- The event that a period's start is from, which is the earliest one's; all else is the latest one's.
+    start_height ${int64} not null default 0,
+    start_index ${int32} not null default 0,
+    primary key (market_id, seq)
+  )${keyed};
+  create index funding_periods_by_start on funding_periods (market_id, start_timestamp, seq);
+  create index funding_periods_by_place on funding_periods (market_id, height, event_index);
+
+  create table auctions (
+    market_id ${key} not null,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    opening_auction ${boolean} not null,
+    leave ${boolean} not null,
+    start_timestamp ${int64} not null,
+    end_timestamp ${int64} not null,
+    primary key (market_id, height, event_index)
+  )${keyed};
+
+  create table liquidity_provisions (
+    provision_id ${key} not null primary key,
+    market_id ${key} not null,
+    party_id ${key} not null,
+    status ${int16} not null,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+
+  create index liquidity_provisions_by_party on liquidity_provisions (market_id, party_id, status);
+
+  create table liquidity_provider_lists (
+    market_id ${key} not null primary key,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+
+  -- Rewritten with every block.
+  create table liquidity_providers (
+    market_id ${key} not null,
+    party_id ${key} not null,
+    fee_share text not null,
+    sla text,
+    -- Where the row last changed.
+    height ${int64} not null default 0,
+    event_index ${int32} not null default 1,
+    primary key (market_id, party_id)
+  )${rewritten};
+
+  create index liquidity_providers_by_party on liquidity_providers (party_id, market_id);
+
+  -- Between which times the data points of each 64 blocks lie: how rows are found by the block that they came in
+  -- (store/readings/arrivals.ts). An index on the height of each point would cost half as much as the points.
+  create table funding_period_block_spans (
+    market ${int32} not null,
+    blocks ${int64} not null,
+    first_timestamp ${int64} not null,
+    last_timestamp ${int64} not null,
+    primary key (market, blocks)
+  )${keyed};
+
+  -- What charts are made from (store/writing/write-series.ts): data points by stretches of time, each of a whole multiple
+  -- of the shorter ones. Least and greatest are null where they are among first and last.
+  create table funding_period_series (
+    market ${int64} not null,
+    source ${int16} not null,
+    seconds ${int32} not null,
+    bucket ${int64} not null,
+    points ${int64} not null,
+    price_first text not null,
+    price_last text not null,
+    price_minimum text,
+    price_maximum text,
+    twap_first text not null,
+    twap_last text not null,
+    twap_minimum text,
+    twap_maximum text,
+    primary key (market, source, seconds, bucket)
+  )${keyed};
+
+  -- Heights whose rows come from an import and not from events, both ends included: apart from each other, and never
+  -- of blocks that are missing.
+  create table imported (
+    from_height ${int64} primary key,
+    to_height ${int64} not null
+  )${numbered};
+
+  -- As funding_period_block_spans, of imported points: they go with the last imported height of their 64 blocks.
+  create table funding_period_imported_spans (
+    market ${int32} not null,
+    source ${int16} not null,
+    blocks ${int64} not null,
+    first_timestamp ${int64} not null,
+    last_timestamp ${int64} not null,
+    primary key (market, source, blocks)
+  )${keyed};
+
+  create table instruments (
+    market_id ${key} not null primary key,
+    code text not null,
+    name text not null,
+    product ${int32} not null,
+    quote_name text not null,
+    decimal_places ${int64} not null,
+    position_decimal_places ${int64} not null,
+    state ${int32} not null,
+    trading_mode ${int32} not null,
+    settlement_asset ${key},
+    interest_rate text,
+    clamp_lower_bound text,
+    clamp_upper_bound text,
+    scaling_factor text,
+    rate_lower_bound text,
+    rate_upper_bound text,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+
+  create table assets (
+    asset_id ${key} not null primary key,
+    name text not null,
+    symbol text not null,
+    decimals ${int64} not null,
+    status ${int32} not null,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+
+  -- From which height on a resource is kept, and from which on it is missing below that: of blocks ingested by versions
+  -- that did not know it. A row for each run of such blocks; none where all that are held have the resource.
+  create table kept_from (
+    resource ${key} not null,
+    missing_from ${int64} not null,
+    height ${int64} not null,
+    primary key (resource, missing_from)
+  )${keyed};
+
+  -- What the last commits have changed (store/changes.ts): distinguishes pages that are kept in memory from those
+  -- that are out of date.
+  create table changes (
+    version ${int64} primary key,
+    mark ${int64} not null,
+    scopes text not null
+  )${numbered};
+
+  insert into changes values (0, 0, '*');
+    `,
+
+    `
+  -- A bucket's TWAPs are those of one period (store/writing/write-series.ts). The program writes all series anew after this step,
+  -- with the starts of periods, which stand beside their points from now on.
+  alter table funding_period_spans add column start_timestamp ${int64};
+  create index funding_period_spans_by_start on funding_period_spans (market, start_timestamp);
+
+  ${emptied} funding_period_series;
+  alter table funding_period_series add column seq ${int64} not null;
+
+  -- The latest market data of each market, rewritten with every block. The estimate of the running funding period is the
+  -- core's own; its texts are null if it sent none.
+  create table market_data (
+    market_id ${key} not null primary key,
+    timestamp ${int64} not null,
+    mark_price text not null,
+    open_interest text not null,
+    market_state ${int32} not null,
+    trading_mode ${int32} not null,
+    funding_payment text,
+    funding_rate text,
+    internal_twap text,
+    external_twap text,
+    seq ${int64} not null,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${rewritten};
+
+  -- In a store that came from version 0.1.0 the place of a period's end, where it had ended, stands as that of its start,
+  -- whose event is not known.
+  update funding_periods set start_height = 0, start_index = 0
+  where start_height = height and start_index = event_index and end_timestamp is not null;
+
+  -- Every market that any row names has a number.
+  insert into markets
+  select (select coalesce(max(market), 0) from markets) + row_number() over (order by market_id), market_id
+  from (
+    select market_id from instruments union select market_id from funding_periods
+    union select market_id from auctions union select market_id from liquidity_provisions
+    union select market_id from liquidity_provider_lists
+    except select market_id from markets
+  ) as named;
+    `,
+
+    `
+  -- When a market's funding payments are due, and what its liquidity providers have to keep to: beside its instrument, which
+  -- older versions kept without them.
+  create table instrument_terms (
+    market_id ${key} not null primary key,
+    schedule_initial ${int64},
+    schedule_every ${int64},
+    sla_price_range text,
+    sla_min_time_fraction text,
+    sla_hysteresis_epochs ${int64},
+    sla_competition_factor text,
+    height ${int64} not null,
+    event_index ${int32} not null
+  )${keyed};
+    `,
+
+    `
+  -- How providers did in the epochs that have ended.
+  create table liquidity_provider_history (
+    market_id ${key} not null,
+    party_id ${key} not null,
+    epoch ${int64} not null,
+    timestamp ${int64} not null,
+    time_on_book text not null,
+    fee_penalty text not null,
+    bond_penalty text not null,
+    required_liquidity text not null,
+    equity_like_share text,
+    height ${int64} not null,
+    event_index ${int32} not null,
+    primary key (market_id, party_id, epoch)
+  )${keyed};
+
+  create index liquidity_provider_history_by_market on liquidity_provider_history (market_id, timestamp, party_id, epoch);
+  create index liquidity_provider_history_by_party on liquidity_provider_history (party_id, timestamp, market_id, epoch);
+  create index liquidity_provider_history_by_place on liquidity_provider_history (market_id, height, event_index);
+  create index liquidity_provider_history_by_time on liquidity_provider_history (timestamp, market_id, party_id, epoch);
+    `,
+  ]
+}
